@@ -1,4 +1,4 @@
 """Runs the service behind the gateway: rollouts that callers submit, and sessions that they drive from outside.
 
-Nothing in it knows HTTP.
+Nothing in it depends on HTTP.
 """

@@ -1,6 +1,6 @@
 """Defines the service's requests and answers, which are JSON.
 
-They type the gateway, its OpenAPI description and the client.
+The gateway, its OpenAPI description and the client share them. `docs/service.md` shows how they are used.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Sent = TypeVar("Sent", bound=Request)
 
 
 def to_json(request: Request) -> bytes:
-    """Returns the request as JSON with the fields that were set. Takes some milliseconds a megabyte."""
+    """Returns a request as JSON with the fields that were set. This takes some milliseconds per megabyte."""
     return request.model_dump_json(exclude_unset=True).encode()
 
 
 def read(kind: type[Sent], text: bytes) -> Sent:
-    """Reads a request from JSON. Call it in a thread: other threads have their turn after every JSON object.
+    """Reads a request of this kind from JSON. Call it in a thread: it lets other threads run after every JSON object.
 
     Errors: ValueError (pydantic's ValidationError) for JSON that is not such a request.
     """
@@ -30,17 +30,20 @@ def read(kind: type[Sent], text: bytes) -> Sent:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object's dictionary in Python code, so that the interpreter may switch to another thread here."""
+    """Makes the dictionary of a JSON object. It is Python code, so that other threads can run."""
     return dict(pairs)
 
 
 JsonObject = dict[str, Any]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
+"""Name of an environment, a participant, a model or a source."""
 LONGEST_TEXT = 1_000_000
+"""Most characters of a text in a request."""
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Seed = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
+"""State of a rollout. The last three are final."""
 
 
 class Answer(BaseModel):
@@ -53,30 +56,45 @@ class Answer(BaseModel):
 
 
 class Problem(Answer):
-    """Says what was wrong with a request, in the shape of OpenAI's API, so that its clients understand it."""
+    """Describes an error in the form of OpenAI's API, so that clients of that API understand it."""
 
     message: str
+    """Explanation for people."""
     type: str
+    """Kind of the error, as OpenAI's clients expect it."""
     code: str
+    """Name of the error, for programs."""
     param: str | None = None
+    """Name of the request's field that is wrong; None if no field is."""
 
 
 class ErrorAnswer(Answer):
+    """Answers a request that is refused."""
+
     error: Problem
 
 
-# ---- what there is ----
+# ---- environments ----
 
 
 class EnvironmentInfo(Answer):
+    """Describes an environment that the service offers."""
+
     name: str
+    """Name to give as a request's `environment`."""
     description: str
     pattern: str
+    """Kind of interaction, such as `multi-turn`."""
     participants: list[str]
+    """Names of the participants that have turns, in the order of their turns."""
     auxiliary: list[str]
+    """Names of the participants without turns, such as judges."""
     tools: list[str]
+    """Names of the tools."""
     scoring: str
+    """Explanation of the reward, for people."""
     reward_range: tuple[float, float]
+    """Lowest and highest reward."""
     task_schema: JsonObject
     """JSON schema of a task."""
     generates: bool
@@ -84,6 +102,8 @@ class EnvironmentInfo(Answer):
 
 
 class EnvironmentList(Answer):
+    """Lists the environments that the service offers, the config's own first."""
+
     environments: list[EnvironmentInfo]
 
 
@@ -94,12 +114,16 @@ class ParticipantChange(Request):
     """Changes a participant for one rollout. A field that is not given stays as it is in the service's config."""
 
     model: Name | None = None
+    """Name of a model of the service's config."""
     system_prompt: Text | None = None
     sampling: SamplingChange = SamplingChange()
     tool_choice: ToolChoice | None = None
     stop_text: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """Text that ends the episode when the participant says it."""
     max_turns: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
+    """Most turns of the participant in an episode."""
     max_steps_per_turn: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
+    """Most steps of the participant in a turn."""
 
 
 class RolloutRequest(Request):
@@ -109,16 +133,24 @@ class RolloutRequest(Request):
     """
 
     environment: Name | None = None
+    """Name of the environment; None: the config's own."""
     tasks: Annotated[list[JsonObject], Field(min_length=1, max_length=100_000)] | None = None
+    """Tasks with the fields of the environment's `task_schema`."""
     generate: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    """Number of tasks that the environment generates from `seed`."""
     source: Name | None = None
+    """Name of a source of tasks in the service's config."""
     limit: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    """Most tasks that are played; None: all."""
     repeats: Annotated[Whole, Field(ge=1, le=10_000)] = 1
+    """Number of episodes of each task, which are a group."""
     seed: Seed = 0
     participants: Annotated[dict[Name, ParticipantChange], Field(max_length=16)] = {}  # noqa: RUF012 (pydantic copies it)
 
 
 class RolloutStatus(Answer):
+    """Describes a rollout. Times are seconds since 1970."""
+
     id: str
     environment: str
     state: RolloutState
@@ -127,11 +159,16 @@ class RolloutStatus(Answer):
     statuses: dict[str, int]
     """Number of the episodes that are over, by status: completed, failed, cancelled, dropped."""
     stop_reasons: dict[str, int]
+    """Number of the episodes that are over, by the reason why they stopped."""
     reward_mean: float | None
+    """Mean of the episodes' rewards; None if no episode has one."""
     failure: str | None
+    """Reason of the failure; None unless the rollout has failed."""
     created_at: float
     started_at: float | None
+    """None until the rollout is played."""
     ended_at: float | None
+    """None as long as more episodes may be committed."""
 
 
 class RolloutList(Answer):
@@ -147,30 +184,37 @@ class EpisodePage(Answer):
 
     episodes: list[JsonObject]
     next: str | None
-    """The cursor of the next page; None when there is nothing more and there never will be."""
+    """The cursor of the next page; None if the rollout has ended and this is the last page."""
 
 
 class GroupDone(Answer):
-    """A group whose episodes are all over: an event of the stream. The event's id is the cursor after the group."""
+    """A group whose episodes are all over is an event of the stream. The event's id is the cursor after the group."""
 
     group_id: str
     task_id: str
     episodes: list[JsonObject]
+    """Rows of the group's episodes; docs/record.md has the columns."""
 
 
 # ---- sessions ----
 
 
 class SessionRequest(Request):
+    """Asks for a session: an episode of one task, in which the caller plays the policy."""
+
     environment: Name | None = None
+    """Name of the environment; None: the config's own."""
     task: JsonObject | None = None
-    """Task to play, with the fields of the environment's `task_schema`; None: one is generated from `seed`."""
+    """Task to play, with the fields of the environment's `task_schema`; None: a task is generated from `seed`."""
     seed: Seed = 0
 
 
 class ToolCallPart(BaseModel):
+    """A call of a tool in an assistant's message."""
+
     id: str
     name: str
+    """Name of the tool."""
     arguments: str
     """JSON text."""
 
@@ -181,8 +225,11 @@ class SeenMessage(Answer):
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     reasoning: str | None = None
+    """Reasoning that an assistant's message has beside its content."""
     tool_calls: list[ToolCallPart] = []
+    """Tool calls of an assistant's message."""
     tool_call_id: str | None = None
+    """Id of the call that a tool's message answers."""
 
 
 class View(Answer):
@@ -194,50 +241,63 @@ class View(Answer):
 
 
 class StopInfo(Answer):
+    """Says why an episode is over."""
+
     reason: str
+    """Name of the reason, such as `finished` or `max_turns`."""
     text: str
+    """Text that triggered the stop, such as the outcome that the environment gave."""
 
 
 class RewardPart(Answer):
+    """Gives a named reward of a participant."""
+
     participant: str
     name: str
     value: float
 
 
 class ScoreInfo(Answer):
+    """Describes how an episode has ended."""
+
     status: Literal["completed", "failed", "cancelled", "dropped"]
     reward: float | None
+    """Reward of the policy; None unless the episode was scored."""
     rewards: list[RewardPart]
     failure: JsonObject | None
     """Reason of the failure, with the fields `kind`, `where` and `message`; None unless the episode failed."""
 
 
 class SessionInfo(Answer):
+    """Describes the state of a session."""
+
     id: str
     environment: str
     task_id: str
     participants: dict[str, View]
+    """View of the policy, by its name. The other participants' views are not shown."""
     stop: StopInfo | None
-    """Reason why the episode is over: then it can only be scored. None as long as it goes on."""
+    """Reason why the episode is over: then it can only be scored. None as long as it is not over."""
     score: ScoreInfo | None
     """Score, once the session was scored or has failed; None before."""
 
 
 class SessionEntry(Answer):
-    """An entry in the list of a caller's sessions."""
+    """Describes a session in the list of a caller's sessions."""
 
     id: str
     environment: str
     task_id: str
     state: Literal["open", "committed"]
-    """`open` until the session's episode is in the table, then `committed`."""
+    """`open` until the session's episode is committed, then `committed`."""
     created_at: float
+    """Seconds since 1970."""
 
 
 class SessionList(Answer):
     """Gives a page of the caller's sessions, the newest first.
 
-    Listed are all that are open, and those that have ended since the service was started.
+    The list has all sessions that are open, and those that have ended since the service was started.
     """
 
     sessions: list[SessionEntry]
@@ -246,6 +306,8 @@ class SessionList(Answer):
 
 
 class SessionOpened(SessionInfo):
+    """Answers the request that opens a session."""
+
     openai_path: str
     """Path of the OpenAI-compatible endpoint for a black-box agent.
 
@@ -256,21 +318,30 @@ class SessionOpened(SessionInfo):
 
 
 class ToolCallRequest(Request):
+    """Calls a tool for a participant."""
+
     participant: Name = "policy"
     name: Annotated[str, Field(max_length=1000)]
+    """Name of the tool."""
     arguments: JsonObject | Text
     """Arguments of the tool as an object, or as the JSON text that the model wrote."""
     id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Id that the model gave the call; None: the service makes one."""
 
 
 class ToolCallAnswer(Answer):
+    """Gives the result of a tool call."""
+
     content: str
+    """Text that the model reads; empty if the episode is over and the tool has given none."""
     error: str | None
+    """Reason why the call was refused or could not be read, or why it has ended the episode; None without one."""
     stop: StopInfo | None
+    """Reason of the stop if the episode is over now."""
 
 
 class MessageRequest(Request):
-    """Says something for a participant. The others hear it, and those that the service simulates answer."""
+    """Says something for a participant. The others hear it, and the service lets them answer."""
 
     participant: Name = "policy"
     content: Text
@@ -284,9 +355,14 @@ class MessageAnswer(Answer):
 
 
 class Health(Answer):
+    """Says that this gateway runs."""
+
     status: Literal["ok"]
 
 
 class Readiness(Answer):
+    """Says whether the service accepts requests."""
+
     status: Literal["ready", "starting", "stopping"]
     models: list[str]
+    """Names of the models of the service's config."""

@@ -1,4 +1,4 @@
-"""Defines what the service needs of a gateway, which opens it to the network."""
+"""Defines the interface of a gateway, which opens the service to the network."""
 
 from __future__ import annotations
 
@@ -12,32 +12,39 @@ from ray_gym.models.base import Engine
 class Gateway(Protocol):
     """A gateway opens the service to callers on the network.
 
-    It is made from the ServiceSection, the service's directory and the config's folder. Its class is found by name, as
-    the classes of engines are.
+    It is made from the ServiceSection, the service's directory and the config's folder. Its class is found as the
+    classes of engines are (`ray_gym.plugins`).
     """
 
     environment: Mapping[str, str]
     """Environment variables that the processes of the gateway need, by name."""
 
     def check(self) -> ServiceSection:
-        """Checks the section before anything starts, and returns it as it is for the callers that there are.
+        """Checks the section before anything starts, and returns it with limits for its number of callers.
 
         Errors: `UserError`.
         """
         ...
 
     def open(self, say: Callable[[str], None]) -> str:
-        """Takes the port before any model starts, and returns the address. Errors: `UserError`, `RunFailed`."""
+        """Takes the port before any model starts, and returns the service's address. `say` prints a line.
+
+        Errors: `UserError`, `RunFailed`.
+        """
         ...
 
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
-        """Lets callers through to the Service actor of this name. Blocks. Errors: `UserError`, `RunFailed`."""
+        """Starts to forward requests to the Service actor and the models. Blocks.
+
+        `actor` and `namespace` are the actor's; `engines` are those of the models by name. Errors: `UserError`,
+        `RunFailed`.
+        """
         ...
 
     def stop(self) -> None:
-        """Lets no caller through any more. It is called also when the service ends by an error."""
+        """Stops to forward requests. It is called also when the service ends by an error."""
         ...
 
     def close(self) -> None:
-        """Gives the port back, once the models are gone. It is called also when the service ends by an error."""
+        """Releases the port, after the models have stopped. It is called also when the service ends by an error."""
         ...

@@ -1,4 +1,4 @@
-"""Makes the ids of rollouts and sessions. The same idempotency key of the same caller always gives the same id."""
+"""Makes the ids of rollouts and sessions. The same caller and idempotency key always give the same id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 
 
 def id_for(caller: str, key: str | None) -> str:
-    """Returns an id of 32 hexadecimal digits: a random one without a key, else derived from caller and key."""
+    """Returns an id of 32 hexadecimal digits, made from caller and key. If the key is None, the id is random."""
     return secrets.token_hex(16) if key is None else digest(f"{len(caller)} {caller} {key}")
 
 

@@ -1,4 +1,4 @@
-"""Lists the offers of a service: environments by name, each with its participants and the sources of its tasks."""
+"""Defines the offers of a service: environments by name, each with its participants and the sources of its tasks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from ray_gym.service.api import EnvironmentInfo
 
 
 def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Path) -> dict[str, Engine]:
-    """Makes and checks an engine for every model of the config, also for one that no participant uses yet.
+    """Makes and checks an engine for every model of the config, by the model's name.
 
-    A caller may ask for any of them. Nothing is started. The tasks of all sources are checked, too. Errors: UserError.
+    Models that no participant uses are among them, since callers may use any of them. Nothing is started. The tasks of
+    all sources are checked, too. Errors: UserError.
     """
     file = str(config_path)
     samplings: dict[str, dict[str, Sampling]] = {name: {} for name in config.models}
@@ -50,23 +51,26 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
 
 
 DEFAULT = "default"
-"""Name of the source whose tasks are played if a request names none."""
+"""Name of the source whose tasks are played if a request names no tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An offer is an environment that callers may have played, with its participants and the sources of its tasks."""
+    """An offer is an environment that callers may use, with its participants and the sources of its tasks."""
 
     name: str
+    """Name by which callers ask for the environment."""
     environment: EnvironmentSection
     participants: Mapping[str, ParticipantSection]
+    """Sections of the participants by name, which a request may change."""
     sources: Mapping[str, TasksSection]
+    """Sections of the tasks that a request may ask for, by name."""
 
     place: tuple[str, ...] = ()
-    """Path of the offer in the service's config; empty for the config's own environment."""
+    """Keys that lead to the offer in the service's config; empty for the config's own environment."""
 
     def config(self, config: RunConfig, **changes: Any) -> RunConfig:
-        """Returns the service's config with the environment and participants of this offer, and with the changes."""
+        """Returns the service's config with the environment and participants of this offer, and with changed sections."""
         moved = {(*self.place, name): (name,) for name in ("environment", "participants")}
         own = {"environment": self.environment, "participants": dict(self.participants)}
         return config.with_sections(moved, **{**own, **changes})
@@ -90,7 +94,7 @@ class Offer:
 
 
 def offers_of(config: RunConfig) -> dict[str, Offer]:
-    """Returns the offers of a config by the names that callers give; the config's own environment is the first.
+    """Returns the offers of a config by name. The config's own environment is the first.
 
     Errors: UserError if two offers have the same name.
     """
@@ -106,7 +110,7 @@ def offers_of(config: RunConfig) -> dict[str, Offer]:
 
 
 def choose_offer(offers: Mapping[str, Offer], name: str | None) -> Offer:
-    """Returns the offer of this name, and the first one if the name is None. Errors: Refused."""
+    """Returns the offer of a name, or the first offer if the name is None. Errors: Refused."""
     if name is None:
         return next(iter(offers.values()))
     if name not in offers:

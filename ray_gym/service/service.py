@@ -1,6 +1,6 @@
-"""Holds the rollouts and sessions of all callers in one place, each of which only its own caller may use.
+"""Holds the rollouts and sessions of all callers in one place. A caller may use only its own ones.
 
-`Service` is a plain class; `ray-gym serve` makes it an actor.
+`Service` is a plain class; `ray-gym serve` makes it a Ray actor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from ray_gym.service.setup import ServiceSetup
 class Service:
     """Answers callers about environments, rollouts and sessions. `start` is called first, `close` last.
 
-    All methods raise Refused.
+    All methods raise Refused. `caller` is a caller's name, and `key` its idempotency key, None without one. Lists come in
+    pages of at most `limit` items, from a cursor on.
     """
 
     def __init__(self, setup: ServiceSetup) -> None:
@@ -61,12 +62,15 @@ class Service:
         await self._pulse.stop()
 
     async def ready(self) -> Readiness:
+        """Returns the state of the service, with the names of its models."""
         return self._state
 
     async def environments(self) -> EnvironmentList:
+        """Returns the environments that are offered, the config's own first."""
         return self._environments
 
     async def counts(self) -> dict[str, float]:
+        """Returns the number of rollouts by state (`rollouts.STATE`), and of open sessions (`sessions.open`)."""
         return {**self._rollouts.counts(), **self._sessions.counts()}
 
     # ---- rollouts ----
@@ -74,24 +78,32 @@ class Service:
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
         """Submits a rollout, and returns its status and True if it is new.
 
-        `text` is a RolloutRequest as `api.to_json` writes it: it may be large, and is read in a thread.
+        `text` is a RolloutRequest as `api.to_json` writes it. It may be large, and is read in a thread.
         """
         request = await asyncio.to_thread(wire.read, RolloutRequest, text)
         return await self._rollouts.submit(caller, request, key)
 
     async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        return self._rollouts.listed(caller, cursor, limit)
+        """Returns a page of the caller's rollouts, the newest first."""
+        return self._rollouts.list_page(caller, cursor, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
+        """Returns the status of a rollout."""
         return await self._rollouts.status(caller, run_id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
+        """Cancels a rollout and returns its status. Its finished episodes are kept."""
         return await self._rollouts.cancel(caller, run_id)
 
     async def location(self, caller: str, run_id: str) -> str:
+        """Returns the location of a rollout's files."""
         return await self._rollouts.location(caller, run_id)
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
+        """Waits until more than `commits` files are committed, the rollout has ended, or `timeout_s` seconds are over.
+
+        Returns the status and the number of committed files.
+        """
         return await self._rollouts.wait(caller, run_id, commits, timeout_s)
 
     # ---- sessions ----
@@ -101,10 +113,13 @@ class Service:
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        return self._sessions.listed(caller, cursor, limit)
+        """Returns a page of the caller's sessions, the newest first."""
+        return self._sessions.list_page(caller, cursor, limit)
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:
+        """Returns the present place of a session."""
         return await self._sessions.place(caller, session_id)
 
-    async def committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
-        return await self._sessions.committed(caller, session_id, within_s)
+    async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
+        """Waits until a session is committed or `within_s` seconds are over, and returns its place."""
+        return await self._sessions.wait_until_committed(caller, session_id, within_s)

@@ -1,7 +1,7 @@
 """Runs `ray-gym serve` from start to end.
 
-It checks the config, opens the port, starts the models, the Service actor and the gateway, waits, and takes all of it
-down in reverse.
+It checks the config, opens the port, starts the models, the Service actor and the gateway, and waits for a signal. Then
+it stops them in the reverse order.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claim_dir
 CALLS = 4000
 """Most calls that the Service actor answers at once. Most of them wait for episodes."""
 START_S = 300
+"""Seconds that the Service actor may take to start, in which it reads what an earlier service left."""
 STOP_S = 60
 """Seconds that the Service actor may take to stop rollouts and sessions and to write them."""
 LOOK_S = 5
+"""Seconds between two checks whether the Service actor is alive."""
 ANSWER_S = 30
+"""Seconds that such a check waits for an answer. A busy actor may take longer."""
 
-Say = Callable[[str], None]
 
+def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None], *, wait: bool = False) -> None:
+    """Serves a config until a signal ends it.
 
-def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool = False) -> None:
-    """Serves the config until a signal ends it. `wait`: wait for GPUs that the cluster does not have yet.
-
-    Errors: UserError, with nothing left behind; RunFailed.
+    `say` prints a line. `wait`: True to wait for GPUs that the cluster does not have yet. Errors: UserError, with
+    nothing left behind; RunFailed.
     """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     configure(config.log, service=config.service.name)
@@ -52,8 +54,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     gateway: Gateway = find_gateway()(config.service, directory, folder)
     config = config.model_copy(update={"service": gateway.check()})
     setup = ServiceSetup(config, folder, directory, engines)
-    # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
-    # long.
+    # `terminable` comes twice, since Ray replaces the first signal handler by its own, which prints a stack and may abort.
     with terminable(), cluster.connect(gateway.environment), terminable():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
@@ -75,7 +76,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
 def refuse_second(service: str) -> None:
     """Refuses to start a second service of this name. Errors: UserError if one is up on this cluster, and stays up.
 
-    It waits a while, since the service of a `ray-gym serve` that was killed ends soon after it.
+    It waits RELEASE_S seconds, since the Service actor of a `ray-gym serve` that was killed ends soon after it.
     """
     deadline = time.monotonic() + RELEASE_S
     while time.monotonic() < deadline:
@@ -89,7 +90,7 @@ def refuse_second(service: str) -> None:
     )
 
 
-def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack, say: Say) -> None:
+def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack, say: Callable[[str], None]) -> None:
     for name, engine in engines.items():
         started.callback(engine.stop)
         engine.start(run_id, name, say)
@@ -105,18 +106,19 @@ def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
     except GetTimeoutError:
         raise RunFailed(f"the service did not come up within {START_S} s") from None
     except RayTaskError as error:
-        raise _as_told(error.cause or error) from None
+        raise _start_error(error.cause or error) from None
     except RayActorError as error:
-        raise _as_told(error) from None
+        raise _start_error(error) from None
     return actor
 
 
-def _as_told(error: BaseException) -> Exception:
+def _start_error(error: BaseException) -> Exception:
+    """Returns the error to raise when the Service actor does not start."""
     return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
 
 
 def _wait(actor: Any) -> None:
-    """Waits until a signal comes (see `terminable`). Errors: RunFailed if the service's process ended by itself."""
+    """Waits for a signal (see `terminable`). Errors: RunFailed if the Service actor has ended by itself."""
     try:
         while True:
             time.sleep(LOOK_S)
@@ -129,6 +131,6 @@ def _wait(actor: Any) -> None:
 
 
 def _stop_service(actor: Any) -> None:
-    with suppress(RayError):  # it is killed in any case
+    with suppress(RayError):  # the actor is killed in any case
         ray.get(actor.close.remote(), timeout=STOP_S)
     ray.kill(actor)

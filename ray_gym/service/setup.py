@@ -1,4 +1,4 @@
-"""Holds what a Service actor is made from: its config, its directory and the engines."""
+"""Defines the setup of a Service actor: its config, its directory and the engines."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ray_gym.models.base import Engine
 from ray_gym.run.directory.directory import output_root
 
 LOCK = ".lock"
+"""Name of the file in a service's directory that is locked while the service is up."""
 
 
 @contextmanager
 def claim_directory(directory: Path) -> Iterator[None]:
-    """Claims a service's directory for the block, by a lock that the kernel drops when this process ends in any way.
+    """Claims a service's directory for the block, by a lock that the kernel releases when this process ends.
 
-    Errors: UserError if another service has it, OSError.
+    Errors: UserError if another service has claimed it, OSError.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK).open("w") as lock:
@@ -34,13 +35,15 @@ def claim_directory(directory: Path) -> Iterator[None]:
 
 
 NAMESPACE = "ray_gym"
+"""Ray namespace of the Service actors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSetup:
-    """Holds everything that the Service actor is made from, and is pickled to it."""
+    """Holds everything that a Service actor is made from. It is pickled."""
 
     config: RunConfig
+    """Config of the service, as the gateway has checked it."""
     folder: Path
     """Folder of the config file. Relative paths of task files are looked for there first."""
     directory: Path
@@ -61,4 +64,5 @@ def service_directory(config: RunConfig) -> Path:
 
 
 def actor_name(service: str) -> str:
+    """Returns the name of the Service actor of a service."""
     return f"service-{service}"
