@@ -1,5 +1,6 @@
-"""Delivers finished groups to a trainer in its own process: a bounded number ahead, and no group again once
-acknowledged.
+"""Delivers finished groups to a trainer in the trainer's own process.
+
+The groups that are played ahead of the trainer are bounded in number. An acknowledged group never comes again.
 """
 
 from ray_gym.stream.group import Group

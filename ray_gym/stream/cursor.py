@@ -1,6 +1,6 @@
-"""Keeps a trainer's place in its stream.
+"""Defines cursors, which are the trainer's places in a stream.
 
-It is saved with the checkpoint; given back, the stream resumes exactly there.
+A cursor is saved with the checkpoint. A stream that is opened with it resumes exactly there.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ Natural = Annotated[int, Field(ge=0)]
 
 
 class Cursor(BaseModel):
-    """A cursor is a trainer's place in a stream. Groups are named by their numbers.
+    """A cursor is a trainer's place in a stream. It names groups by their numbers, from 0.
 
-    A group is settled when it was acknowledged or dropped.
+    A group is settled once it was acknowledged or dropped.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     stream: str
-    """Id of the stream that the place is in."""
+    """Id of the stream that the cursor belongs to."""
     version: Natural = 0
     """Version of the weights when the cursor was taken."""
     commit: Natural = 0
-    """Number of the last committed file up to which all groups of all files are settled."""
+    """Number of a commit, from 1: all groups of its file and of those before it are settled; 0 for none."""
     next: Natural = 0
-    """Number of a group before which all groups are settled."""
+    """Number of the first group that is not settled."""
     beyond: list[Natural] = []
-    """Numbers of the settled groups after `next`."""
+    """Numbers of the settled groups after `next`, in ascending order."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
@@ -52,51 +52,62 @@ class Cursor(BaseModel):
             raise UserError(f"{place}: {first['msg']}; give back what `stream.cursor` gave, or None to begin") from None
 
     def is_settled(self, number: int) -> bool:
+        """Says whether a group is settled."""
         return number < self.next or number in self.beyond
 
     def as_json(self) -> dict[str, Any]:
+        """Returns the cursor as JSON values, which `parse` reads."""
         return self.model_dump()
 
 
 @dataclass(slots=True)
 class Progress:
-    """Tracks a trainer's progress through a stream, as a cursor that moves.
+    """Tracks a trainer's progress through a stream, from which `cursor` makes cursors.
 
-    Groups come in the order of their files' commits, so files before that of the oldest unacknowledged group are done.
+    Groups come in the order of their files' commits, so all files before that of the oldest unacknowledged group are
+    settled.
     """
 
     stream: str
+    """Id of the stream."""
     next: int = 0
+    """Number of the first group that is not settled."""
     beyond: set[int] = field(default_factory=set)
+    """Numbers of the settled groups after `next`."""
     out: dict[int, int] = field(default_factory=dict)
-    """Commit of each group that was delivered and not acknowledged yet, by the group's number."""
+    """Number of the commit of each group that was delivered and not acknowledged yet, by the group's number."""
     _commit: int = 0
-    """Number of the last file up to which all groups have been delivered."""
+    """Number of the last commit of which all groups have been delivered."""
 
     @classmethod
     def at(cls, cursor: Cursor) -> Progress:
+        """Makes the progress of a trainer that resumes at a cursor."""
         return cls(cursor.stream, cursor.next, set(cursor.beyond), _commit=cursor.commit)
 
     def is_settled(self, number: int) -> bool:
+        """Says whether a group is settled."""
         return number < self.next or number in self.beyond
 
     def note_delivered(self, number: int, commit: int) -> None:
+        """Notes that the trainer has got a group of a commit."""
         self.out[number] = commit
         self._commit = max(self._commit, commit - 1)
 
     def acknowledge(self, number: int) -> None:
-        """Settles a delivered group. Errors: ValueError for one that was acknowledged already, or never delivered."""
+        """Settles a delivered group. Errors: ValueError for a group that was acknowledged before, or never delivered."""
         if number not in self.out:
             raise ValueError(f"group {number} was acknowledged already, or never delivered here")
         del self.out[number]
         self.settle([number])
 
     def settle(self, numbers: Iterable[int]) -> None:
+        """Notes that groups are settled. Groups that are settled already may be among them."""
         self.beyond.update(number for number in numbers if number >= self.next)
         while self.next in self.beyond:
             self.beyond.remove(self.next)
             self.next += 1
 
     def cursor(self, version: int) -> Cursor:
+        """Returns the cursor of the present place. `version`: that of the weights."""
         commit = min([self._commit, *(commit - 1 for commit in self.out.values())])
         return Cursor(stream=self.stream, version=version, commit=commit, next=self.next, beyond=sorted(self.beyond))

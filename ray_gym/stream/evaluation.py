@@ -1,7 +1,7 @@
 """Plays evaluations beside a stream, as runs of their own on the stream's models.
 
-An evaluation that goes first holds the stream's fan-out back: once its first worker is up, no group of the stream
-begins while an episode of the evaluation waits for a worker. Groups that began before go on, and share the models.
+An evaluation with priority holds the stream back: once its first worker is up, no group of the stream begins while an
+episode of the evaluation waits for a worker. Groups that began before continue, and share the models.
 """
 
 from __future__ import annotations
@@ -25,34 +25,36 @@ from ray_gym.run.resume import meaning_diff
 
 
 class Evaluations:
-    """Plays evaluations on a stream's models, several at once if asked for."""
+    """Plays evaluations on a stream's models. Several may be played at once."""
 
     def __init__(self, stream: Plan, recorder: Recorder) -> None:
+        """Takes the plan of the stream, whose models are up."""
         self._stream = stream
         self._recorder = recorder
         self._playing: list[tuple[Commits, bool]] = []
-        """Evaluations that are played, each with True if it goes first."""
+        """Evaluations that are being played, each with True if it has priority."""
         self._stopping: set[asyncio.Event] = set()
         self._done = asyncio.Condition()
 
     @property
     def held_for(self) -> int:
-        """Returns the number of episodes that wait for a worker and go before the stream's groups.
+        """Returns the number of episodes for which the stream's groups are held back.
 
-        Evaluations whose first worker is not up yet don't count.
+        These are the episodes of evaluations with priority that wait for a worker. Evaluations whose first worker is not
+        up yet don't count.
         """
         return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
-        """Plays an evaluation and returns its summary. An interrupted one of the same name is resumed.
+        """Plays an evaluation and returns its summary. An interrupted evaluation of the same name is resumed.
 
-        Errors: UserError, RunFailed, OSError.
+        `first`: True gives it priority over the stream's groups. Errors: UserError, RunFailed, OSError.
         """
         stopping = asyncio.Event()
         self._stopping.add(stopping)
         try:
             plan = await asyncio.to_thread(self._plan, config, config_file)
-            directory = await asyncio.to_thread(_open, plan, config_file)
+            directory = await asyncio.to_thread(_open_directory, plan, config_file)
             try:
                 return await self._play(plan, directory, stopping, first)
             finally:
@@ -63,7 +65,7 @@ class Evaluations:
                 self._done.notify_all()
 
     async def end(self) -> None:
-        """Stops all evaluations and waits until they have stopped. Each can be resumed under its name."""
+        """Stops all evaluations and waits for them. Each can be resumed under its name."""
         for stopping in self._stopping:
             stopping.set()
         async with self._done:
@@ -72,7 +74,7 @@ class Evaluations:
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
         """Plays an evaluation in its open directory and returns its summary.
 
-        Errors: RunFailed, also if it was stopped.
+        Errors: RunFailed, also if the evaluation was stopped; UserError, OSError.
         """
         commits = await asyncio.to_thread(load_commits, plan, directory, lambda tally, in_flight: None, self._recorder)
         self._playing.append(played := (commits, first))
@@ -99,9 +101,9 @@ class Evaluations:
         return check_plan(plan, file)
 
     def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
-        """Returns a copy of the stream's engine for a model. It is a copy since a check may leave traces in it.
+        """Returns a copy of the stream's engine for a model, since a check may change the engine.
 
-        Errors: UserError for a model that the stream doesn't have up.
+        Errors: UserError for a model that the stream does not have.
         """
         engine = self._stream.engines.get(name)
         if engine is None:
@@ -115,8 +117,8 @@ class Evaluations:
         return copy.copy(engine)
 
 
-def _open(plan: Plan, config_file: Path) -> RunDirectory:
-    """Makes the directory of an evaluation, or opens that of an interrupted one.
+def _open_directory(plan: Plan, config_file: Path) -> RunDirectory:
+    """Makes the directory of an evaluation, or opens that of an interrupted evaluation.
 
     Errors: UserError, RunFailed, OSError.
     """

@@ -1,4 +1,4 @@
-"""Reads finished groups for a trainer, as views of the rows of their files."""
+"""Reads finished groups from committed files, for a trainer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.stream.source import number_of
 
 _SAMPLES = "samples.list.element"
-
-
-COLUMNS = [
+_COLUMNS = [
     "group_id",
     "task_id",
     "status",
@@ -31,33 +29,37 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class FinishedGroup:
-    """Describes a group whose episodes are all over, and the place of its rows: `rows` of them in `file`, from `start`
-    on.
-    """
+    """Describes a group whose episodes are all over, and says where its rows are."""
 
     number: int
+    """Number of the group in its stream, from 0."""
     group_id: str
     task_id: str
     commit: int
+    """Number of the commit of the file, from 1."""
     file: str
+    """Name of the committed file with the group's rows."""
     start: int
+    """Number of the file's rows before those of the group."""
     rows: int
+    """Number of the group's rows, one for each episode."""
     completed: int
+    """Number of the completed episodes."""
     version: int | None
     """Oldest version of the weights that a trainable token of a completed episode came from; None without such tokens.
     """
 
 
 def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
-    """Returns the groups of a committed file.
+    """Reads which groups a committed file has. Blocks.
 
-    Blocks. Errors: OSError; ValueError for a file that is none of a stream's.
+    Errors: OSError; ValueError for a file that does not belong to a stream.
     """
     commit = commit_of(file)
     if commit is None:
         raise ValueError(f"{file} is no file of a stream's")
     with storage.open_committed(file) as opened:
-        rows: list[dict[str, Any]] = opened.table(COLUMNS).to_pylist()
+        rows: list[dict[str, Any]] = opened.table(_COLUMNS).to_pylist()
     found, start = [], 0
     for group_id, members in groupby(rows, key=lambda row: str(row["group_id"])):
         group = list(members)
@@ -81,14 +83,12 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
 
 
 def _versions(row: dict[str, Any]) -> list[int]:
+    """Returns the versions of the weights that the trainable tokens of an episode came from."""
     return [span["version"] for sample in row["samples"] if sample["trainable"] for span in sample["versions"]]
 
 
 FILES_KEPT = 2
-"""Number of files whose rows stay in memory, since the groups of one file come one after another.
-
-Rows that the trainer holds itself come on top.
-"""
+"""Number of files whose rows a reader keeps in memory, since the groups of one file come one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +98,20 @@ class Group:
     number: int
     """Number of the group in its stream, from 0."""
     group_id: str
+    """Id of the group, as in its rows."""
     task_id: str
+    """Id of the task that all episodes of the group play."""
     version: int | None
-    """Oldest version of the weights that a trainable token of it came from; None without such tokens."""
+    """Oldest version of the weights that a trainable token of a completed episode came from; None without such tokens.
+    """
     episodes: pa.Table
-    """Table with one row an episode (`ray_gym.record.schema.SCHEMA`), also of those that failed."""
+    """Table with one row per episode (`ray_gym.record.schema.SCHEMA`), failed episodes included."""
 
     @property
     def samples(self) -> pa.Table:
-        """Returns a table with one row for each token sequence of a completed episode.
+        """Returns a table with one row per token sequence of the completed episodes.
 
-        It has the columns that a trainer groups and filters by, as `ray_gym.load(...).samples` has.
+        It has the columns of `ray_gym.load(...).samples`, some of which a trainer groups and filters by.
         """
         completed = pc.equal(self.episodes.column("status"), "completed")
         if pc.all(completed).as_py():  # then no rows are copied
@@ -116,17 +119,18 @@ class Group:
         return flat_samples(self.episodes.filter(completed))
 
 
-class Files:
-    """Reads groups out of committed files. Blocks."""
+class GroupReader:
+    """Reads groups from committed files, and keeps the rows of the last few files. Blocks."""
 
     def __init__(self, storage: Storage) -> None:
+        """Takes the storage of the stream's run directory. Local files are mapped into memory."""
         self._storage = storage
         is_local = isinstance(storage.filesystem, LocalFileSystem)
         self._filesystem = LocalFileSystem(use_mmap=True) if is_local else storage.filesystem
         self._tables: OrderedDict[str, pa.Table] = OrderedDict()
 
-    def group(self, found: FinishedGroup) -> Group:
-        """Reads a group. Errors: OSError."""
+    def read_group(self, found: FinishedGroup) -> Group:
+        """Reads the rows of a group, as a view of the rows of its file. Errors: OSError."""
         rows = self._table(found.file).slice(found.start, found.rows)
         return Group(found.number, found.group_id, found.task_id, found.version, rows)
 

@@ -1,7 +1,7 @@
 """Plays a stream's groups and tells its trainer which are finished.
 
-`Host` is a plain class; `Stream` makes it an actor, which ends with its maker. Rows don't pass through it: it says in
-which file a group is, and the trainer reads the file itself.
+`Host` is a plain class. `Stream` makes it a Ray actor, which ends with the trainer's process. Rows don't pass through
+it: it says in which file a group is, and the trainer reads the file itself.
 """
 
 from __future__ import annotations
@@ -25,49 +25,55 @@ from ray_gym.run.driver.driver import Driver, Outcome, setup_of, summary_of
 from ray_gym.run.driver.lease import LeaseGroup
 from ray_gym.run.plan import Plan
 from ray_gym.stream.cursor import Cursor
+from ray_gym.stream.directory import StreamState, open_directory, read_state, remove_before
 from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import FinishedGroup, groups_of
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
-from ray_gym.stream.place import StreamState, open_place, read_state, remove_before
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:
-    """Holds everything that a host is made from."""
+    """Holds everything that a host is made from. It is pickled."""
 
     config: RunConfig
     config_file: Path
+    """Path of the config. Relative paths of task files are looked for beside it."""
     engines: Mapping[str, Engine]
     """Engines of the models by name, not started yet."""
     options: StreamOptions
     cursor: Cursor | None
+    """Cursor to resume from; None to begin."""
     version: int
+    """Version of the weights, as the trainer knows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedStream:
-    """Describes a stream that was opened. `dropped` holds the numbers of dropped groups from the cursor's `next` on."""
+    """Describes a stream that was opened."""
 
     name: str
+    """Name of the stream's run."""
     location: str
+    """Location of the run directory."""
     cursor: Cursor
+    """Cursor at which the stream is resumed, or begins."""
     dropped: frozenset[int]
+    """Numbers of the dropped groups from the cursor's `next` on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Brings the trainer a group, or None if there will be no more.
-
-    With it come the numbers of the groups that were dropped since the last delivery, and the version of the weights
-    now.
-    """
+    """A delivery tells the trainer of a group."""
 
     group: FinishedGroup | None
+    """Next group; None if there will be no more."""
     dropped: tuple[int, ...]
+    """Numbers of the groups that were dropped since the last delivery."""
     version: int
+    """Version of the weights now."""
 
 
 ROLL_S = 1.0
@@ -75,16 +81,20 @@ ROLL_S = 1.0
 
 
 class Host:
-    """A host plays the groups of a stream. `open` is called first, then `start`; `close` last."""
+    """A host plays the groups of a stream. `open` is called first, then `start`; `close` last.
+
+    `version` is that of the weights, as the trainer knows it.
+    """
 
     def __init__(self, setup: HostSetup) -> None:
         self._setup = setup
         self._playing: set[int] = set()
-        """Numbers of the groups that are begun and not in a committed file."""
+        """Numbers of the groups that are begun and not in a committed file yet."""
         self._begun = 0
+        """Number of the groups that this host has begun."""
         self._failure: Exception | None = None
         self._stopping = asyncio.Event()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_open = False
         self._recorder = Recorder()
@@ -92,7 +102,7 @@ class Host:
     # ---- from start to end ----
 
     async def open(self) -> OpenedStream:
-        """Checks the config, its tasks and the cursor, and takes the stream's directory.
+        """Checks the config, its tasks and the cursor, and opens the stream's directory.
 
         Errors: UserError, RunFailed, OSError.
         """
@@ -102,7 +112,7 @@ class Host:
         setup, config, file = self._setup, self._setup.config, str(self._setup.config_file)
         self._plan = Plan.of(config, file, engines=setup.engines.__getitem__)
         self._source = source_of(config, setup.config_file.parent, self._plan.environment, setup.options.epochs)
-        self._directory, self._identity, self._cursor = open_place(config, digest_of(self._source), setup.cursor)
+        self._directory, self._identity, self._cursor = open_directory(config, digest_of(self._source), setup.cursor)
         self._is_open = True
         self._dropped = DroppedGroups(self._directory.storage)
         self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
@@ -110,42 +120,43 @@ class Host:
         return OpenedStream(where.name, where.location, self._cursor, self._known)
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
-        """Starts playing, now that the models are up.
+        """Starts to play. `engines`: those of the models by name, which are up.
 
-        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError.
+        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError, RayError.
         """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
-        stands = await asyncio.to_thread(read_state, self._directory, self._source, self._cursor, self._known, metrics)
-        self._commits = stands.commits
+        state = await asyncio.to_thread(read_state, self._directory, self._source, self._cursor, self._known, metrics)
+        self._commits = state.commits
         for problem in self._commits.fences.problems:
             print(f"journal: {problem}", file=sys.stderr, flush=True)
-        await self._take_up(stands)
-        without = stands.finished | stands.begun | self._known | set(self._cursor.beyond)
+        await self._restore_groups(state)
+        without = state.finished | state.begun | self._known | set(self._cursor.beyond)
         self._supply = Supply(self._source, self._cursor.next, without, self._wake)
         self._evaluations = Evaluations(self._plan, self._recorder)
         self._commits.dispatcher.source = self._next_group
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
-        versions = await self._take_over(await self._served.ask())
-        works = (self._drive(), self._supply.fill(), self._follow())
-        self._tasks = [asyncio.create_task(self._watch(work)) for work in works]
+        versions = await self._note_versions(await self._served.ask())
+        works = (self._drive(), self._supply.fill(), self._follow_versions())
+        self._tasks = [asyncio.create_task(self._run_task(work)) for work in works]
         return versions
 
-    async def _take_up(self, stands: StreamState) -> None:
-        """Takes over the groups that an earlier host left, finished or begun."""
+    async def _restore_groups(self, state: StreamState) -> None:
+        """Puts the groups that an earlier host has begun or finished into the window and the outbox. Errors: OSError."""
         window = self._setup.options.window(self._setup.config)
         self._outbox = Outbox(
             self._setup.options, window, self._setup.version, self._dropped, GroupQueue(self._cursor.commit)
         )
-        self._playing |= stands.begun
-        for number in sorted(stands.begun | stands.finished):
+        self._playing |= state.begun
+        for number in sorted(state.begun | state.finished):
             window.begin(number)
-        for commit, groups in sorted(stands.files.items()):
+        for commit, groups in sorted(state.files.items()):
             await self._outbox.put(commit, groups)
 
     def _make_driver(self) -> Driver:
+        """Makes the driver, which leases no more episodes at once than open groups have."""
         setup = setup_of(self._plan, self._directory)
         most = self._outbox.window.max_open * self._source.repeats
         fanout = setup.fanout.model_copy(update={"concurrency": min(setup.fanout.concurrency, most)})
@@ -156,12 +167,12 @@ class Host:
         return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True)
 
     async def close(self) -> dict[str, Any]:
-        """Stops playing, and returns the content of summary.json. Unfinished episodes stay in the journals.
+        """Stops playing, and returns the content of summary.json. Unfinished episodes can be resumed.
 
         Errors: RunFailed, OSError.
         """
         self._stopping.set()
-        self._tell()
+        self._notify()
         try:
             return await self._end() if self._tasks else {}
         finally:
@@ -169,6 +180,7 @@ class Host:
                 await asyncio.to_thread(self._directory.close)
 
     async def _end(self) -> dict[str, Any]:
+        """Waits until all tasks have ended, and writes and returns the summary. Errors: RunFailed, OSError."""
         _, *others = self._tasks
         for task in others:
             task.cancel()
@@ -180,36 +192,38 @@ class Host:
         await asyncio.to_thread(self._directory.write_summary, summary)
         return summary
 
-    # ---- what the trainer says ----
+    # ---- calls of the trainer ----
 
     async def next(self, version: int) -> Delivery:
-        """Waits until there is a group and delivers it.
+        """Waits for the next group and delivers it.
 
-        Errors: RunFailed, UserError when none can be played any more.
+        Errors: RunFailed and UserError if no group can be played any more; OSError.
         """
         await self.advance(version)
         while True:
-            news = self._news
-            await self._look()
+            changed = self._changed
+            await self._check_versions()
             if self._failure is not None:
                 raise self._failure
             group = self._outbox.take()
             if group is not None or self._is_over or self._stopping.is_set():
-                return Delivery(group, self._outbox.news(), self._outbox.version)
-            await news.wait()
+                return Delivery(group, self._outbox.take_dropped(), self._outbox.version)
+            await changed.wait()
 
     async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
+        """Notes that the trainer has acknowledged groups. Errors: OSError."""
         self._outbox.acknowledge(numbers)
         await self.advance(version)
         self._wake()
 
     async def refuse(self, number: int, version: int) -> None:
+        """Drops a delivered group that the trainer refuses, since it is too old for the weights. Errors: OSError."""
         await self.advance(version)
         await self._outbox.refuse(number)
         self._wake()
 
     async def advance(self, version: int) -> None:
-        """Takes note of a newer version of the weights, for which some groups may be too old. Errors: OSError."""
+        """Notes a newer version of the weights, and drops the groups that are too old for it. Errors: OSError."""
         if version > self._outbox.version:
             for model in self._plan.trained:
                 self._commits.metrics.tell_version(model, version)
@@ -217,7 +231,10 @@ class Host:
             self._wake()
 
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
-        """Plays an evaluation on the stream's models and returns its summary. Errors: UserError, RunFailed, OSError."""
+        """Plays an evaluation on the stream's models and returns its summary.
+
+        `first`: True gives it priority over the stream's groups. Errors: UserError, RunFailed, OSError.
+        """
         try:
             return await self._evaluations.play(config, config_file, first)
         finally:
@@ -234,6 +251,7 @@ class Host:
         return removed
 
     async def status(self) -> dict[str, Any]:
+        """Returns the numbers of groups by name, their bounds, and the version of the weights."""
         return self._status()
 
     def _status(self) -> dict[str, Any]:
@@ -242,34 +260,35 @@ class Host:
 
     # ---- the weights ----
 
-    async def _look(self) -> dict[str, int]:
-        """Asks which versions of the weights the trained models serve now, and takes them over. Errors: OSError."""
-        return await self._take_over(await self._served.look())
+    async def _check_versions(self) -> dict[str, int]:
+        """Asks which versions of the weights the trained models serve now, and notes them. Errors: OSError."""
+        return await self._note_versions(await self._served.look())
 
-    async def _take_over(self, versions: dict[str, int]) -> dict[str, int]:
-        """Takes over the versions that the trained models serve now. Of several, the oldest counts. Errors: OSError."""
+    async def _note_versions(self, versions: dict[str, int]) -> dict[str, int]:
+        """Notes the versions that the trained models serve now, of which the oldest counts. Errors: OSError."""
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:
             await self.advance(min(versions.values()))
         return versions
 
-    async def _follow(self) -> None:
+    async def _follow_versions(self) -> None:
+        """Checks the versions of the weights every LOOK_S seconds. Errors: OSError."""
         while True:
             await asyncio.sleep(LOOK_S)
-            await self._look()
+            await self._check_versions()
 
     # ---- the fan-out ----
 
     @property
     def _is_over(self) -> bool:
-        """Says whether every group was played."""
+        """Says whether all groups of the stream were played."""
         return self._supply.is_exhausted and not self._playing
 
     def _next_group(self) -> LeaseGroup | None:
         """Returns the group that the dispatcher leases next.
 
-        None means that no group is ready, the trainer is behind, or an evaluation goes first.
+        None means that no group is ready, the window has no room, or an evaluation has priority.
         """
         if not self._outbox.window.has_room or self._evaluations.held_for:
             return None
@@ -288,7 +307,7 @@ class Host:
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
         self._playing.difference_update(group.number for group in groups)
         await self._outbox.put(commit_of(file) or 0, groups)
-        self._tell()
+        self._notify()
 
     async def _drive(self) -> None:
         """Runs the driver until it ends. Errors: RunFailed, UserError, OSError."""
@@ -297,25 +316,27 @@ class Host:
         if outcome.failure:
             raise RunFailed(outcome.failure)
 
-    async def _watch(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does a task's work. If it fails, the stream stops, and the trainer gets the error."""
+    async def _run_task(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs one of the host's tasks. If it fails, the stream stops, and the trainer gets the error."""
         try:
             await work
         except (UserError, RunFailed) as error:
             self._fail(error)
         except Exception as error:
             self._fail(RunFailed(f"the stream's host failed: {describe(error)}"))
-        self._tell()
+        self._notify()
 
     def _fail(self, error: Exception) -> None:
+        """Stops the stream. The first error is kept for the trainer."""
         self._failure = self._failure or error
         self._stopping.set()
 
     def _wake(self) -> None:
-        """Wakes the driver, since a group may be ready to be leased, and the calls that wait."""
+        """Wakes the driver, which may lease a group now, and the calls that wait for a group."""
         self._driver.wake()
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
-        told, self._news = self._news, asyncio.Event()
-        told.set()
+    def _notify(self) -> None:
+        """Wakes the calls that wait for a group."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

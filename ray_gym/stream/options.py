@@ -1,4 +1,4 @@
-"""Defines a trainer's options for its stream, which are checked against the stream's config."""
+"""Defines the options of a stream, which are checked against the stream's config."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ray_gym.stream.window import Window
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """Options of a stream, given by its trainer."""
+    """Holds the options that a trainer gives its stream."""
 
     max_staleness: int | None = None
-    """Most versions that a token of a group may be older than the weights; else the group is dropped.
-
-    None: no limit.
-    """
+    """Most versions by which a group's tokens may be older than the weights. Older groups are dropped. None: no limit."""
     groups_per_version: int | None = None
     """Number of groups that the trainer takes for each update of the weights.
 
-    If it is given, no group is begun that would be too old in its turn."""
+    It bounds how many groups begin ahead of the trainer (see `ray_gym.stream.window`), so that hardly any gets too old.
+    It needs `max_staleness`. None: there is no such bound.
+    """
     min_group_size: int = 1
-    """Least number of completed episodes of a group; else the group is dropped."""
+    """Least number of completed episodes of a group. Smaller groups are dropped."""
     max_open_groups: int | None = None
-    """Most groups that are begun and not yet acknowledged.
+    """Most groups that are begun and not acknowledged yet.
 
-    None: twice the number that is played at once, and two updates' worth at least."""
+    None: twice the number of groups that are played at once, and at least twice `groups_per_version`.
+    """
     epochs: int | None = None
-    """Number of epochs over `tasks`; None: no end."""
+    """Number of epochs over the config's `tasks`; None: the stream has no end."""
     wait_s: float | None = None
-    """Seconds to wait for GPUs that the cluster does not have yet; None: the stream is refused without them."""
+    """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
 
     def check(self, config: RunConfig) -> None:
-        """Checks the options by themselves and against the config. Errors: UserError."""
+        """Checks the options, also against the config. Errors: UserError."""
         for name, least in (
             ("max_staleness", 0),
             ("groups_per_version", 1),
@@ -66,20 +66,23 @@ class StreamOptions:
             )
 
     def max_open(self, config: RunConfig) -> int:
+        """Returns the most groups that are begun and not acknowledged yet."""
         if self.max_open_groups is not None:
             return self.max_open_groups
         return max(2 * math.ceil(config.fanout.concurrency / config.tasks.repeats), 2 * (self.groups_per_version or 1))
 
     def window(self, config: RunConfig) -> Window:
+        """Makes an empty window with the bounds that these options set."""
         ahead = None
         if self.max_staleness is not None and self.groups_per_version is not None:
             ahead = (self.max_staleness + 1) * self.groups_per_version
         return Window(self.max_open(config), ahead)
 
-    def wrong_with(self, completed: int, oldest: int | None, version: int) -> str | None:
-        """Returns the reason why a trainer at `version` must not get a group: "small", "stale", or None if it may.
+    def reason_to_drop(self, completed: int, oldest: int | None, version: int) -> str | None:
+        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get it.
 
-        `completed` is the group's number of completed episodes, and `oldest` the oldest version of its tokens.
+        `completed` is the group's number of completed episodes. `oldest` is the oldest version of its tokens, None
+        without tokens.
         """
         if completed < self.min_group_size:
             return "small"

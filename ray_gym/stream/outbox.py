@@ -1,6 +1,6 @@
-"""Keeps finished groups on their way to the trainer, in order.
+"""Keeps finished groups in order until the trainer takes them.
 
-Groups that it must not get are sorted out; all are counted.
+Groups that are too small or too old are dropped. All groups are counted.
 """
 
 from __future__ import annotations
@@ -19,58 +19,64 @@ from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.window import Window
 
 DROPPED = "dropped"
+"""Name of the folder in the run directory that has a file for each dropped group."""
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedGroups:
-    """Keeps the dropped groups on disk, each in a small file. Its methods block and raise OSError."""
+    """Keeps a record of the dropped groups on disk, in a small file for each. Its methods block and raise OSError."""
 
     storage: Storage
+    """Storage of the run directory."""
 
     def numbers(self) -> set[int]:
+        """Returns the numbers of the dropped groups."""
         return {int(stem) for name in self.storage.names(DROPPED) if (stem := PurePath(name).stem).isdigit()}
 
     def add(self, group: FinishedGroup, reason: str, version: int) -> None:
-        said = {
+        """Records that a group was dropped. `version`: that of the weights then."""
+        record = {
             "group_id": group.group_id,
             "reason": reason,
             "completed": group.completed,
             "oldest_version": group.version,
             "version": version,
         }
-        self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(said).encode())
+        self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(record).encode())
 
     def forget(self, numbers: Iterable[int]) -> None:
+        """Deletes the records of groups."""
         for number in numbers:
             self.storage.delete(f"{DROPPED}/{number}.json")
 
 
 @dataclass(slots=True)
 class GroupQueue:
-    """Puts the groups of files, which may come out of order, into the order of the files' commits."""
+    """A queue holds finished groups in the order of their files' commits, though files may come out of order."""
 
     commit: int
-    """Number of the newest file that was put here with all before it."""
+    """Number of the last commit whose groups, and those of all commits before it, were put into the queue."""
     _waiting: deque[FinishedGroup] = field(default_factory=deque)
     _early: dict[int, Sequence[FinishedGroup]] = field(default_factory=dict)
-    """Groups of the files that came before an older one, by the file's number."""
+    """Groups of the files that came before an older file, by the number of the commit."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, commit: int, groups: Sequence[FinishedGroup]) -> None:
+        """Puts the groups of a commit into the queue. They wait until those of all commits before it are there."""
         self._early[commit] = groups
         while self.commit + 1 in self._early:
             self.commit += 1
             self._waiting.extend(self._early.pop(self.commit))
 
     def take(self) -> FinishedGroup | None:
-        """Takes the next group off the queue; None while there is none."""
+        """Takes the next group; None if there is none yet."""
         return self._waiting.popleft() if self._waiting else None
 
-    def take_out(self, wrong: Callable[[FinishedGroup], str | None]) -> list[tuple[FinishedGroup, str]]:
-        """Takes out the waiting groups for which `wrong` gives a reason, and returns each with its reason."""
-        found = [(group, reason) for group in self._waiting if (reason := wrong(group)) is not None]
+    def remove(self, reason_of: Callable[[FinishedGroup], str | None]) -> list[tuple[FinishedGroup, str]]:
+        """Removes the groups for which `reason_of` gives a reason, and returns each with its reason."""
+        found = [(group, reason) for group in self._waiting if (reason := reason_of(group)) is not None]
         gone = {group.number for group, _ in found}
         self._waiting = deque(group for group in self._waiting if group.number not in gone)
         return found
@@ -82,34 +88,38 @@ class Outbox:
 
     options: StreamOptions
     window: Window
+    """Window that is told which groups are delivered, acknowledged and dropped."""
     version: int
+    """Version of the weights."""
     dropped: DroppedGroups
     queue: GroupQueue
+    """Groups that the trainer has not taken yet."""
     counts: Counter[str] = field(default_factory=Counter)
+    """Numbers of groups: delivered, acknowledged, and dropped as stale or small."""
     stalest: int = 0
     """Most versions that a delivered group was behind the weights."""
     _out: dict[int, FinishedGroup] = field(default_factory=dict)
     """Groups that are delivered and not acknowledged, by number."""
-    _unsaid: list[int] = field(default_factory=list)
-    """Numbers of the dropped groups that the trainer was not told of yet."""
+    _unreported: list[int] = field(default_factory=list)
+    """Numbers of the dropped groups that the trainer does not know of yet."""
 
     async def put(self, commit: int, groups: Sequence[FinishedGroup]) -> None:
         """Puts the groups of a committed file into the outbox. Errors: OSError."""
         self.queue.put(commit, groups)
-        await self._sort_out()
+        await self._drop_unwanted()
 
     async def advance(self, version: int) -> None:
-        """Takes note of a newer version of the weights, and drops the groups that are too old for it.
+        """Notes a newer version of the weights, and drops the groups that are too old for it. Older versions are ignored.
 
         Errors: OSError.
         """
         if version > self.version:
             self.version = version
             self.window.advance()
-            await self._sort_out()
+            await self._drop_unwanted()
 
     def take(self) -> FinishedGroup | None:
-        """Takes the next group, which counts as delivered from now on; None while there is none."""
+        """Takes the next group, which counts as delivered from now on; None if there is none yet."""
         group = self.queue.take()
         if group is not None:
             self.window.deliver(group.number)
@@ -119,13 +129,14 @@ class Outbox:
         return group
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
+        """Notes that the trainer has acknowledged groups. Groups that are not out are ignored."""
         for number in numbers:
             if self._out.pop(number, None) is not None:
                 self.window.acknowledge(number)
                 self.counts["acknowledged"] += 1
 
     async def refuse(self, number: int) -> None:
-        """Drops a delivered group that the trainer refuses: the weights changed on its way, and it is too old now.
+        """Drops a delivered group that the trainer refuses, since the weights have changed and it is too old now.
 
         Errors: OSError.
         """
@@ -134,12 +145,13 @@ class Outbox:
             self.counts["delivered"] -= 1
             await self._drop(group, "stale")
 
-    def news(self) -> tuple[int, ...]:
+    def take_dropped(self) -> tuple[int, ...]:
         """Returns the numbers of the groups that were dropped since the last call."""
-        said, self._unsaid = tuple(self._unsaid), []
-        return said
+        numbers, self._unreported = tuple(self._unreported), []
+        return numbers
 
     def status(self) -> dict[str, Any]:
+        """Returns the numbers of groups by name, their bounds, and the version of the weights."""
         return {
             "version": self.version,
             "open": len(self.window.open),
@@ -152,16 +164,17 @@ class Outbox:
             **{name: self.counts[name] for name in ("delivered", "acknowledged", "stale", "small")},
         }
 
-    async def _sort_out(self) -> None:
+    async def _drop_unwanted(self) -> None:
         """Drops the waiting groups that the trainer must not get. Errors: OSError."""
-        for group, reason in self.queue.take_out(self._wrong_with):
-            self._unsaid.append(group.number)
+        for group, reason in self.queue.remove(self._reason_to_drop):
+            self._unreported.append(group.number)
             await self._drop(group, reason)
 
-    def _wrong_with(self, group: FinishedGroup) -> str | None:
-        return self.options.wrong_with(group.completed, group.version, self.version)
+    def _reason_to_drop(self, group: FinishedGroup) -> str | None:
+        return self.options.reason_to_drop(group.completed, group.version, self.version)
 
     async def _drop(self, group: FinishedGroup, reason: str) -> None:
+        """Drops a group for a reason, "small" or "stale". Errors: OSError."""
         self.window.drop(group.number)
         self.counts[reason] += 1
         await asyncio.to_thread(self.dropped.add, group, reason, self.version)

@@ -1,6 +1,6 @@
 """Asks the holders of the weights which versions the trained models of a stream serve.
 
-By that the stream learns of an update, whichever program made it.
+So the stream notices every update, whichever program has made it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from ray_gym.models.engine import Engine, Served
 from ray_gym.weights.holder import find_holder
 
 LOOK_S = 1.0
-"""Seconds between two looks at the versions. Each taken group brings another look."""
+"""Seconds between two looks at the versions. They are also looked at whenever the trainer takes a group."""
 ANSWER_S = 10.0
+"""Seconds that the holders may take to answer."""
 
 
 class ServedVersions:
@@ -32,7 +33,7 @@ class ServedVersions:
         self._holders: dict[str, Any] = {name: holder for name, holder in found.items() if holder is not None}
 
     async def look(self) -> dict[str, int]:
-        """Returns the version of each model, as `ask` does. It is empty while a holder does not answer.
+        """Returns the version of each model, as `ask` does; nothing if a holder does not answer within ANSWER_S.
 
         Such a holder is being started again, or its application is ending.
         """
@@ -43,8 +44,7 @@ class ServedVersions:
             return {}
 
     async def ask(self) -> dict[str, int]:
-        """Returns the version of the weights that each model serves, by name. Waits for holders that are still
-        starting.
+        """Returns the version of the weights that each model serves, by name. Waits for holders that are starting.
 
         Errors: RayError.
         """

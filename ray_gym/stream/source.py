@@ -1,6 +1,6 @@
-"""Makes the groups that a stream plays, by their numbers and without an end, shortly before they begin.
+"""Makes the groups that a stream plays, each from its number, shortly before they begin.
 
-The ids of a group and of its episodes begin with the group's number, so rows and journal records show their group.
+The ids of a group and of its episodes begin with the group's number, so rows and journal records name their group.
 """
 
 from __future__ import annotations
@@ -26,20 +26,18 @@ from ray_gym.run.driver.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 
 AHEAD = 64
-"""Number of groups that are made ahead of their beginning."""
-
-
+"""Number of groups that are ready before they begin."""
 AT_ONCE = 4
 """Number of groups that are made together, before the first of them can begin."""
 
 
 class Supply:
-    """Keeps a supply of groups that are ready to begin."""
+    """A supply holds groups that are ready to begin, and is filled up again as they are taken."""
 
     def __init__(self, source: GroupSource, first: int, without: Iterable[int], on_more: Callable[[], None]) -> None:
-        """Supplies the groups from number `first` on without those in `without`.
+        """Supplies the groups from number `first` on, without the numbers in `without`.
 
-        `on_more` is called when new ones are ready.
+        `on_more` is called whenever new groups are ready.
         """
         self._source = source
         self._number = first
@@ -51,14 +49,16 @@ class Supply:
 
     @property
     def is_exhausted(self) -> bool:
+        """Says whether all groups were made and taken."""
         return self._all_made and not self._ready
 
     def take(self) -> tuple[int, LeaseGroup] | None:
+        """Takes the next group with its number; None if no group is ready."""
         self._taken.set()
         return self._ready.popleft() if self._ready else None
 
     async def fill(self) -> None:
-        """Makes groups until there are no more, AHEAD of them in advance.
+        """Makes groups until there are no more. It waits while AHEAD of them are ready.
 
         Errors: UserError for a generator that fails.
         """
@@ -72,6 +72,7 @@ class Supply:
                 await self._taken.wait()
 
     def _make(self, count: int) -> list[tuple[int, LeaseGroup]]:
+        """Makes the next groups: `count`, or fewer at the end. Errors: UserError."""
         made: list[tuple[int, LeaseGroup]] = []
         while len(made) < count and not self._all_made:
             number, self._number = self._number, self._number + 1
@@ -80,18 +81,18 @@ class Supply:
             elif number in self._without:
                 self._without.remove(number)
             else:
-                made.append((number, tuple(Lease(spec) for spec in self._source.group(number))))
+                made.append((number, tuple(Lease(spec) for spec in self._source.make_group(number))))
         return made
 
 
 LOOKED_AT = 4
-"""Number of generated tasks by which a stream is recognised."""
+"""Number of generated tasks whose digest identifies a stream."""
 
 
 def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any], epochs: int | None) -> GroupSource:
-    """Makes the source of a config's groups.
+    """Makes the source of a config's groups. `folder`: where relative paths are looked for.
 
-    Errors: UserError for a missing file, a bad row, a generator that fails at once.
+    Errors: UserError for a missing file or a bad row.
     """
     section, seed = config.tasks, config.run.seed
     if section.generate is not None:
@@ -102,9 +103,9 @@ def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any
 
 
 def digest_of(source: GroupSource) -> str:
-    """Returns a digest of all rows, or of the first generated tasks, by which a stream is recognised.
+    """Returns a digest of all rows, or of the first generated tasks, which identifies what a stream plays.
 
-    Errors: UserError.
+    Errors: UserError for a generator that fails.
     """
     hashed = xxhash.xxh3_128()
     if source.rows:
@@ -112,7 +113,7 @@ def digest_of(source: GroupSource) -> str:
             hashed.update(f"{row.task_id}\n{row.task}\n".encode())
     else:
         for number in range(LOOKED_AT if source.end is None else min(LOOKED_AT, source.end)):
-            hashed.update(source.group(number)[0].task.encode())
+            hashed.update(source.make_group(number)[0].task.encode())
     return hashed.hexdigest()
 
 
@@ -121,27 +122,30 @@ _PART = "stream"
 
 @dataclass(frozen=True)
 class GroupSource:
-    """Makes groups by number: epochs over `rows`, each in another order.
+    """Makes groups by number, in epochs over `rows`, each in another order.
 
     Without rows, each group has a new task from the environment's generator.
     """
 
     environment: Environment[Any, Any]
     seed: int
+    """Seed of the run, from which all other seeds are derived."""
     repeats: int
+    """Number of episodes in a group."""
     epoch: int
     """Number of groups in an epoch."""
     rows: tuple[TaskRow, ...] = ()
+    """Tasks of a file; empty if tasks are generated."""
     epochs: int | None = None
     """Number of epochs; None: no end."""
 
     @property
     def end(self) -> int | None:
-        """Returns the number of groups, which is the first number without a group; None if there is no end."""
+        """Returns the number of all groups; None if there is no end."""
         return None if self.epochs is None else self.epochs * self.epoch
 
-    def group(self, number: int) -> tuple[EpisodeSpec, ...]:
-        """Makes the specs of a group's episodes. Blocks, since a generator may take its time.
+    def make_group(self, number: int) -> tuple[EpisodeSpec, ...]:
+        """Makes the specs of a group's episodes. Blocks, since a generator may take long.
 
         Errors: UserError for a generator that fails.
         """
@@ -160,11 +164,12 @@ class GroupSource:
         )
 
     def _row(self, number: int) -> TaskRow:
+        """Returns the row of a group's task."""
         epoch, place = divmod(number, self.epoch)
         return self.rows[_order(self.seed, epoch, len(self.rows))[place]]
 
     def _generate(self, number: int) -> TaskRow:
-        """Generates and checks the task of a group. Errors: UserError."""
+        """Generates and checks a group's task. Errors: UserError."""
         try:
             task = self.environment.generate(random.Random(derive_seed(self.seed, "task", number)), number)
         except NotImplementedError as error:
@@ -178,7 +183,7 @@ class GroupSource:
 
 
 def number_of(an_id: str) -> int:
-    """Returns the number of the group from its id or an episode's id. Errors: ValueError for an id of no stream."""
+    """Returns the number of a group from its id or an episode's id. Errors: ValueError for an id that no stream made."""
     number = an_id.partition("-")[0]
     if not (number.isascii() and number.isdigit()):
         raise ValueError(f"{an_id!r} is no id of a stream's")

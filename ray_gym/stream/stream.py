@@ -1,12 +1,12 @@
-"""Gives a trainer its end of a stream: groups come in, acknowledgements and versions go out.
+"""Defines the trainer's side of a stream: it receives groups, and sends acknowledgements and versions of the weights.
 
-There is no HTTP between them: the other end is an actor, and the files of rows are mapped into memory.
+The other side is the `Host`, a Ray actor. The trainer maps the files with the groups' rows into its memory.
 
 async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_version=8) as stream:
     async for group in stream:
         ...                                    # group.episodes, group.samples: Arrow tables
         await asyncio.to_thread(stream.weights("policy").update, step, checkpoint)
-        stream.acknowledge(group)              # it is in them
+        stream.acknowledge(group)              # the weights were trained on it
         save(checkpoint, stream.cursor)        # as JSON
 """
 
@@ -34,23 +34,25 @@ from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.stream.cursor import Cursor, Progress
-from ray_gym.stream.group import Files, Group
+from ray_gym.stream.group import Group, GroupReader
 from ray_gym.stream.host import Delivery, Host, HostSetup, OpenedStream
 from ray_gym.stream.options import StreamOptions
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
-"""Seconds without a group after which the reason is printed, once, if the trainer itself holds the stream back."""
+"""Seconds without a group after which a line says, once, that the stream waits for the trainer."""
 OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
+"""Seconds that the host may take to stop."""
 ANSWER_S = 60.0
+"""Seconds that the host may take to answer other calls."""
 CALLS = 64
-"""Most calls to the host at once. Most of them are evaluations."""
+"""Most calls that the host answers at once. Most of them wait for evaluations."""
 
 
 class Stream:
-    """A stream yields finished groups to a trainer.
+    """A stream yields finished groups to a trainer. `open_stream` makes it.
 
     Use it on one event loop. Its methods raise UserError and RunFailed.
     """
@@ -66,9 +68,9 @@ class Stream:
         self._version_given = version is not None
         self._config = with_absolute_path(read_config(self._config_path, overrides), self._config_path)
         options.check(self._config)
-        self._asked: asyncio.Task[Delivery] | None = None
-        self._told: list[Any] = []
-        """References of the calls to the host whose results were not looked at yet."""
+        self._delivery_task: asyncio.Task[Delivery] | None = None
+        self._sent: list[Any] = []
+        """References of the calls to the host whose results were not checked yet."""
         self._started = AsyncExitStack()
 
     # ---- from start to end ----
@@ -87,10 +89,10 @@ class Stream:
         await self._started.aclose()
 
     async def _open(self) -> None:
-        """Starts the host and the models. All that can be checked is checked before the models are loaded."""
+        """Starts the host and the models. Everything that can be checked is checked before the models are loaded."""
         file = str(self._config_path)
         engines = check_plan(Plan.of(self._config, file), file).engines
-        blocking = ExitStack()  # holds the parts that block when they start and stop
+        blocking = ExitStack()  # for what blocks when it starts and stops
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():
             await asyncio.to_thread(blocking.enter_context, cluster.connect())
@@ -101,22 +103,22 @@ class Stream:
         )
         self._host = _make_host(setup)
         self._started.push_async_callback(self._end_host)
-        opened: OpenedStream = await _answer(self._host.open.remote(), OPEN_S)
+        opened: OpenedStream = await _await_answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
-        self._take_up(await _answer(self._host.start.remote(engines), OPEN_S))
+        self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
         self._engines = engines
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped)
-        self._files = Files(storage_at(opened.location))
+        self._reader = GroupReader(storage_at(opened.location))
 
-    def _take_up(self, served: Mapping[str, int]) -> None:
-        """Takes over the version of the weights with which the trainer's models begin.
+    def _begin_at(self, served: Mapping[str, int]) -> None:
+        """Sets the version of the weights. `served`: the versions that the trained models serve, by name.
 
-        Errors: UserError for weights older than those at the cursor.
+        Errors: UserError if a model serves an older version than the cursor's.
         """
         for model, version in served.items():
             if not self._version_given and version < self._version:
@@ -127,10 +129,11 @@ class Stream:
         self._version = max(self._version, min(served.values(), default=0))
 
     async def _end_host(self) -> None:
-        if self._asked is not None:
-            self._asked.cancel()
+        """Closes and kills the host. An error is printed."""
+        if self._delivery_task is not None:
+            self._delivery_task.cancel()
         try:
-            await _answer(self._host.close.remote(), CLOSE_S)
+            await _await_answer(self._host.close.remote(), CLOSE_S)
         except RunFailed as error:
             _say(f"the stream was not closed: {error}")  # its groups are on disk
         finally:
@@ -142,42 +145,43 @@ class Stream:
         return self
 
     async def __anext__(self) -> Group:
-        """Waits for the next group. It comes again after a restart, unless it was acknowledged at the cursor."""
+        """Waits for the next group. After a restart it comes again, unless it was acknowledged before the cursor."""
         while True:
-            await self._hear()
-            delivery = await self._delivery()
+            await self._check_sent()
+            delivery = await self._next_delivery()
             self._progress.settle(delivery.dropped)
             self._version = max(self._version, delivery.version)
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
             self._progress.note_delivered(found.number, found.commit)
-            if self._options.wrong_with(found.completed, found.version, self._version) is not None:
-                self._progress.acknowledge(found.number)  # it grew too old on its way here
-                await _answer(self._host.refuse.remote(found.number, self._version))
+            if self._options.reason_to_drop(found.completed, found.version, self._version) is not None:
+                self._progress.acknowledge(found.number)  # the group has become too old on its way
+                await _await_answer(self._host.refuse.remote(found.number, self._version))
                 continue
-            return await asyncio.to_thread(self._files.group, found)
+            return await asyncio.to_thread(self._reader.read_group, found)
 
     def acknowledge(self, *groups: Group) -> None:
-        """Tells the stream that the trainer is done with these groups: the cursor passes them, and others may begin.
+        """Acknowledges groups: the trainer does not need them any more.
 
-        Errors: ValueError for a group that was acknowledged already, or never delivered.
+        No later cursor brings them again, and other groups may begin in their place. Errors: ValueError for a group that
+        was acknowledged before, or never delivered.
         """
         for group in groups:
             self._progress.acknowledge(group.number)
-        self._tell(self._host.acknowledge.remote([group.number for group in groups], self._version))
+        self._send(self._host.acknowledge.remote([group.number for group in groups], self._version))
 
     # ---- weights ----
 
     @property
     def version(self) -> int:
-        """Returns the newest version of the weights that was told here, or that a group came with."""
+        """Returns the newest version of the weights that the trainer has given, or that came with a group."""
         return self._version
 
     def weights(self, model: str) -> Weights:
-        """Returns the weights of a model of the config, to change them; the stream notices. Blocks.
+        """Returns the weights of a model of the config, whose methods change them. Blocks.
 
-        Errors: UserError if they can't be changed.
+        The stream notices the changes. Errors: UserError for a model whose weights can't be changed from here.
         """
         engine = self._engines.get(model)
         if engine is None:
@@ -189,88 +193,89 @@ class Stream:
         return Weights(engine.app)
 
     def advance(self, version: int) -> None:
-        """Tells the stream that from now on the models generate with the weights of this version.
+        """Tells the stream that the models now generate with the weights of this version.
 
-        It is for models whose weights are not changed by `ray_gym.Weights`. Errors: ValueError for an older version.
+        Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version.
         """
         if version < self._version:
             raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
         if version > self._version:
             self._version = version
-            self._tell(self._host.advance.remote(version))
+            self._send(self._host.advance.remote(version))
 
     # ---- places ----
 
     @property
     def cursor(self) -> dict[str, Any]:
-        """Returns the cursor as JSON values, to be saved with the trainer's checkpoint.
+        """Returns the present cursor as JSON values, to be saved with the trainer's checkpoint.
 
-        Groups that were acknowledged until now never come again from it, and all others do.
+        A stream that is opened with it delivers all groups but those that were acknowledged, or dropped, until now.
         """
         return self._progress.cursor(self._version).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
         """Deletes the files that only hold groups from before a cursor, and returns their number.
 
-        The cursor must be safe in a checkpoint.
+        No older cursor can be used afterwards, so this one has to be saved in a checkpoint before.
         """
-        removed: int = await _answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
+        removed: int = await _await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
 
-    # ---- beside it ----
+    # ---- evaluation and status ----
 
     async def evaluate(
         self, config: str | Path, overrides: Sequence[str] = (), *, name: str, first: bool = True
     ) -> dict[str, Any]:
         """Plays another config on the stream's models as a run of its own under `name`.
 
-        Returns the run's summary with its location. `first`: no group of the stream begins while an episode of the
-        evaluation waits for a worker.
+        Returns the run's summary with its location. `first`: True lets no group of the stream begin while an episode of
+        the evaluation waits for a worker. An interrupted evaluation of the same name is resumed.
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
-        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first), None)
+        summary: dict[str, Any] = await _await_answer(self._host.evaluate.remote(read, path, first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:
-        """Returns the numbers of groups (begun, playing, waiting, out, delivered, acknowledged, stale, small, ...) by
-        name.
+        """Returns the numbers of groups by name (begun, playing, waiting, out, delivered, acknowledged, stale, small).
 
-        Waiting ones are finished, and those out are delivered and not acknowledged. The bounds `max_open` and
-        `max_ahead` are there, too, and `stalest`, the most versions that a delivered group was behind.
+        Waiting groups are finished; groups that are out are delivered and not acknowledged. It also has the bounds
+        `max_open` and `max_ahead`, and `stalest`, the most versions that a delivered group was behind.
         """
-        counts: dict[str, Any] = await _answer(self._host.status.remote())
+        counts: dict[str, Any] = await _await_answer(self._host.status.remote())
         return counts
 
-    # ---- the wire ----
+    # ---- calls to the host ----
 
-    async def _delivery(self) -> Delivery:
-        """Asks the host for a delivery, or waits for the one asked for before.
+    async def _next_delivery(self) -> Delivery:
+        """Asks the host for the next delivery and waits for it.
 
-        So no group is lost if the caller is cancelled while it waits.
+        If the wait is cancelled, the next call waits for the same delivery, so that no group is lost.
         """
-        if self._asked is None:
-            self._asked = asyncio.create_task(_answer(self._host.next.remote(self._version), None))
-        done, _ = await asyncio.wait({self._asked}, timeout=STUCK_S)
+        if self._delivery_task is None:
+            self._delivery_task = asyncio.create_task(_await_answer(self._host.next.remote(self._version), None))
+        done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         if not done:
-            await self._say_why()
-            await asyncio.wait({self._asked})
-        asked, self._asked = self._asked, None
-        return asked.result()
+            await self._explain_wait()
+            await asyncio.wait({self._delivery_task})
+        task, self._delivery_task = self._delivery_task, None
+        return task.result()
 
-    async def _say_why(self) -> None:
+    async def _explain_wait(self) -> None:
+        """Prints that the stream waits for the trainer, if it does. Errors: RunFailed."""
         counts = await self.status()
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
             _say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
 
-    def _tell(self, reference: Any) -> None:
-        self._told.append(reference)
+    def _send(self, reference: Any) -> None:
+        """Keeps the reference of a call to the host, whose result is checked before the next group."""
+        self._sent.append(reference)
 
-    async def _hear(self) -> None:
-        """Waits for the results of the calls that told the host something. Errors: RunFailed if one failed."""
-        told, self._told = self._told, []
-        for reference in told:
-            await _answer(reference)
+    async def _check_sent(self) -> None:
+        """Waits for the results of earlier calls to the host. Errors: RunFailed if one of them failed."""
+        sent, self._sent = self._sent, []
+        for reference in sent:
+            await _await_answer(reference)
 
 
 def open_stream(
@@ -289,7 +294,7 @@ def open_stream(
     """Returns a stream of the groups that a config plays, for `async with`. It has no end unless `epochs` gives one.
 
     `cursor` is the value of `stream.cursor` that was saved with the checkpoint to resume from; None means the start.
-    `version` is that of the weights now; the default is the cursor's. `StreamOptions` describes the rest. Errors:
+    `version` is the version of the weights now; None means the cursor's. `StreamOptions` describes the rest. Errors:
     UserError.
     """
     options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
@@ -297,16 +302,16 @@ def open_stream(
 
 
 def _make_host(setup: HostSetup) -> Any:
-    """Starts the host as an actor on the trainer's node. It ends with the trainer's process."""
+    """Starts the host as a Ray actor on the trainer's node. It ends with the trainer's process."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     options = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here}
     return ray.remote(Host).options(**options).remote(setup)
 
 
-async def _answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
-    """Waits for the host's answer to a call.
+async def _await_answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
+    """Waits for the host's answer to a call, at most `within_s` seconds; None means no limit.
 
-    Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone, or does not answer.
+    Errors: UserError and RunFailed as the host raised them; RunFailed if the host is gone or does not answer.
     """
     try:
         async with asyncio.timeout(within_s):

@@ -1,9 +1,9 @@
-"""Limits how far the fan-out may run ahead of its trainer. Pure: knows neither Ray nor time.
+"""Limits how many groups are played ahead of the trainer. It uses neither Ray nor a clock.
 
 There are two bounds, both on groups that are begun:
 
-* **open** groups are begun, and neither acknowledged nor dropped. There are at most `max_open`, so a slow trainer holds
-  the fan-out back.
+** **open** groups are begun, and neither acknowledged nor dropped. There are at most `max_open`, so that a slow trainer
+  is not overrun.
 * **ahead** are groups that are begun, and neither delivered before the weights last changed nor dropped. There are at
   most (max_staleness + 1) * groups_per_version. A trainer that takes `groups_per_version` groups for every update then
   finds them at most `max_staleness` versions old, as long as no group is overtaken by others that began later. A group
@@ -20,27 +20,36 @@ class Window:
     """A window holds the numbers of the groups that are open, and of those that are ahead."""
 
     max_open: int
+    """Most groups that are open."""
     max_ahead: int | None = None
+    """Most groups that are ahead; None: no limit."""
     open: set[int] = field(default_factory=set)
+    """Numbers of the open groups."""
     ahead: set[int] = field(default_factory=set)
+    """Numbers of the groups that are ahead."""
     _delivered: set[int] = field(default_factory=set)
     """Numbers of the groups that were delivered since the weights last changed."""
 
     @property
     def has_room(self) -> bool:
+        """Says whether another group may begin."""
         return len(self.open) < self.max_open and (self.max_ahead is None or len(self.ahead) < self.max_ahead)
 
     def begin(self, number: int) -> None:
+        """Notes that a group has begun."""
         self.open.add(number)
         self.ahead.add(number)
 
     def deliver(self, number: int) -> None:
+        """Notes that the trainer has got a group."""
         self._delivered.add(number)
 
     def acknowledge(self, number: int) -> None:
+        """Notes that the trainer has acknowledged a group."""
         self.open.discard(number)
 
     def drop(self, number: int) -> None:
+        """Notes that the trainer will never get a group."""
         self.open.discard(number)
         self.ahead.discard(number)
 

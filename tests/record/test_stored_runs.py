@@ -26,7 +26,7 @@ from ray_gym.record.versions import READERS, version_of
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.driver.tally import Tally
 from ray_gym.service.pages import find_episode, read_episodes, read_groups
-from ray_gym.stream.group import Files, FinishedGroup
+from ray_gym.stream.group import FinishedGroup, GroupReader
 
 VERSIONS = Path(__file__).parent / "versions"
 STORED = sorted(int(folder.name) for folder in VERSIONS.iterdir())
@@ -162,7 +162,7 @@ def test_its_pages_are_read_by_the_service(version: int) -> None:
 def test_its_groups_are_read_by_a_stream(version: int) -> None:
     storage = PosixStorage.of(VERSIONS / str(version) / "finished")
     name = storage.committed()[0]
-    group = Files(storage).group(FinishedGroup(0, "g", "t", 1, name, 0, 2, 2, 0))
+    group = GroupReader(storage).read_group(FinishedGroup(0, "g", "t", 1, name, 0, 2, 2, 0))
     assert group.episodes.schema.equals(SCHEMA) and group.samples.num_rows >= 2
 
 

@@ -42,7 +42,7 @@ async def test_small_ones_are_dropped_at_once(tmp_path: Path) -> None:
     outbox = outbox_at(tmp_path)
     outbox.window.begin(0)
     await outbox.put(1, [group(0, completed=1), group(1)])
-    assert taken(outbox) == [1] and outbox.news() == (0,) and outbox.news() == ()
+    assert taken(outbox) == [1] and outbox.take_dropped() == (0,) and outbox.take_dropped() == ()
     assert not outbox.window.open and outbox.counts["small"] == 1
     said = json.loads((tmp_path / "dropped" / "0.json").read_text())
     assert said["reason"] == "small" and said["completed"] == 1

@@ -18,27 +18,27 @@ def source(**changes: object) -> GroupSource:
 
 
 def test_an_epoch_has_each_row_once_and_each_epoch_its_own_order() -> None:
-    epochs = [[source().group(5 * epoch + n)[0].task_id for n in range(5)] for epoch in range(4)]
+    epochs = [[source().make_group(5 * epoch + n)[0].task_id for n in range(5)] for epoch in range(4)]
     assert all(sorted(epoch) == [row.task_id for row in ROWS] for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) > 1
 
 
 def test_every_group_and_episode_is_another() -> None:
-    specs = [spec for number in range(15) for spec in source().group(number)]
+    specs = [spec for number in range(15) for spec in source().make_group(number)]
     assert len({spec.episode_id for spec in specs}) == 30 and len({spec.group_id for spec in specs}) == 15
     assert len({spec.seed for spec in specs}) == 30
 
 
 def test_a_group_is_the_same_whenever_it_is_made() -> None:
-    late = source().group(1_000_003)
-    assert late == source().group(1_000_003) != source(seed=2).group(1_000_003)
+    late = source().make_group(1_000_003)
+    assert late == source().make_group(1_000_003) != source(seed=2).make_group(1_000_003)
     assert {number_of(spec.group_id) for spec in late} == {number_of(spec.episode_id) for spec in late} == {1_000_003}
 
 
 def test_a_generator_goes_on_for_ever() -> None:
     generated = source(rows=(), epoch=3)
     assert generated.end is None
-    assert len({generated.group(number)[0].task for number in range(12)}) == 12, "no task comes twice"
+    assert len({generated.make_group(number)[0].task for number in range(12)}) == 12, "no task comes twice"
 
 
 def test_epochs_give_an_end() -> None:
@@ -51,7 +51,7 @@ def test_a_generator_that_fails_is_named() -> None:
             raise ZeroDivisionError("no")
 
     with pytest.raises(UserError, match=r"tasks\.generate: the generator failed on task 7: ZeroDivisionError: no"):
-        source(rows=(), environment=Broken(Broken.Options())).group(7)
+        source(rows=(), environment=Broken(Broken.Options())).make_group(7)
 
 
 @pytest.mark.parametrize("foreign", ["", "abc", "-1", "٣-a"])
@@ -70,5 +70,5 @@ def test_nothing_before_a_group_is_made_to_make_it() -> None:
             return super().generate(rng, index)
 
     counting = source(rows=(), environment=Counting(Counting.Options()))
-    counting.group(10**9), counting.group(10**9 + 1)
+    counting.make_group(10**9), counting.make_group(10**9 + 1)
     assert made == [10**9, 10**9 + 1]

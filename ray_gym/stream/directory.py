@@ -1,6 +1,7 @@
-"""Makes a stream's run directory, or finds it again and resumes the stream from a cursor. Blocks.
+"""Makes a stream's run directory, or opens it again at a cursor. Blocks.
 
-`stream.json` holds the stream's id, a digest of its tasks, and the group from which on its files are still there.
+The file `stream.json` in it holds the stream's id, a digest of its tasks, and the number of the first group whose files
+were not removed.
 """
 
 from __future__ import annotations
@@ -37,25 +38,27 @@ from ray_gym.stream.source import GroupSource, number_of
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """Describes how a stream stands when a host takes it up."""
+    """Describes the state of a stream in which a host resumes it."""
 
     commits: Commits
+    """Commits of the stream's run, with the unfinished episodes as pending."""
     files: dict[int, list[FinishedGroup]]
-    """Finished groups that are not settled yet, by commit; commits without one are there, too."""
+    """Finished groups that are not settled yet, by the number of their commit; some commits have none."""
     begun: set[int]
-    """Numbers of the groups that are partly played. They are pending again, and resume from the journals."""
+    """Numbers of the groups that are partly played. Their episodes are resumed from the journals."""
 
     @property
     def finished(self) -> set[int]:
+        """Returns the numbers of the finished groups that are not settled yet."""
         return {group.number for groups in self.files.values() for group in groups}
 
 
 def read_state(
     directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
 ) -> StreamState:
-    """Finds how a stream stands at a cursor, from its files and journals.
+    """Reads the state of a stream at a cursor from its files and journals.
 
-    Errors: OSError, UserError from the generator.
+    `dropped`: numbers of the dropped groups. Errors: OSError; UserError for a generator that fails.
     """
     settled = dropped | set(cursor.beyond)
     files = {
@@ -67,7 +70,7 @@ def read_state(
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
     leases = fences.take_over(unfinished)
     begun = sorted({number_of(episode_id) for episode_id in leases})
-    specs = [spec for number in begun for spec in source.group(number)]
+    specs = [spec for number in begun for spec in source.make_group(number)]
     tally = Tally(len(specs))
     dispatcher = Dispatcher.of(specs, leases)
     commits = Commits(directory, dispatcher, fences, tally, lambda tally, in_flight: None, metrics=metrics)
@@ -75,6 +78,7 @@ def read_state(
 
 
 def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[FinishedGroup]]:
+    """Reads the groups of all files after a commit, by the number of their commit. Errors: OSError."""
     storage = directory.storage
     names = {number: name for name in storage.names(EPISODES) if (number := commit_of(name) or 0) > commit}
     with ThreadPoolExecutor(READERS) as pool:
@@ -83,28 +87,31 @@ def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[Finishe
 
 @dataclass(frozen=True, slots=True)
 class _Unfinished:
-    """Makes the specs of episodes that may be in journals and have no row yet, when they are asked for by id."""
+    """Maps the ids of episodes that may be unfinished to their specs, which are made on demand."""
 
     source: GroupSource
     first: int
+    """Number of the first group that may be unfinished."""
     over: Set[int]
+    """Numbers of the groups from `first` on that are finished or settled."""
 
     def get(self, episode_id: str, /) -> EpisodeSpec | None:
+        """Returns the spec of an episode; None if it is over, or not of this stream."""
         try:
             number = number_of(episode_id)
         except ValueError:
             return None
         if number < self.first or number in self.over:
             return None
-        return next((spec for spec in self.source.group(number) if spec.episode_id == episode_id), None)
+        return next((spec for spec in self.source.make_group(number) if spec.episode_id == episode_id), None)
 
 
 MAY_CHANGE_TOO = (*MAY_CHANGE, "models.*.model", "models.*.weights_version")
-"""Config keys that may change when a stream is resumed. Weights are among them, since training changes them."""
+"""Keys of the config that may change when a stream is resumed. Weights are among them, since training changes them."""
 TAKEOVER_S = 20.0
-"""Seconds that the host of a trainer that was just killed may take to end."""
+"""Seconds that the host of a killed trainer may take to end."""
 _EMPTY = {".lock", ".staging", "epoch", EPISODES, "journal", STREAM}
-"""Names that a directory may hold whose maker was killed before the config was written."""
+"""Names in a directory whose maker was killed before it had written the config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +119,27 @@ class Identity:
     """Identifies a stream. It is the content of `stream.json`."""
 
     id: str
+    """Random id: 16 hexadecimal digits."""
     tasks: str
-    """Digest of the tasks that are played."""
+    """Digest of the tasks that are played (see `digest_of`)."""
     next: int = 0
-    """Number of a group. Files of the groups before it may have been removed."""
+    """Number of the first group whose files were not removed."""
 
     def write(self, storage: Storage) -> None:
+        """Writes `stream.json`. Errors: OSError."""
         storage.write(STREAM, json.dumps(asdict(self), indent=2).encode())
 
 
-def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[RunDirectory, Identity, Cursor]:
+def open_directory(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[RunDirectory, Identity, Cursor]:
     """Opens the directory of a stream, or makes it. Returns it, the stream's identity and the cursor to resume from.
 
-    `tasks` is the digest of the tasks, `saved` the trainer's cursor. Errors: UserError for a cursor that is no place in
-    this stream, and for a stream that plays something else; RunFailed, OSError.
+    `tasks` is the digest of the tasks, and `saved` the trainer's cursor, None to begin. Errors: UserError for a cursor
+    that is no place in this stream, and for a stream that plays something else; RunFailed, OSError.
     """
     storage = storage_at(child_of(output_root(config), str(config.run.name)))
-    _clear_half_made(storage)
+    _remove_half_made(storage)
     if storage.exists():
-        return _find_place(storage, config, tasks, saved)
+        return _open_existing(storage, config, tasks, saved)
     if saved is not None:
         raise UserError(
             f"cursor: it was saved with a stream that is not at {storage.location}; look at output.dir and run.name, or begin with None"
@@ -143,13 +152,14 @@ def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[Run
     return directory, identity, Cursor(stream=identity.id)
 
 
-def _find_place(
+def _open_existing(
     storage: Storage, config: RunConfig, tasks: str, saved: Cursor | None
 ) -> tuple[RunDirectory, Identity, Cursor]:
+    """Opens the directory of a stream that was played before. Errors: UserError, RunFailed, OSError."""
     where = storage.location
     if not (storage.exists(CONFIG) and storage.exists(STREAM)):
         raise UserError(f"run.name: there is something at {where} already that is no stream; choose another name")
-    directory = _reopen(where, config)
+    directory = _claim(where, config)
     try:
         identity = Identity(**json.loads(storage.read(STREAM)))
         if differences := meaning_diff(directory.read_config(), config, MAY_CHANGE_TOO):
@@ -161,14 +171,15 @@ def _find_place(
         if identity.tasks != tasks:
             raise UserError(f"tasks: the stream {where} began with others; put those back, or choose another run.name")
         cursor = saved or Cursor(stream=identity.id)
-        _check(cursor, identity, directory, saved is None)
+        _check_cursor(cursor, identity, directory, saved is None)
         return directory, identity, cursor
     except BaseException:
         directory.close()
         raise
 
 
-def _reopen(location: str, config: RunConfig) -> RunDirectory:
+def _claim(location: str, config: RunConfig) -> RunDirectory:
+    """Opens a run directory. Waits TAKEOVER_S seconds for an earlier host to release it. Errors: RunIsTaken, OSError."""
     deadline = time.monotonic() + TAKEOVER_S
     while True:
         try:
@@ -179,7 +190,7 @@ def _reopen(location: str, config: RunConfig) -> RunDirectory:
             time.sleep(0.2)
 
 
-def _check(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the_start: bool) -> None:
+def _check_cursor(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the_start: bool) -> None:
     """Checks that a cursor is a place in the stream of this directory. Errors: UserError."""
     where = directory.location
     if cursor.stream != identity.id:
@@ -198,7 +209,8 @@ def _check(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the
         )
 
 
-def _clear_half_made(storage: Storage) -> None:
+def _remove_half_made(storage: Storage) -> None:
+    """Deletes a local directory whose maker was killed before it had written the config. Errors: OSError."""
     if not isinstance(storage, PosixStorage) or not storage.exists() or storage.exists(CONFIG):
         return
     there = {path.name for path in storage.path.iterdir()}
@@ -211,8 +223,8 @@ def remove_before(
 ) -> tuple[Identity, int]:
     """Deletes the files whose groups are all settled at a cursor. Returns the new identity and the number of the files.
 
-    `stream.json` notes it before. The newest file stays, since the number of the next one comes from it. Errors:
-    UserError for another stream's cursor, OSError.
+    `stream.json` is written before. The newest file stays, since the number of the next commit comes from it. Errors:
+    UserError for another stream's cursor; OSError.
     """
     if cursor.stream != identity.id:
         raise UserError(f"cursor.stream: {cursor.stream!r}, but this stream is {identity.id!r}")

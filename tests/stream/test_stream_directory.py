@@ -17,8 +17,8 @@ from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.submit import resume
 from ray_gym.stream.cursor import Cursor
+from ray_gym.stream.directory import Identity, open_directory, remove_before
 from ray_gym.stream.outbox import DroppedGroups
-from ray_gym.stream.place import Identity, open_place, remove_before
 
 
 def config_of(tmp_path: Path, **changes: Any) -> RunConfig:
@@ -53,7 +53,7 @@ def made(tmp_path: Path) -> tuple[Identity, Cursor]:
 def test_it_is_found_again(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
     identity, cursor = made
     for saved in (None, cursor, Cursor(stream=identity.id, commit=2, next=3)):
-        directory, found, place = open_place(config_of(tmp_path, fanout={"workers": 7}), "tasks", saved)
+        directory, found, place = open_directory(config_of(tmp_path, fanout={"workers": 7}), "tasks", saved)
         assert found == identity and place == (saved or cursor)
         directory.close()
 
@@ -69,21 +69,21 @@ def test_cursors_of_elsewhere(
     tmp_path: Path, made: tuple[Identity, Cursor], saved: Callable[[str], Cursor], told: str
 ) -> None:
     with pytest.raises(UserError, match=told):
-        open_place(config_of(tmp_path), "tasks", saved(made[0].id))
-    open_place(config_of(tmp_path), "tasks", None)[0].close()
+        open_directory(config_of(tmp_path), "tasks", saved(made[0].id))
+    open_directory(config_of(tmp_path), "tasks", None)[0].close()
 
 
 def test_a_cursor_without_its_directory(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cursor: it was saved with a stream that is not at"):
-        open_place(config_of(tmp_path), "tasks", Cursor(stream="s", next=4))
+        open_directory(config_of(tmp_path), "tasks", Cursor(stream="s", next=4))
     assert not (tmp_path / "s").exists()
 
 
 def test_another_config_or_other_tasks(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
     with pytest.raises(UserError, match=r"tasks\.repeats: 1 -> 4"):
-        open_place(config_of(tmp_path, tasks={"generate": 8, "repeats": 4}), "tasks", None)
+        open_directory(config_of(tmp_path, tasks={"generate": 8, "repeats": 4}), "tasks", None)
     with pytest.raises(UserError, match=r"tasks: the stream .* began with others"):
-        open_place(config_of(tmp_path), "other tasks", None)
+        open_directory(config_of(tmp_path), "other tasks", None)
 
 
 def test_no_rollout_is_played_into_a_stream(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
@@ -95,7 +95,7 @@ def test_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "thesis.tex").write_text("all my work")
     with pytest.raises(UserError, match=r"something at .* that is no stream"):
-        open_place(config_of(tmp_path), "tasks", None)
+        open_directory(config_of(tmp_path), "tasks", None)
     assert (tmp_path / "s" / "thesis.tex").exists()
 
 
@@ -104,13 +104,13 @@ def test_one_whose_maker_was_killed_is_made_anew(tmp_path: Path, there: list[str
     (tmp_path / "s").mkdir()
     for name in there:
         (tmp_path / "s" / name).mkdir() if name == "episodes" else (tmp_path / "s" / name).touch()
-    directory, identity, cursor = open_place(config_of(tmp_path), "tasks", None)
+    directory, identity, cursor = open_directory(config_of(tmp_path), "tasks", None)
     directory.close()
     assert cursor == Cursor(stream=identity.id)
 
 
 def test_files_before_a_cursor_are_removed_but_for_the_newest(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
-    directory, identity, _ = open_place(config_of(tmp_path), "tasks", None)
+    directory, identity, _ = open_directory(config_of(tmp_path), "tasks", None)
     dropped = DroppedGroups(directory.storage)
     for number in (1, 9):
         directory.storage.write(f"dropped/{number}.json", b"{}")
@@ -121,8 +121,8 @@ def test_files_before_a_cursor_are_removed_but_for_the_newest(tmp_path: Path, ma
     directory.close()
     for saved in (None, Cursor(stream=identity.id, commit=1, next=4)):
         with pytest.raises(UserError, match="files of groups before 5 were removed"):
-            open_place(config_of(tmp_path), "tasks", saved)
-    directory, _, _ = open_place(config_of(tmp_path), "tasks", Cursor(stream=identity.id, commit=2, next=5))
+            open_directory(config_of(tmp_path), "tasks", saved)
+    directory, _, _ = open_directory(config_of(tmp_path), "tasks", Cursor(stream=identity.id, commit=2, next=5))
     commit(directory, 1)
     assert directory.order.last == 3, "numbers go on"
     directory.close()
