@@ -1,4 +1,4 @@
-"""Holds the service's address and the token that opens it."""
+"""Checks the address of the service, and the token that its requests carry."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from typing import Any
 import httpx
 
 URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
+"""Names of the environment variables with the address and the token."""
 KEPT_S = 4.0
 """Seconds that an idle connection is kept. Servers commonly close theirs after 5 s, and a closed one costs a try."""
 CONNECT_S = 10.0
+"""Most seconds for opening a connection."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """An address is the service's URL, with the token of its requests if there is one."""
+    """An address is the URL of a service, with the token that its requests carry."""
 
     url: str
+    """URL without a slash at the end."""
     token: str | None = field(repr=False)
+    """Bearer token; None if the service needs none."""
 
     @classmethod
     def check_address(cls, url: str | None, token: str | None) -> Address:
-        """Checks the URL and the token. If one is not given, it is read from the environment. Errors: ValueError."""
+        """Checks the URL and the token. An empty one, or None, is read from the environment. Errors: ValueError."""
         said = "base_url" if url else URL
         url = url or os.environ.get(URL)
         if not url:
@@ -35,11 +39,11 @@ class Address:
             raise ValueError(f"{said}: {url!r} is not an address: {error}") from None
         if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
             raise ValueError(f"{said}: expected an address like http://localhost:8000, not {url!r}")
-        checked = header_value("token" if token else TOKEN, token or os.environ.get(TOKEN) or None)
+        checked = check_header_value("token" if token else TOKEN, token or os.environ.get(TOKEN) or None)
         return cls(url.rstrip("/"), checked)
 
     def connection(self) -> dict[str, Any]:
-        """Returns the keyword arguments that both of httpx's clients are made with."""
+        """Returns keyword arguments for httpx.Client and httpx.AsyncClient."""
         return {
             "base_url": self.url,
             "headers": {} if self.token is None else {"Authorization": f"Bearer {self.token}"},
@@ -49,13 +53,14 @@ class Address:
 
 
 def timeouts(within_s: float) -> httpx.Timeout:
+    """Returns httpx's timeouts for a request that may wait `within_s` seconds for the next bytes."""
     return httpx.Timeout(within_s, connect=min(within_s, CONNECT_S))
 
 
-def header_value(name: str, value: str | None) -> str | None:
+def check_header_value(name: str, value: str | None) -> str | None:
     """Checks that a value can stand in an HTTP header, and returns it.
 
-    Errors: ValueError, which does not show the value, since it may be a secret.
+    Errors: ValueError, whose message does not show the value, since it may be a secret.
     """
     if value is not None and not (value.isascii() and value.isprintable() and value.strip() == value != ""):
         raise ValueError(f"{name}: expected printable ASCII characters without spaces around them")

@@ -35,31 +35,38 @@ class AsyncClient(ServiceClient):
         self._http = httpx.AsyncClient(**self._address.connection())
 
     async def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
+        """Submits a rollout and returns its status."""
         return await self._call(calls.submit(request, key))
 
     async def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
+        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page."""
         return await self._call(calls.rollouts(cursor, page_size))
 
     async def rollout(self, run_id: str) -> api.RolloutStatus:
+        """Returns the status of a rollout."""
         return await self._call(calls.rollout(run_id))
 
     async def wait(self, run_id: str, timeout_s: float) -> api.RolloutStatus:
+        """Waits until a rollout has ended, and returns its status: done, failed or cancelled."""
         return await self._run(self._exchanges.wait(run_id, timeout_s))
 
     async def cancel(self, run_id: str) -> api.RolloutStatus:
+        """Cancels a rollout and returns its status. Its finished episodes are kept."""
         return await self._run(self._exchanges.cancel(run_id))
 
     async def episodes(
         self, run_id: str, *, cursor: str | None = None, page_size: int | None = None, samples: bool = False
     ) -> AsyncIterator[api.JsonObject]:
+        """Yields all episodes of a rollout in the order in which they were committed, after a cursor if one is given."""
         pages = self._pages(run_id, cursor, page_size, samples)
         while not pages.ended:
-            for episode in await self._run(pages.next()):
+            for episode in await self._run(pages.next_page()):
                 yield episode
 
     async def groups(
         self, run_id: str, *, cursor: str | None = None, samples: bool = False
     ) -> AsyncIterator[tuple[str, api.GroupDone]]:
+        """Yields each group as it finishes, until the rollout has ended: the cursor after the group, and the group."""
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
             broken: CallOutcome | None = None
@@ -79,27 +86,35 @@ class AsyncClient(ServiceClient):
             await asyncio.sleep(stream.pause_s(broken))
 
     async def environments(self) -> list[api.EnvironmentInfo]:
+        """Returns the environments that the service offers, its config's own first."""
         return (await self._call(calls.environments())).environments
 
     async def health(self) -> api.Health:
+        """Checks that a gateway runs."""
         return await self._call(calls.health())
 
     async def readiness(self) -> api.Readiness:
+        """Returns whether the service accepts requests, is starting, or is stopping."""
         return await self._call(calls.readiness())
 
     async def metrics(self) -> str:
+        """Returns the service's metrics in Prometheus' text format."""
         return await self._call(calls.metrics())
 
     async def openapi(self) -> api.JsonObject:
+        """Returns the OpenAPI description of the service."""
         return await self._call(calls.openapi())
 
     async def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
+        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page."""
         return await self._call(calls.sessions(cursor, page_size))
 
     async def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> AsyncSession:
+        """Opens a session, which is one episode whose policy you play. `with` closes the session at the end."""
         return AsyncSession(self, await self._call(calls.open_session(request or api.SessionRequest(), key)))
 
     async def close(self) -> None:
+        """Closes all connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -111,7 +126,7 @@ class AsyncClient(ServiceClient):
         await self.close()
 
     async def _call(self, call: Call[T]) -> T:
-        return await self._run(self._exchanges.of(call))
+        return await self._run(self._exchanges.send(call))
 
     async def _run(self, exchange: Exchange[T]) -> T:
         outcome: CallOutcome | None = None
@@ -138,11 +153,14 @@ class AsyncClient(ServiceClient):
 
 
 class AsyncSession(OpenSession):
+    """A session is one episode, whose policy the caller plays. The methods are those of `Session`."""
+
     def __init__(self, client: AsyncClient, opened: api.SessionOpened) -> None:
         super().__init__(client.base_url, opened)
         self._client = client
 
     async def info(self) -> api.SessionInfo:
+        """Returns the state of the session now."""
         return await self._client._call(calls.session(self.id))
 
     async def call_tool(
@@ -154,21 +172,25 @@ class AsyncSession(OpenSession):
         participant: str = "policy",
         key: str | None = None,
     ) -> api.ToolCallAnswer:
+        """Calls a tool for a participant, and returns the result."""
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return await self._client._call(calls.call_tool(self.id, request, key))
 
     async def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
+        """Says something for a participant, whose turn ends with it, and returns the messages that it hears in reply."""
         request = api.MessageRequest(participant=participant, content=content)
         return await self._client._call(calls.say(self.id, request, key))
 
     async def score(self, *, key: str | None = None) -> api.SessionInfo:
+        """Ends the episode if it is not over, scores it, and returns the state. Later calls return the same score."""
         return await self._client._call(calls.score(self.id, key))
 
     async def episode(self) -> api.JsonObject:
-        """Returns the session's row of the table with its tokens, once the session has ended and is committed."""
+        """Waits until the ended session is committed, and returns its episode's row, tokens included."""
         return await self._client._call(calls.episode_of(self.id))
 
     async def close(self) -> None:
+        """Closes the session. Its episode is cancelled, unless it has ended."""
         await self._client._run(self._client._exchanges.close_session(self.id))
 
     async def __aenter__(self) -> Self:

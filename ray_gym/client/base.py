@@ -1,4 +1,4 @@
-"""Holds all that `Client` and `AsyncClient` have in common, which is everything but input and output."""
+"""Defines the base classes of both clients and their sessions, which do no input and output."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from ray_gym.service.api import SessionOpened
 
 
 class ServiceClient:
-    """Keeps the address, the patience and the exchanges of a client of the service."""
+    """Holds the address, the patience and the exchanges of a client of the service."""
 
     def __init__(
         self, base_url: str | None = None, token: str | None = None, *, patience: Patience | None = None
     ) -> None:
-        """Takes the address and the token, or reads them from RAY_GYM_URL and RAY_GYM_TOKEN. Errors: ValueError."""
+        """Takes the address and the token. None: they are read from RAY_GYM_URL and RAY_GYM_TOKEN. Errors: ValueError."""
         self._address = Address.check_address(base_url, token)
         self._patience = patience or Patience()
         self._exchanges = Exchanges(self._address, self._patience)
 
     @property
     def base_url(self) -> str:
+        """Returns the URL of the service."""
         return self._address.url
 
     @property
     def openai_base_url(self) -> str:
-        """Returns the base URL for clients of OpenAI's API. All named models answer there, and no call is recorded."""
+        """Returns the base URL for clients of OpenAI's API. All models of the service answer there. No call is recorded."""
         return f"{self.base_url}/v1"
 
     def _pages(self, run_id: str, cursor: str | None, page_size: int | None, samples: bool) -> Pages:
@@ -37,15 +38,16 @@ class ServiceClient:
 
 
 class OpenSession:
-    """An open session is one episode that the caller plays through the service."""
+    """An open session is one episode, whose policy the caller plays through the service."""
 
     def __init__(self, base_url: str, opened: SessionOpened) -> None:
         self._base_url = base_url
         self.opened = opened
-        """State of the session at its opening, with the first messages and the tools of each participant."""
+        """State of the session when it was opened, with the first messages and the tools of the policy."""
 
     @property
     def id(self) -> str:
+        """Returns the id of the session."""
         return self.opened.id
 
     @property
@@ -58,5 +60,5 @@ class OpenSession:
 
     @property
     def api_key(self) -> str:
-        """Returns the key that opens this session and nothing else."""
+        """Returns the API key for this session's paths. No other path accepts it."""
         return self.opened.api_key

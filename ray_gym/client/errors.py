@@ -1,4 +1,4 @@
-"""Turns the service's refusals into exceptions."""
+"""Turns the service's refusals into `ServiceError`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from ray_gym.client.replies import ServiceReply
 from ray_gym.service.api import ErrorAnswer, Problem
 
 SHOWN = 500
+"""Most characters of an answer that are quoted in a message."""
 
 
 class ServiceError(Exception):
-    """The service refused a request. `param` names the field that is wrong.
+    """Says that the service has refused a request.
 
-    `tries` is the number of times that it was sent. After more than one, an earlier try may have been carried out.
+    `status` is the HTTP status, `code` the error's name, and `param` the field that is wrong, None if no field is.
+    `tries` is the number of times that the request was sent. With more than one, the service may have carried it out.
     """
 
     def __init__(self, status: int, code: str, message: str, param: str | None = None, tries: int = 1) -> None:
@@ -24,17 +26,19 @@ class ServiceError(Exception):
 
 
 def refusal(reply: ServiceReply, tries: int = 1) -> ServiceError:
+    """Returns the error for a reply with a status of refusal."""
     problem = _problem(reply)
     return ServiceError(reply.status, problem.code, problem.message, problem.param, tries)
 
 
 def not_understood(status: int, what: str) -> ServiceError:
+    """Returns the error for an answer that this client cannot read. `what`: the reason."""
     message = f"the answer is not what this client expects: {what[:SHOWN]}; is this the address of a ray_gym service?"
     return ServiceError(status, "not_understood", message)
 
 
 def _problem(reply: ServiceReply) -> Problem:
-    """Reads the error from a reply. A proxy before the service may answer in another form, which is quoted then."""
+    """Reads the error from a reply. If a proxy has answered in another form, its text is quoted."""
     try:
         return ErrorAnswer.model_validate_json(reply.body).error
     except ValueError:

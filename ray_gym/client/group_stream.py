@@ -1,4 +1,4 @@
-"""Follows the groups of a rollout as they finish, over as many connections as it takes."""
+"""Follows the groups of a rollout as they finish. If a connection breaks, another one continues at the same place."""
 
 from __future__ import annotations
 
@@ -17,55 +17,60 @@ from ray_gym.service.api import GroupDone
 
 
 class GroupStream:
-    """Keeps between connections the cursor after the last group, and the number of failures."""
+    """Keeps the state of a stream of groups between its connections: the cursor and the failed tries."""
 
     def __init__(
         self, exchanges: Exchanges, patience: Patience, run_id: str, cursor: str | None, samples: bool
     ) -> None:
         self.ended = False
+        """True once the rollout has ended and all groups were received."""
         self._exchanges = exchanges
         self._patience = patience
         self._run_id = run_id
         self._samples = samples
         self._last_id = cursor or ""
-        self._told_pause_s = 0.0
+        self._retry_pause_s = 0.0
         self._opened_at: float | None = None
-        self._went_on = False
+        self._has_progressed = False
         self._retries = exchanges.retries(self.call())
 
     def call(self) -> Call[bytes]:
-        """Returns the call that opens the next connection, which goes on after the last event that came."""
+        """Returns the call that opens the next connection, at the cursor after the last event."""
         return calls.stream(self._run_id, self._last_id or None, self._samples)
 
     def note_opened(self) -> None:
+        """Notes that a connection was opened."""
         self._opened_at = time.monotonic()
 
     def receive(self, event: ServerSentEvent) -> tuple[str, GroupDone] | None:
-        """Reads an event. Returns the cursor to go on from and the group if the event is one, else None.
+        """Reads an event. Returns the cursor after the group and the group; None for other events.
 
-        Errors: ServiceError.
+        Errors: ServiceError for a group that this client cannot read.
         """
         self._last_id = event.id or self._last_id
         if event.retry is not None:
-            self._told_pause_s = event.retry / 1000
-        if not event.data:  # a keep-alive: all that is new is the blank line after it
+            self._retry_pause_s = event.retry / 1000
+        if not event.data:  # a keep-alive has no data
             return None
-        self._went_on = True
+        self._has_progressed = True
         self.ended = event.event == "end"
         return (event.id, _group(event.data)) if event.event == "group" else None
 
     def pause_s(self, outcome: CallOutcome | None) -> float:
-        """Returns the seconds to wait before the next connection. Errors: those of `Retries`."""
-        if self._went_on or self._duration_s(outcome) >= self._patience.lasting_s:
+        """Returns the seconds to wait before the next connection. Errors: those of `Retries.pause_s`.
+
+        `outcome`: how the last connection failed; None if it only ended too early.
+        """
+        if self._has_progressed or self._duration_s(outcome) >= self._patience.lasting_s:
             self._retries = self._exchanges.retries(self.call())
-        self._went_on, self._opened_at = False, None
+        self._has_progressed, self._opened_at = False, None
         cut_off = httpx.RemoteProtocolError("the stream ended before the rollout did")
-        return max(self._retries.pause_s(outcome or cut_off), min(self._told_pause_s, self._patience.silence_s))
+        return max(self._retries.pause_s(outcome or cut_off), min(self._retry_pause_s, self._patience.silence_s))
 
     def _duration_s(self, outcome: CallOutcome | None) -> float:
-        """Returns the seconds for which the connection was of use; -inf if there was none.
+        """Returns the seconds for which the connection was open; -inf if there was none.
 
-        The silence at the end that made the client give up does not count.
+        Without the silence at its end after which the client has given up.
         """
         if self._opened_at is None:
             return float("-inf")
@@ -74,6 +79,7 @@ class GroupStream:
 
 
 def _group(data: str) -> GroupDone:
+    """Reads a group from the data of an event. Errors: ServiceError."""
     try:
         return GroupDone.model_validate_json(data)
     except ValueError as error:

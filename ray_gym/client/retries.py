@@ -1,4 +1,4 @@
-"""Decides whether a request is sent again, and when. Nothing else decides that."""
+"""Decides whether a request is sent again, and when. No other module decides that."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.errors import describe
 
 PASSING = frozenset({429, 502, 503, 504})
-"""Statuses of refusals after which the same request may succeed later."""
+"""HTTP statuses after which the same request may succeed later."""
 NOT_YET = 409
-"""Status after which the same request may succeed later if the reply says when to come back."""
+"""HTTP status after which the same request may succeed later if the reply has `Retry-After`."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Sets how long and how often a client tries before it gives up."""
+    """Holds the limits after which a client gives up."""
 
     deadline_s: float = 120.0
-    """Most seconds of a call with all its tries."""
+    """Most seconds of a call, all tries included."""
     tries: int = 7
-    """Most tries that fail. One that was told when to come back doesn't count.
+    """Most tries that fail. A try whose reply has `Retry-After` does not count.
 
-    The default lasts 15 s at least, in which Serve's proxy is replaced if it has died."""
+    The default lasts at least 15 s, within which Serve replaces a proxy that has died.
+    """
     first_pause_s: float = 0.5
-    """Seconds before the second try. The pause doubles with every try that fails."""
+    """Seconds before the second try. The pause doubles after every try that fails."""
     silence_s: float = 60.0
-    """Seconds after which a stream counts as broken if nothing comes, not even a keep-alive."""
+    """Seconds without any data, keep-alives included, after which a stream counts as broken."""
     lasting_s: float = 20.0
-    """Seconds that a stream must have lasted so that its break does not count as a failed try."""
+    """Seconds after which a stream that breaks does not count as a failed try."""
 
 
 class Retries:
     """Counts the tries of one call, and decides about the next.
 
-    Every call may be sent again: GET and DELETE by their nature, POST by its idempotency key.
+    Every call may be sent again: GET and DELETE are idempotent, and a POST has an idempotency key.
     """
 
     def __init__(self, what: str, patience: Patience, within_s: float | None = None) -> None:
+        """Takes a description of the call for messages, and the seconds for all tries; None: those of the patience."""
         self._what = what
         self._patience = patience
         self._ends = time.monotonic() + (patience.deadline_s if within_s is None else within_s)
@@ -50,12 +52,13 @@ class Retries:
         self._failures = 0
 
     def left_s(self) -> float:
+        """Returns the seconds that are left for the call, at least 0.01."""
         return max(self._ends - time.monotonic(), 0.01)
 
     def pause_s(self, outcome: CallOutcome) -> float:
-        """Returns the seconds to wait before the next try.
+        """Returns the seconds to wait before the next try. `outcome`: that of the last try.
 
-        Errors: ServiceError, ConnectionError, TimeoutError if there is no next try.
+        Errors: if there is no next try, ServiceError for a refusal, ConnectionError or TimeoutError without a reply.
         """
         self._tries += 1
         pause_s = self._pause_s(outcome)
@@ -66,11 +69,11 @@ class Retries:
     def _pause_s(self, outcome: CallOutcome) -> float | None:
         patience = self._patience
         if isinstance(outcome, ServiceReply):
-            told_s = outcome.retry_after_s
-            if outcome.status not in PASSING and not (outcome.status == NOT_YET and told_s is not None):
+            asked_s = outcome.retry_after_s
+            if outcome.status not in PASSING and not (outcome.status == NOT_YET and asked_s is not None):
                 return None
-            if told_s is not None:
-                return told_s + backoff.pause_s(0, patience.first_pause_s)  # all that came at once get the same
+            if asked_s is not None:
+                return asked_s + backoff.pause_s(0, patience.first_pause_s)  # many clients may have got the same number
         self._failures += 1
         return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None
 

@@ -25,7 +25,9 @@ T = TypeVar("T")
 class Client(ServiceClient):
     """A client calls the service, and threads may share it. `AsyncClient` has the same methods.
 
-    Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached, TimeoutError.
+    `page_size` is the most items of a page, None for the service's default. `key` is an idempotency key, None for a random
+    one. Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached,
+    TimeoutError.
     """
 
     def __init__(
@@ -35,9 +37,9 @@ class Client(ServiceClient):
         self._http = httpx.Client(**self._address.connection())
 
     def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
-        """Submits tasks to be played.
+        """Submits a rollout and returns its status.
 
-        With an idempotency key of your own, asking again after a crash gives the same rollout.
+        With an idempotency key of your own, the same call after a crash returns the same rollout.
         """
         return self._call(calls.submit(request, key))
 
@@ -46,33 +48,38 @@ class Client(ServiceClient):
         return self._call(calls.rollouts(cursor, page_size))
 
     def rollout(self, run_id: str) -> api.RolloutStatus:
+        """Returns the status of a rollout."""
         return self._call(calls.rollout(run_id))
 
     def wait(self, run_id: str, timeout_s: float) -> api.RolloutStatus:
-        """Waits until a rollout has ended, well or not, as its `state` says.
+        """Waits until a rollout has ended, and returns its status: done, failed or cancelled.
 
         Errors: TimeoutError after `timeout_s` seconds.
         """
         return self._run(self._exchanges.wait(run_id, timeout_s))
 
     def cancel(self, run_id: str) -> api.RolloutStatus:
+        """Cancels a rollout and returns its status. Its finished episodes are kept."""
         return self._run(self._exchanges.cancel(run_id))
 
     def episodes(
         self, run_id: str, *, cursor: str | None = None, page_size: int | None = None, samples: bool = False
     ) -> Iterator[api.JsonObject]:
-        """Yields all episodes of a rollout in the order in which they were committed.
+        """Yields all episodes of a rollout in the order in which they were committed, after a cursor if one is given.
 
-        If the rollout is still running, it waits for those to come.
+        While the rollout is running, it waits for more. `samples`: True to get the episodes' tokens.
         """
         pages = self._pages(run_id, cursor, page_size, samples)
         while not pages.ended:
-            yield from self._run(pages.next())
+            yield from self._run(pages.next_page())
 
     def groups(
         self, run_id: str, *, cursor: str | None = None, samples: bool = False
     ) -> Iterator[tuple[str, api.GroupDone]]:
-        """Yields each group as it finishes, after the cursor to go on from, until the rollout has ended."""
+        """Yields each group as it finishes, until the rollout has ended: the cursor after the group, and the group.
+
+        `cursor`: that of the last group that was received before. `samples`: True to get the episodes' tokens.
+        """
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
             broken: CallOutcome | None = None
@@ -92,12 +99,15 @@ class Client(ServiceClient):
             time.sleep(stream.pause_s(broken))
 
     def environments(self) -> list[api.EnvironmentInfo]:
+        """Returns the environments that the service offers, its config's own first."""
         return self._call(calls.environments()).environments
 
     def health(self) -> api.Health:
+        """Checks that a gateway runs."""
         return self._call(calls.health())
 
     def readiness(self) -> api.Readiness:
+        """Returns whether the service accepts requests, is starting, or is stopping."""
         return self._call(calls.readiness())
 
     def metrics(self) -> str:
@@ -105,6 +115,7 @@ class Client(ServiceClient):
         return self._call(calls.metrics())
 
     def openapi(self) -> api.JsonObject:
+        """Returns the OpenAPI description of the service."""
         return self._call(calls.openapi())
 
     def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
@@ -112,10 +123,11 @@ class Client(ServiceClient):
         return self._call(calls.sessions(cursor, page_size))
 
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
-        """Opens a session: one episode that you play. As a context manager, the session is closed at the end."""
+        """Opens a session, which is one episode whose policy you play. `with` closes the session at the end."""
         return Session(self, self._call(calls.open_session(request or api.SessionRequest(), key)))
 
     def close(self) -> None:
+        """Closes all connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -127,7 +139,7 @@ class Client(ServiceClient):
         self.close()
 
     def _call(self, call: Call[T]) -> T:
-        return self._run(self._exchanges.of(call))
+        return self._run(self._exchanges.send(call))
 
     def _run(self, exchange: Exchange[T]) -> T:
         outcome: CallOutcome | None = None
@@ -147,7 +159,7 @@ class Client(ServiceClient):
         parts: list[bytes] = []
         try:
             with self._http.stream(**step.call.request(), timeout=timeouts(step.within_s)) as response:
-                for part in response.iter_bytes():  # by the piece: a timeout alone does not end an answer that trickles
+                for part in response.iter_bytes():  # piece by piece: httpx's timeouts don't end a slow answer
                     parts.append(part)
                     if time.monotonic() > ends:
                         return httpx.ReadTimeout("the answer did not end")
@@ -157,6 +169,8 @@ class Client(ServiceClient):
 
 
 class Session(OpenSession):
+    """A session is one episode, whose policy the caller plays with these methods. `Client.open_session` opens it."""
+
     def __init__(self, client: Client, opened: api.SessionOpened) -> None:
         super().__init__(client.base_url, opened)
         self._client = client
@@ -176,25 +190,27 @@ class Session(OpenSession):
     ) -> api.ToolCallAnswer:
         """Calls a tool for a participant, and returns the result.
 
-        Arguments are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
-        call.
+        `arguments` are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
+        call. A mistake in the call is in the result's `error`, as the model would read it.
         """
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return self._client._call(calls.call_tool(self.id, request, key))
 
     def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
-        """Says something for a participant, and returns the messages that it hears in reply."""
+        """Says something for a participant, whose turn ends with it, and returns the messages that it hears in reply."""
         request = api.MessageRequest(participant=participant, content=content)
         return self._client._call(calls.say(self.id, request, key))
 
     def score(self, *, key: str | None = None) -> api.SessionInfo:
+        """Ends the episode if it is not over, scores it, and returns the state. Later calls return the same score."""
         return self._client._call(calls.score(self.id, key))
 
     def episode(self) -> api.JsonObject:
-        """Returns the session's row of the table with its tokens, once the session has ended and is committed."""
+        """Waits until the ended session is committed, and returns its episode's row, tokens included."""
         return self._client._call(calls.episode_of(self.id))
 
     def close(self) -> None:
+        """Closes the session. Its episode is cancelled, unless it has ended."""
         self._client._run(self._client._exchanges.close_session(self.id))
 
     def __enter__(self) -> Self:

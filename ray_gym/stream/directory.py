@@ -179,7 +179,7 @@ def _open_existing(
 
 
 def _claim(location: str, config: RunConfig) -> RunDirectory:
-    """Opens a run directory. Waits TAKEOVER_S seconds for an earlier host to release it. Errors: RunIsTaken, OSError."""
+    """Opens a run directory. Waits TAKEOVER_S seconds for an earlier host to release it. Errors: UserError."""
     deadline = time.monotonic() + TAKEOVER_S
     while True:
         try:
