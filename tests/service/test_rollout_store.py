@@ -55,7 +55,7 @@ async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
 
 async def test_what_is_not_on_disk_stays_in_memory(tmp_path: Path) -> None:
     """The rollout could not be opened: a later service resumes it."""
-    remembered = Remembered(tmp_path, most=0)
+    store = RolloutStore(tmp_path, most=0)
     rollout = kept(tmp_path, 1, over=False)
     store.add(rollout)
     rollout.fail("no space")

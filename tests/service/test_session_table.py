@@ -25,7 +25,7 @@ from ray_gym.service.sessions.session_table import SessionTable
 
 
 class Opened:
-    """Has what a desk needs of a session; its host decides whether it is let go."""
+    """Has what a session table needs of a session; its host decides whether it is let go."""
 
     idle_s = 0.0
     played: Played | None = None

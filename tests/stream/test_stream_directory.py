@@ -44,7 +44,7 @@ def commit(directory: RunDirectory, count: int) -> None:
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[Identity, Cursor]:
     """Makes a stream's directory with two commits."""
-    directory, identity, cursor = open_place(config_of(tmp_path), "tasks", None)
+    directory, identity, cursor = open_directory(config_of(tmp_path), "tasks", None)
     commit(directory, 2)
     directory.close()
     return identity, cursor
