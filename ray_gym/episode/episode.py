@@ -7,35 +7,23 @@ raises `EpisodeOver`, so no model is ever called after it.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterable
 
-from ray_gym.episode import limits
-from ray_gym.episode.blame import blame_simulator, fault_of, is_policy
-from ray_gym.episode.participant import Participant
-from ray_gym.episode.thread import Asked, Thread
+from ray_gym.episode.blame import fault_of, is_policy
+from ray_gym.episode.bounded import BoundedEpisode
+from ray_gym.episode.opening_messages import earlier_messages, first_messages, next_to_answer
+from ray_gym.episode.thread import Asked
 from ray_gym.episode.turn import Turn
-from ray_gym.episode.view import EpisodeView
-from ray_gym.episode.wording import has_words
-from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.events import EventKind
-from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion
-from ray_gym.openai_api.conversation import policy_view, user_view
-from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.stop import StopReason
 from ray_gym.task import Opening
-from ray_gym.tools.answer import ToolAnswer, WhenLost
-from ray_gym.tools.calling import call_tool
-from ray_gym.tools.library import IsolatedResult
+from ray_gym.tools.answer import ToolAnswer
 from ray_gym.tools.tool import Tool
 
-Result = TypeVar("Result")
 
-
-class Episode(EpisodeView):
+class Episode(BoundedEpisode):
     """Is the author's view of the session being played, with the commands on it."""
 
     # ---- commands ----
@@ -55,12 +43,12 @@ class Episode(EpisodeView):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
         self.first = opening.first
         self.transcript.opening_prompts = opening.system
-        earlier = self._earlier_messages()
+        earlier = earlier_messages(self.task.messages, self.threads)
         if earlier:
-            self.first = self._who_answers(earlier["policy"][-1])
+            self.first = next_to_answer(earlier["policy"][-1], self.environment.participants)
         for name in list(self.threads):
             self.transcript.put_system_prompt(name)
-            for message in _first_messages(opening, name, earlier.get(name), self.environment.opening_observes):
+            for message in first_messages(opening, name, earlier.get(name), self.environment.opening_observes):
                 self.transcript.put(name, "opening", message)
         self.end_if_finished()
 
@@ -249,119 +237,7 @@ class Episode(EpisodeView):
         assert completion is not None
         return completion
 
-    async def effect(
-        self,
-        name: str,
-        make: Callable[[str], Awaitable[Any]],
-        arguments: Any = None,
-        when_lost: WhenLost = "retry",
-    ) -> Any:
-        """Does something outside of the session that must not be done again when the episode is resumed elsewhere.
-
-        `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded,
-        and returned again in a replay. If a worker dies between, the effect is made again with the same key, or fails
-        the episode (`when_lost`).
-        """
-        return await self.calls.effect(name, arguments, make, when_lost)
-
-    async def isolated(
-        self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
-    ) -> IsolatedResult:
-        """Calls a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its
-        deadline.
-
-        Its result is recorded, and returned again in a replay. Errors: EpisodeFailure (environment) if there is no such
-        function.
-        """
-        given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
-
-        async def call(key: str) -> tuple[str, str | None]:
-            return await self._tool_runner.libraries.call(function, given, deadline_s, memory_mb)
-
-        text, error = await self.effect(function, call, given)
-        return IsolatedResult(json.loads(text), error)
-
-    async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Calls a function that would hold up the event loop, in a thread, within `tool_deadline_s` seconds. It works
-        on the state, so a replay calls it again.
-
-        Errors: whatever it raises; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
-        """
-        name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
-        call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
-        return await self.calls.in_order(f"thread {name}", call)
-
-    # ---- the machinery of a step ----
-
-    def _earlier_messages(self) -> dict[str, list[Message]]:
-        """Returns the messages that the task's row begins with, by participant, as each of them saw them. With more
-        than two participants, only the policy's view is known.
-        """
-        said = policy_view(self.task.messages)
-        if not said:
-            return {}
-        others = [name for name in self.threads if name != "policy"]
-        return {"policy": said} | ({others[0]: user_view(self.task.messages)} if len(others) == 1 else {})
-
-    def _who_answers(self, last: Message) -> str:
-        """Returns the participant that answers the last message of a task's row. Errors: EpisodeFailure (data) if
-        nobody could.
-        """
-        if last.role != "assistant":
-            return "policy"
-        others = [name for name in self.environment.participants if name != "policy"]
-        if not others:
-            raise EpisodeFailure(
-                FailureKind.DATA, "task.messages", "the policy spoke last, and nobody else could answer"
-            )
-        return others[0]
-
-    async def _complete(self, thread: Thread, asked: Asked, kind: EventKind = "message") -> Completion | None:
-        """Makes a model call, within all limits; returns None when one of them ended the episode instead."""
-        participant = thread.participant
-        counts = participant.name in self.environment.participants
-        if counts and self._is_used_up():
-            return None
-        request = thread.request(asked, self._remaining_tokens() if counts else 2**31 - 1)
-        try:
-            answered = await self.calls.complete(thread, request)
-        except EpisodeFailure as error:
-            blame_simulator(participant, error, judges=self._judges(participant))
-            raise
-        self.transcript.put_answer(thread, kind, answered, asked)
-        self.usage.count(answered.completion, answered.duration_s, counts)
-        self._now = answered.started_at + answered.duration_s
-        return answered.completion
-
-    async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
-        """Answers a tool call. A tool with an effect outside of the session is called once, whatever dies; its answer
-        is recorded.
-        """
-
-        async def carry_out(key: str = "") -> ToolAnswer:
-            limit, runner = self.limits.tool_deadline_s, self._tool_runner
-            return await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
-
-        async def recorded(key: str) -> list[str | None]:
-            answer = await carry_out(key)
-            return [answer.content, answer.error]
-
-        tool = self.tools.get(call.name)
-        if tool is None or not (tool.options.effect or tool.takes_time):
-            return await carry_out()
-        if tool.options.effect is None:
-            return await self.calls.in_order(f"tool {call.name}", carry_out)
-        content, error = await self.effect(call.name, recorded, [caller.name, call.arguments], tool.options.effect)
-        return ToolAnswer(content, error)
-
-    def _is_used_up(self) -> bool:
-        """Says whether a limit leaves nothing for another call; then the episode has ended."""
-        if (stop := limits.reached_limit(self)) is not None:
-            self.end(stop.reason, stop.text)
-        return self.stopped
-
-    def _judges(self, participant: Participant) -> bool:
-        return self.scoring and participant.name in self.environment.auxiliary
+    # ---- between turns ----
 
     def _blame_silence(self, turn: Turn) -> None:
         """Fails the episode if a simulated user says nothing and its tools are told to nobody: that does not end the
@@ -371,58 +247,6 @@ class Episode(EpisodeView):
         if not is_policy(speaker) and not turn.text:
             silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
             raise fault_of(speaker, silent, judges=False)
-
-    def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
-        """Returns the tools as the prompt shows them, and as the state narrows them now."""
-        shown = self._tools_shown_to(participant)
-        if not shown or not self.environment.narrows():
-            return shown, shown
-        return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
-
-    def _tools_shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
-        if participant.tool_choice == "none":
-            return ()
-        shown = self._shown.get(participant.name)
-        if shown is None:
-            shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
-            self._shown[participant.name] = shown
-        return shown
-
-    def _remaining_tokens(self) -> int:
-        budget = self.limits.token_budget
-        return budget - self.usage.budgeted_tokens if budget is not None else 2**31 - 1
-
-    def _end_truncated(self, speaker: str, completion: Completion) -> None:
-        text = completion.message.content
-        if self._remaining_tokens() <= 0:
-            self.end(StopReason.TOKEN_BUDGET, text)
-        elif not is_policy(self.participants[speaker]):
-            cut = f"its message was cut ({completion.finish_reason}): {text[-200:]}"
-            raise fault_of(self.participants[speaker], cut, judges=False)
-        elif completion.finish_reason == "context_full":
-            self.end(StopReason.CONTEXT_FULL, text)
-        else:
-            self.end(StopReason.MAX_TOKENS, text)
-
-    def _turns_are_used_up(self, name: str) -> bool:
-        if self.turns_of(name) < self.participants[name].max_turns:
-            return False
-        self.end(StopReason.MAX_TURNS, name)
-        return True
-
-    def end_if_finished(self) -> bool:
-        """Asks the environment whether the episode is over, and ends it if so."""
-        outcome = self.environment.finished(self.state, self)
-        if outcome is not None:
-            self.end(StopReason.FINISHED, str(outcome))
-        return outcome is not None
-
-    def _check_over(self, speaker: str, message: Message) -> None:
-        if not message.tool_calls and self.end_if_finished():
-            return
-        stop_text = self.participants[speaker].stop_text
-        if stop_text and has_words(message.content, stop_text):
-            self.end(StopReason.STOP_TEXT, message.content)
 
     def _relay(self, turn: Turn) -> None:
         """Tells every participant what the environment lets it know of a turn that has ended."""
@@ -437,20 +261,3 @@ class Episode(EpisodeView):
                 self.threads[listener.name].append(Message("user", text), said.seq)
             else:
                 self.tell(listener.name, text, spoken_by=turn.speaker)
-
-    def _require_open(self) -> None:
-        if self.stop is not None:
-            raise EpisodeOver(self.stop.reason)
-
-
-def _first_messages(opening: Opening, name: str, earlier: Sequence[Message] | None, observes: bool) -> list[Message]:
-    """Returns the first messages of a participant's thread.
-
-    The policy's opening stands in for a conversation that was begun elsewhere, so with earlier messages it is left out;
-    others are told more in theirs, a goal perhaps.
-    """
-    given = opening.messages.get(name, [])
-    told = [Message("user", given)] if isinstance(given, str) else list(given)
-    if observes:
-        return [*(earlier or []), *told]
-    return [*(told if name != "policy" or not earlier else []), *(earlier or [])]
