@@ -7,23 +7,25 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 
 
 def is_policy(participant: Participant) -> bool:
-    """Says whether the participant plays for itself, so that its mistakes are scored. Others simulate somebody, and can
-    only fail.
+    """Says whether a participant is trained or is the policy: then its mistakes are scored. Any other participant
+    simulates somebody, and its mistakes fail the episode.
     """
     return participant.trainable or participant.name == "policy"
 
 
 def fault_of(simulator: Participant, message: str, *, judges: bool) -> EpisodeFailure:
-    """Returns the failure of a simulator that did not do its part. `judges` says that it was asked while scoring."""
+    """Returns the failure of a simulator (a simulated user, a judge) that broke or gave no usable answer.
+
+    `judges`: True if it was asked while the episode is scored; then the failure is of kind judge, else of kind user.
+    """
     return EpisodeFailure(FailureKind.JUDGE if judges else FailureKind.USER, simulator.name, message)
 
 
 def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: bool) -> None:
-    """Blames the simulator for a model of its own that breaks, unless infrastructure did it. Errors: EpisodeFailure, if
-    it is to blame.
+    """Raises a model call's error anew as the simulator's failure, if the simulator is to blame; else returns.
 
-    An error that its template raises may be the task's fault. Not so while scoring: then a grader asked it, about words
-    of others.
+    Infrastructure is never the simulator's fault, and an error of the policy stays the policy's. An error of kind data
+    may be the task's fault, unless the episode is being scored (`judges`). Errors: EpisodeFailure.
     """
     kind = error.failure.kind
     if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):

@@ -43,16 +43,16 @@ class BoundedEpisode(EpisodeView):
         """Does something outside of the session that must not be done again when the episode is resumed elsewhere.
 
         `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded,
-        and returned again in a replay. If a worker dies between, the effect is made again with the same key, or fails
-        the episode (`when_lost`).
+        and returned again in a replay. If a worker dies in between, the effect is made again with the same key, or
+        fails the episode (`when_lost`). Errors: EpisodeFailure; Diverged.
         """
         return await self.calls.effect(name, arguments, make, when_lost)
 
     async def isolated(
         self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
     ) -> IsolatedResult:
-        """Calls a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its
-        deadline.
+        """Calls a function (package.module:name; JSON data in and out) in a process of its own, and kills it after
+        `deadline_s` seconds.
 
         Its result is recorded, and returned again in a replay. Errors: EpisodeFailure (environment) if there is no such
         function.
@@ -66,10 +66,10 @@ class BoundedEpisode(EpisodeView):
         return IsolatedResult(json.loads(text), error)
 
     async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Calls a function that would hold up the event loop, in a thread, within `tool_deadline_s` seconds. It works
-        on the state, so a replay calls it again.
+        """Calls a blocking function in a thread, within `tool_deadline_s` seconds, and returns its result. A replay
+        calls it again, since it works on the state.
 
-        Errors: whatever it raises; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
+        Errors: exceptions of the function; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
         """
         name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
         call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
@@ -78,7 +78,9 @@ class BoundedEpisode(EpisodeView):
     # ---- calls to models and tools ----
 
     async def _complete(self, thread: Thread, asked: Asked, kind: EventKind = "message") -> Completion | None:
-        """Makes a model call, within all limits; returns None when one of them ended the episode instead."""
+        """Makes a model call within all limits, and returns its answer; None means that a limit ended the episode
+        instead.
+        """
         participant = thread.participant
         counts = participant.name in self.environment.participants
         if counts and self._is_used_up():
@@ -95,8 +97,8 @@ class BoundedEpisode(EpisodeView):
         return answered.completion
 
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
-        """Answers a tool call. A tool with an effect outside of the session is called once, whatever dies; its answer
-        is recorded.
+        """Carries out a tool call, and returns its answer. A tool with an effect outside of the session is called once,
+        even if workers die; its answer is recorded.
         """
 
         async def carry_out(key: str = "") -> ToolAnswer:
@@ -116,7 +118,9 @@ class BoundedEpisode(EpisodeView):
         return ToolAnswer(content, error)
 
     def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
-        """Returns the tools as the prompt shows them, and as the state narrows them now."""
+        """Returns the schemas of a participant's tools twice: as its prompt shows them, and as the state narrows them
+        now.
+        """
         shown = self._tools_shown_to(participant)
         if not shown or not self.environment.narrows():
             return shown, shown
@@ -134,7 +138,7 @@ class BoundedEpisode(EpisodeView):
     # ---- the end ----
 
     def _is_used_up(self) -> bool:
-        """Says whether a limit leaves nothing for another call; then the episode has ended."""
+        """Ends the episode if a limit leaves no room for another call. Returns True if the episode has ended."""
         if (stop := limits.reached_limit(self)) is not None:
             self.end(stop.reason, stop.text)
         return self.stopped
@@ -165,7 +169,7 @@ class BoundedEpisode(EpisodeView):
         return True
 
     def end_if_finished(self) -> bool:
-        """Asks the environment whether the episode is over, and ends it if so."""
+        """Asks the environment whether the episode is over, and ends it if so. Returns True if the environment says so."""
         outcome = self.environment.finished(self.state, self)
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))

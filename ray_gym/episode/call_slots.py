@@ -10,7 +10,7 @@ from ray_gym.episode.participant import Participant
 
 
 class CallSlots:
-    """Holds the slots of one worker. Callers that wait are served in their order."""
+    """Holds a semaphore for each participant of one worker that has a limit. Calls that wait are served in their order."""
 
     def __init__(self) -> None:
         self._slots: dict[str, asyncio.Semaphore] = {}

@@ -38,8 +38,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(slots=True)
 class _Inside:
-    """Marks something that is done again in a replay, and counts the calls that it waits for: those have their own
-    places in the order.
+    """Marks work that a replay does again, and counts the calls that this work is waiting for.
+
+    Those calls have places of their own in the recorded order.
     """
 
     calls: int = 0
@@ -70,12 +71,18 @@ class _UnderWay:
 
 
 class Answered(msgspec.Struct, frozen=True):
+    """Holds the answer of a model call, and when it was made."""
+
     completion: Completion
     started_at: float
+    """Unix time in seconds at which the call began."""
     duration_s: float
+    """Seconds that the call took."""
 
 
 class Calls:
+    """Makes the calls of one episode, or answers them from its journal."""
+
     def __init__(
         self,
         stage: Stage,
@@ -91,15 +98,18 @@ class Calls:
         self._numbers: Counter[str] = Counter()
         self.log = log
         self.live = 0
-        """Number of model calls that a model answered, and no journal."""
+        """Number of model calls that a model answered, rather than the journal."""
         if not log.is_live:
             clock.set_replaying(True)
         self.broken: EpisodeFailure | None = None
-        """Set when infrastructure failed for good: whatever the environment makes of it, such an episode is never
-        scored."""
+        """Failure of infrastructure that no retry has mended; else None. Such an episode is never scored, even if the
+        environment handles the exception."""
 
     async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
-        """Makes one model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
+        """Makes one model call on a thread, and waits for its answer.
+
+        Errors: EpisodeFailure; Diverged; RuntimeError if another call is under way on the thread.
+        """
         number = thread.take()
         try:
             made = self.log.make(thread.name, number, thread.digest(request))
@@ -114,16 +124,18 @@ class Calls:
         """Does something outside of the session once, and keeps its result (JSON data). `make` is given the effect's
         idempotency key.
 
-        Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for
-        whatever `make` raises (which is recorded too); Diverged.
+        Errors: EpisodeFailure of kind infra if it was under way when a worker died and `when_lost` is "fail"; an
+        EpisodeFailure for any exception of `make`, which is recorded too; Diverged.
         """
         made = self.log.make(*self._next_number(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
         with _UnderWay(made, self.log, self._clock):
             return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
-        """Does something that takes time and is done again in a replay (a tool on the session's state): in a replay it
-        continues in the order of the first time.
+        """Does work on the session's state that takes time, such as a tool, and returns its result.
+
+        A replay does it again, and lets it continue in the order of the first time. Errors: exceptions of `make`;
+        Diverged.
         """
         made = self.log.make(*self._next_number(name), b"")
         with _UnderWay(made, self.log, self._clock):
@@ -194,8 +206,8 @@ class Calls:
         return result
 
     async def _record_failure(self, made: MadeCall, error: EpisodeFailure, started_at: float, began: float) -> None:
-        """Records a failure, so that it fails again in a replay. A failure of infrastructure is not recorded: it may
-        work by then.
+        """Records a failure, so that a replay fails in the same way. A failure of infrastructure is not recorded, since
+        it may not happen again.
         """
         if error.failure.kind != FailureKind.INFRA:
             await self.log.record(made, answers.store_failure(error.failure), self._timing_of(started_at, began))
@@ -214,8 +226,8 @@ class Calls:
         return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
 
     async def _call_until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Calls the model until it answers. Errors: EpisodeFailure; of kind infra only when the budget of retries is
-        spent.
+        """Calls the model until it answers. Errors: EpisodeFailure; one of kind infra is raised only when all retries
+        are used up, or when the failure says that a retry can't help.
         """
         for tried in itertools.count():
             began = time.monotonic()
@@ -233,8 +245,8 @@ class Calls:
         raise AssertionError("unreachable")
 
     async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Calls the model once, as soon as its participant has fewer calls under way than it may. Errors:
-        EpisodeFailure; infra if there is no answer in time.
+        """Calls the model once, after waiting for a slot of the participant. Errors: EpisodeFailure, of kind infra if
+        there is no answer within `call_deadline_s` seconds.
         """
         slots = self._slots.of(thread.participant)
         if slots is not None:
@@ -254,8 +266,10 @@ class Calls:
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
-    """Returns the completion and its stored form. Lone surrogates (JSON can spell them, UTF-8 can't) are replaced at
-    once: a replay must give what was given first.
+    """Returns the completion and its stored form.
+
+    Lone surrogates, which JSON can spell and UTF-8 can't, are replaced before anybody reads the answer: a replay must
+    give the same text as the first time.
     """
     try:
         return completion, answers.store(completion)

@@ -24,7 +24,7 @@ from ray_gym.tools.tool import Tool
 
 
 class Episode(BoundedEpisode):
-    """Is the author's view of the session being played, with the commands on it."""
+    """Represents an episode while it is played: environments and graders read it, and drive it by its commands."""
 
     # ---- commands ----
 
@@ -37,7 +37,9 @@ class Episode(BoundedEpisode):
         self._shown.clear()
 
     def begin(self, opening: Opening) -> None:
-        """Gives every thread its system prompt and first messages."""
+        """Gives every thread its system prompt and first messages. Errors: ValueError if the opening names an unknown
+        participant; EpisodeFailure (data) if nobody could answer the task's messages.
+        """
         for name in [*opening.messages, *opening.system, opening.first]:
             if name not in (self.participants if name in opening.system else self.threads):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
@@ -53,8 +55,10 @@ class Episode(BoundedEpisode):
         self.end_if_finished()
 
     async def turn(self, name: str, max_steps: int | None = None) -> Turn:
-        """Lets one participant speak: it takes steps until it calls no more tools, its steps (or `max_steps`) are used
-        up, or the episode ends.
+        """Lets one participant speak, and returns its turn.
+
+        The participant takes steps until it calls no more tools, its steps (or `max_steps`) are used up, or the episode
+        ends. Errors: EpisodeOver; EpisodeFailure.
         """
         self._require_open()
         participant = self.participants[name]
@@ -78,8 +82,8 @@ class Episode(BoundedEpisode):
         return turn
 
     def open_turn(self, name: str) -> Turn | None:
-        """Returns the turn of a participant that is driven from outside: its open turn, or a new one; None if its turns
-        are used up.
+        """Returns the open turn of a participant that is driven from outside, or begins a new one. Returns None if all
+        its turns are used up, which ends the episode.
         """
         self._require_open()
         last = self.turns[-1] if self.turns else None
@@ -91,15 +95,18 @@ class Episode(BoundedEpisode):
         return self.turns[-1]
 
     def steps_left(self, name: str) -> int:
-        """Returns how many steps a participant that is driven from outside has left, in its open turn or in the one
-        that it would begin.
+        """Returns how many steps a participant that is driven from outside has left in its open turn; all of a turn's
+        steps if no turn is open.
         """
         last = self.turns[-1] if self.turns else None
         is_its_turn = last is not None and last.speaker == name and not last.yielded
         return self.participants[name].max_steps_per_turn - (last.steps if last and is_its_turn else 0)
 
     def yield_floor(self, turn: Turn, said: Message) -> None:
-        """Ends a turn from outside with the words `said`: looks whether the episode is over, and tells the others."""
+        """Ends a turn that is driven from outside; `said` is its last message.
+
+        Checks whether the episode is over, and if not, tells the other participants of the turn.
+        """
         turn.yielded = True
         self._check_over(turn.speaker, said)
         if not self.stopped:
@@ -107,7 +114,9 @@ class Episode(BoundedEpisode):
             self.end_if_finished()
 
     async def step(self, turn: Turn) -> bool:
-        """Makes one model call and the tool calls that it asked for. Returns whether there were any."""
+        """Makes one model call, and carries out the tool calls in its answer. Returns True if there were any. Errors:
+        EpisodeOver; EpisodeFailure.
+        """
         self._require_open()
         began, live = time.monotonic(), self.calls.live
         called_tools = await self._step(turn)
@@ -139,8 +148,10 @@ class Episode(BoundedEpisode):
         return bool(message.tool_calls)
 
     async def call(self, name: str, call: ToolCall, tells: bool = True) -> ToolAnswer:
-        """Carries out a tool call of a participant. The result joins that participant's thread, unless `tells` is off
-        and the caller sees to that.
+        """Carries out a tool call of a participant, and returns the answer.
+
+        The answer joins that participant's thread, unless `tells` is False: then the caller puts it there. Errors:
+        EpisodeOver; EpisodeFailure.
         """
         self._require_open()
         participant = self.participants[name]
@@ -159,31 +170,36 @@ class Episode(BoundedEpisode):
         return answer
 
     def tell(self, name: str, text: str, spoken_by: str | None = None) -> None:
-        """Puts a message into the view of a participant, or of one of its threads (role user)."""
+        """Puts a user message into a thread. `name` is a participant, which stands for its own thread, or the name of a
+        thread.
+
+        `spoken_by`: the participant that the record names as its speaker. Errors: EpisodeOver.
+        """
         self._require_open()
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
 
     def speak(self, name: str, said: Message) -> None:
-        """Puts words into a participant's own thread that its model was not asked for, beside the tools that it has
-        been offered.
-        """
+        """Puts a message into a participant's own thread as the participant's words, without a model call."""
         self.transcript.put(name, "message", said)
         self.threads[name].show(self._tools_shown_to(self.participants[name]))
 
     def open_thread(self, participant: str) -> str:
-        """Opens another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of
-        n. Returns the thread's name.
+        """Opens another conversation of a participant with its model (for drafts, sub-agents, best of n), and returns
+        its name.
 
         The thread begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model
-        answer. Threads may be used at the same time (`asyncio.gather`), each for one call at a time.
+        answer. Threads may be used at the same time (`asyncio.gather`), each for one call at a time. Errors:
+        EpisodeOver.
         """
         self._require_open()
         return self.transcript.open_thread(participant)
 
     async def reply(self, thread: str) -> Message:
-        """Makes one model call over all that is in a thread; its tool calls, if any, are not carried out.
+        """Makes one model call over all messages of a thread, and returns the answer. Its tool calls, if any, are not
+        carried out.
 
-        Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up).
+        Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up);
+        EpisodeFailure.
         """
         self._require_open()
         completion = await self.complete_thread(thread, Asked.by(self.threads[thread].participant, (), ()))
@@ -192,8 +208,8 @@ class Episode(BoundedEpisode):
         return completion.message
 
     async def complete_thread(self, thread: str, asked: Asked) -> Completion | None:
-        """Makes one model call over all that is in a thread. An answer that was cut ends the episode; None means that a
-        limit ended it before the call.
+        """Makes one model call over all messages of a thread. An answer that was cut ends the episode; None means that
+        a limit ended it before the call.
         """
         completion = await self._complete(self.threads[thread], asked)
         if completion is not None and completion.finish_reason != "stop":
@@ -216,8 +232,8 @@ class Episode(BoundedEpisode):
         return completion.message
 
     async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
-        """Asks as `ask` does, and returns how the answer ended too: for callers that can use an answer that was cut, or
-        that the context had no room for.
+        """Asks as `ask` does, and returns the whole completion, also if its answer was cut or the context had no room
+        for it.
         """
         if not self.scoring:
             self._require_open()
@@ -240,8 +256,8 @@ class Episode(BoundedEpisode):
     # ---- between turns ----
 
     def _blame_silence(self, turn: Turn) -> None:
-        """Fails the episode if a simulated user says nothing and its tools are told to nobody: that does not end the
-        policy's episode.
+        """Fails the episode if a simulated user said nothing to the policy in its turn: the policy's episode must not
+        end by that. Errors: EpisodeFailure.
         """
         speaker = self.participants[turn.speaker]
         if not is_policy(speaker) and not turn.text:
@@ -249,7 +265,7 @@ class Episode(BoundedEpisode):
             raise fault_of(speaker, silent, judges=False)
 
     def _relay(self, turn: Turn) -> None:
-        """Tells every participant what the environment lets it know of a turn that has ended."""
+        """Tells every participant of a turn that has ended, as far as the environment's `relay` lets it know."""
         for name in self.environment.participants:
             listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)

@@ -20,30 +20,38 @@ class Span(msgspec.Struct, frozen=True):
     """Marks the tokens [start, end) of a sample that belong to one event."""
 
     event_seq: int
+    """Number (`seq`) of the event."""
     start: int
     end: int
     generated: bool
+    """True if the participant's model generated these tokens in this episode; False if they are part of a prompt."""
     sampling: Sampling | None = None
+    """Sampling that the tokens were drawn with; None for tokens of a prompt."""
     kind: SpanKind | None = None
+    """Relation of the logprobs to a plain forward pass, as in `Completion.kind`; None for tokens of a prompt."""
     grammar: str | None = None
+    """Grammar that constrained the generation, as in `Completion.grammar`."""
 
 
 @dataclass(slots=True)
 class Sample:
-    """Holds one token sequence that a trainer can train on. All arrays have one entry for each token; logprobs are 0
-    where the mask is.
-    """
+    """Holds one token sequence that a trainer can train on. Its arrays have one entry for each token."""
 
     fork_reason: str | None = None
+    """Reason why this sample does not continue the one before it or, for a first sample, another thread's; None if
+    there is no such reason."""
     spans: list[Span] = field(default_factory=list)
+    """Stretches of the sample by event, in order."""
     versions: list[VersionSpan] = field(default_factory=list)
+    """Stretches of generated tokens by the version of the weights that generated them, in order."""
     _ids: list[TokenIds] = field(default_factory=list)
     _drawn: list[tuple[int, int, Logprobs]] = field(default_factory=list)
     """Start and end of each generated stretch, and its logprobs."""
     length: int = 0
+    """Number of tokens."""
 
     def append(self, ids: TokenIds, logprobs: Logprobs | None) -> None:
-        """Appends ids. `logprobs` is None for ids that were not generated here."""
+        """Appends token ids (int32 [n]). `logprobs` (float32 [n]) is None for ids that were not generated here."""
         start = self.length
         self._ids.append(ids)
         self.length += len(ids)
@@ -52,7 +60,7 @@ class Sample:
 
     @property
     def token_ids(self) -> TokenIds:
-        """Returns the ids: int32 [length]. They are joined once, however often they are asked for."""
+        """Returns the token ids: int32 [length]. Repeated calls join the arrays only once."""
         if len(self._ids) > 1:
             self._ids = [np.concatenate(self._ids)]
         return self._ids[0] if self._ids else NO_TOKENS
@@ -76,22 +84,27 @@ class Sample:
 
 @dataclass(slots=True)
 class Ledger:
+    """Keeps the samples of one thread; the last one grows with each model call."""
+
     samples: list[Sample] = field(default_factory=list)
+    """Samples of the thread, in order."""
     gap: bool = False
-    """Set when a generation came without ids: the next sample begins anew, so that those tokens never count as prompt
-    of this one."""
+    """True after a generation that came without ids: the next sample begins with a whole prompt, so that those tokens
+    never count as prompt of the last sample."""
     first_reason: str | None = None
-    """Reason why the first sample is not part of another thread's."""
+    """Reason why the thread's first sample does not continue a sample of another thread; None if there is no such
+    reason."""
 
     @property
     def history(self) -> TokenIds:
-        """Returns the exact ids of the current sample, prompts and generations alike: int32 [n]."""
+        """Returns the token ids of the current sample, prompts and generations together: int32 [n]; none after a gap."""
         return self.samples[-1].token_ids if self.samples and not self.gap else NO_TOKENS
 
     def add(self, completion: Completion, prompt_events: list[int], event_seq: int, sampling: Sampling) -> None:
-        """Appends one step. `prompt_events` are the events of the messages that were new in its prompt, in order.
+        """Appends the tokens of one model call.
 
-        Errors: ValueError if the completion's arrays don't fit together.
+        `prompt_events` are the numbers of the events whose messages were new in its prompt, in order; `event_seq` is
+        the number of the answer's event. Errors: ValueError if the completion's arrays don't fit together.
         """
         if not completion.has_tokens:
             self.gap = bool(self.samples)

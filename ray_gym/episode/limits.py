@@ -1,6 +1,6 @@
-"""Looks, before each model call, whether a limit of the whole episode leaves nothing for it.
+"""Checks, before each model call, whether a limit of the whole episode leaves room for it.
 
-A limit that is new is one function here, a field of `LimitsSection` and, as a rule, a reason of its own in `StopReason`.
+A new limit is one function here, a field of `LimitsSection` and, as a rule, a reason of its own in `StopReason`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from ray_gym.stop import Stop, StopReason
 
 
 def reached_limit(episode: EpisodeView) -> Stop | None:
-    """Returns how the first limit that is used up ends the episode; None while there is room for another call."""
+    """Returns the stop of the first limit that is used up; None while there is room for another call."""
     return next((stop for limit in _ALL if (stop := limit(episode)) is not None), None)
 
 
@@ -22,7 +22,9 @@ def _token_budget(episode: EpisodeView) -> Stop | None:
 
 
 def _deadline(episode: EpisodeView) -> Stop | None:
-    """Reads active time; while calls are answered from the journal, time says nothing."""
+    """Compares the episode's active time with its deadline. While calls are answered from the journal, no deadline
+    holds.
+    """
     limit_s = episode.limits.episode_deadline_s
     if episode.clock.elapsed_s < limit_s or not episode.calls.log.is_live:
         return None

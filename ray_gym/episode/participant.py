@@ -11,20 +11,32 @@ from ray_gym.models.base import Sampling
 
 @dataclass(frozen=True, slots=True)
 class Participant:
+    """Describes a participant of an episode: its model, how the model is asked, and the participant's limits."""
+
     name: str
+    """Name under `participants` in the config, e.g. policy."""
     model: str
+    """Name of its model under `models` in the config."""
     sampling: Sampling
     trainable: bool
+    """True if its samples may be trained on."""
     max_turns: int
+    """Turns that it may have in an episode."""
     max_steps_per_turn: int
+    """Model calls that it may make in one turn."""
     system_prompt: str | None = None
+    """System prompt of the config; None if the config has none."""
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = False
+    """Under `tool_choice: required`: True if one message may hold several calls."""
     stop_text: str | None = None
+    """Text that ends the episode when this participant says it; None for no such text."""
     concurrency: int | None = None
+    """Most of its calls that may be under way at once in a worker; None means no limit."""
 
     @staticmethod
     def from_config(name: str, section: ParticipantSection, limits: LimitsSection) -> Participant:
+        """Makes a participant from its section of the config; `limits` has the defaults."""
         return Participant(
             name=name,
             model=section.model,

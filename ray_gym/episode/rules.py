@@ -1,5 +1,5 @@
-"""Defines the rules: the methods of its environment that an episode, and its driver, call.
-`ray_gym.environment.Environment` is one.
+"""Defines the methods of an environment that an episode and its driver call. `ray_gym.environment.Environment` has
+them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from ray_gym.tools.tool import Tool
 
 
 class Rules(Protocol):
-    """Describes an environment to the episode. The state's type is the environment's own, and so is that of the
-    episode, which lies above this module.
+    """Describes an environment to the episode; `ray_gym.environment.Environment` says what each method does.
+
+    `state` has the environment's own type. `episode` is a `ray_gym.episode.episode.Episode`, which this module can't
+    import.
     """
 
     participants: tuple[str, ...]

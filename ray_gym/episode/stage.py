@@ -1,4 +1,4 @@
-"""A stage is what the episodes of a run have in common: who plays with which models, by which rules and limits."""
+"""Defines a stage, which holds what all episodes of a worker share: environment, participants, models and limits."""
 
 from __future__ import annotations
 
@@ -20,16 +20,23 @@ from ray_gym.tools.runner import ToolRunner
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Holds what a worker's episodes are played on; there is one a worker."""
+    """Holds everything that the episodes of one worker share."""
 
     environment: Rules
+    """Environment that all its episodes play."""
     participants: Mapping[str, Participant]
+    """Participants by name."""
     models: Mapping[str, Model]
+    """Connections to models by name."""
     limits: LimitsSection
+    """Limits of each episode."""
     tool_runner: ToolRunner = field(default_factory=ToolRunner)
+    """Runner of the tool calls of all episodes."""
     call_slots: CallSlots = field(default_factory=CallSlots)
+    """Slots that limit how many calls of a participant are under way at once."""
     under_way: WeakSet[Any] = field(default_factory=WeakSet)
-    """Episodes that are played on it, as long as anybody holds them."""
+    """Episodes that are played now. The references are weak."""
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
     deadlines: SharedTimers = field(default_factory=SharedTimers)
+    """Timers that the deadlines of all model calls share."""
     pace: Pace = field(default_factory=Pace)

@@ -18,73 +18,86 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Holds what a call asks of a model beside the messages. `tools` are those that the prompt shows; `allowed` are the
-    same as they are narrowed now.
-    """
+    """Holds everything that a call asks of a model, except the messages."""
 
     sampling: Sampling
     tools: tuple[ToolSchema, ...] = ()
+    """Schemas that the prompt shows."""
     allowed: tuple[ToolSchema, ...] = ()
+    """The same schemas as the state narrows them now."""
     tool_choice: ToolChoice = "none"
     parallel_tool_calls: bool = False
     response_format: str | None = None
+    """Required form of the answer, as JSON text (see `CompletionRequest.response_format`); None for any form."""
 
     @staticmethod
     def by(participant: Participant, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...]) -> Asked:
+        """Returns what a participant asks of its model by its config."""
         choice = participant.tool_choice if tools else "none"
         return Asked(participant.sampling, tools, allowed, choice, participant.parallel_tool_calls)
 
 
 @dataclass(slots=True)
 class Thread:
-    """Takes one call at a time: a second call while one is under way raises."""
+    """Keeps one conversation of a participant with its model. It allows one model call at a time."""
 
     name: str
+    """Name of the thread: the participant's for its own thread, and PARTICIPANT/NUMBER for further ones."""
     participant: Participant
     model: Model
     session_id: str
+    """Id of the episode. Calls with the same id go to the same replica of a model."""
     seed: int
+    """Seed of this try of the episode, from which each call's seed is derived."""
     group_id: str = ""
+    """Id of the episode's group."""
     messages: list[Message] = field(default_factory=list)
     event_seqs: list[int] = field(default_factory=list)
+    """Number of each message's event, in the order of `messages`."""
     ledger: Ledger = field(default_factory=Ledger)
     calls: int = 0
+    """Number of model calls that have ended, with or without an answer."""
     known: int = 0
+    """Number of messages, from the start, whose tokens the current sample holds."""
     busy: bool = False
+    """True while a model call is under way."""
     shown: tuple[ToolSchema, ...] = ()
-    """Tools that its prompts have shown, each once."""
+    """Tools that prompts of this thread have shown, each once."""
     _hash: Any = field(default_factory=xxhash.xxh3_128)
     _hashed: int = 0
 
     @property
     def has_something_to_answer(self) -> bool:
-        """Says whether anything was said since this participant's own last words; its tools' results count."""
+        """Says whether the last message is the other side's: a user message, or the result of a tool."""
         last = self.messages[-1] if self.messages else None
         return last is not None and last.role in ("user", "tool")
 
     @property
     def has_only_a_system_prompt(self) -> bool:
-        """Says whether there is a system prompt and nothing else, which is enough for the first speaker."""
+        """Says whether the thread holds a system prompt and nothing else, which is enough for the first speaker."""
         return bool(self.messages) and all(message.role == "system" for message in self.messages)
 
     def append(self, message: Message, event_seq: int) -> None:
+        """Appends a message, and the number of its event."""
         self.messages.append(message)
         self.event_seqs.append(event_seq)
 
     def show(self, tools: tuple[ToolSchema, ...]) -> None:
-        """Records that a prompt showed these tools: as a rule, all prompts of a thread show the same."""
+        """Records that a prompt showed these tools. As a rule, all prompts of a thread show the same."""
         if not self.shown:
             self.shown = tools
         elif tools and tools != self.shown:
             self.shown = tuple({tool.name: tool for tool in (*self.shown, *tools)}.values())
 
     def forget(self, kept: int) -> None:
-        """Forgets all but the first `kept` messages: the model could not be asked the others."""
+        """Discards all but the first `kept` messages, because the model could not be asked about the others."""
         del self.messages[kept:], self.event_seqs[kept:]
         self._hashed = min(self._hashed, kept)
 
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
-        """Makes the request of a model call over all that was said. Its answer is appended by `accept`, with its event."""
+        """Returns the request of a model call over all messages, with at most `max_tokens` tokens to generate. `accept`
+        appends its answer.
+        """
         sampling = asked.sampling
         if max_tokens < sampling.max_tokens:
             sampling = replace(sampling, max_tokens=max_tokens)
@@ -105,8 +118,8 @@ class Thread:
         )
 
     def take(self) -> int:
-        """Takes the thread for one call, until `give_back`, and returns the call's number. Errors: RuntimeError if it
-        is taken.
+        """Reserves the thread for one call, until `give_back`, and returns the call's number. Errors: RuntimeError if
+        another call is under way.
         """
         if self.busy:
             raise RuntimeError(
@@ -116,12 +129,13 @@ class Thread:
         return self.calls
 
     def give_back(self) -> None:
+        """Ends the reservation of the thread, and counts the call."""
         self.busy = False
         self.calls += 1
 
     def digest(self, request: CompletionRequest) -> bytes:
-        """Returns 16 bytes that stand for everything this thread has asked so far, this request included. Call it once
-        for each call.
+        """Returns a 16-byte digest of everything that this thread has asked so far, this request included. It must be
+        called once for each call.
         """
         new = self.messages[self._hashed :]
         narrowed = _further_tools(request) if request.allowed_tools is not request.tools else []
@@ -138,7 +152,7 @@ class Thread:
         return digest
 
     def accept(self, completion: Completion, event_seq: int, sampling: Sampling | None = None) -> None:
-        """Appends the answer to the messages and its tokens to the ledger. `sampling` is given if it was not the
+        """Appends the answer to the messages, and its tokens to the ledger. `sampling` is the call's; None means the
         participant's.
         """
         first_new = 0 if completion.fork_reason is not None else self.known

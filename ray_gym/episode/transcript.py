@@ -19,6 +19,8 @@ from ray_gym.seeds import derive_seed
 
 
 class Transcript:
+    """Holds the threads, turns and events of one episode, and appends to them."""
+
     def __init__(
         self,
         spec: EpisodeSpec,
@@ -35,10 +37,13 @@ class Transcript:
         self._prompts = prompts
         self._opened: Counter[str] = Counter()
         self.events: list[Event] = []
+        """Events of the episode, in order."""
         self.turns: list[Turn] = []
+        """Turns of the episode, in order."""
         self.step = 0
+        """Number of the step in the current turn, from 0, which new events are given."""
         self.opening_prompts: Mapping[str, str] = {}
-        """System prompts of the environment's opening, which come last in choice."""
+        """System prompts of the environment's opening, by participant. The task's and the config's are preferred."""
         self.threads = {name: self._new_thread(name, participants[name]) for name in speakers}
 
     def open_thread(self, participant: str) -> str:
@@ -48,8 +53,9 @@ class Transcript:
         return name
 
     def open_empty_thread(self, participant: str, forked_for: str | None = None) -> str:
-        """Opens one more thread, with nothing in it. `forked_for` says why the call does not continue the thread that
-        it shares a beginning with.
+        """Opens one more thread of a participant, with nothing in it, and returns its name.
+
+        `forked_for`: the reason why the thread does not continue another one that begins with the same messages.
         """
         self._opened[participant] += 1
         name = f"{participant}/{self._opened[participant]}"
@@ -58,6 +64,9 @@ class Transcript:
         return name
 
     def put_system_prompt(self, thread: str) -> None:
+        """Puts the participant's system prompt into its thread, if it has one: the task's, else the config's, else the
+        opening's.
+        """
         participant = self.threads[thread].participant
         name = participant.name
         chosen = self._prompts.get(name) or participant.system_prompt or self.opening_prompts.get(name)
@@ -102,7 +111,9 @@ class Transcript:
         thread.accept(completion, event.seq, asked.sampling)
 
     def write(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
-        """Records an event. Errors: TypeError for content that is no text."""
+        """Records an event, and returns it. `fields` are those of `Event`. Errors: TypeError for content that is no
+        text.
+        """
         content = fields.get("content", "")
         if not isinstance(content, str):
             raise TypeError(f"{kind}: expected text, got {type(content).__name__}")
@@ -112,6 +123,7 @@ class Transcript:
         return event
 
     def last_message(self) -> Event | None:
+        """Returns the last event of kind message; None if there is none."""
         for event in reversed(self.events):
             if event.kind == "message":
                 return event

@@ -1,4 +1,4 @@
-"""Counts what happens while an episode is played: turns, and usage of models and tools."""
+"""Counts what happens in an episode: the steps of a turn, and the usage of models and tools."""
 
 from __future__ import annotations
 
@@ -8,33 +8,42 @@ from ray_gym.models.base import Completion
 
 
 class Turn(msgspec.Struct):
-    """Lets one participant speak until it yields the floor. `text` is what it said last; `tool_results` are the answers
-    of its tools.
-    """
+    """Records one turn of a participant: its steps, until it yields the floor."""
 
     speaker: str
     index: int
+    """Number of the turn in the episode, from 0."""
     text: str = ""
+    """Last words of the participant in this turn."""
     tool_results: list[str] = []
+    """Answers of its tool calls, in order."""
     tool_errors: int = 0
+    """Number of its tool calls that were answered with an error."""
     steps: int = 0
+    """Number of model calls."""
     yielded: bool = False
-    """True once a turn that is driven from outside is over."""
+    """True once a turn that is driven from outside has ended."""
 
 
 class Usage(msgspec.Struct):
+    """Counts the tokens, calls and seconds of an episode."""
+
     prompt_tokens: int = 0
     generated_tokens: int = 0
     cached_tokens: int = 0
+    """Tokens of prompts that the engine had in its cache."""
     model_calls: int = 0
     tool_calls: int = 0
     tool_errors: int = 0
     model_s: float = 0.0
+    """Seconds that model calls took, added up."""
     tool_s: float = 0.0
+    """Seconds that tool calls took, added up."""
     budgeted_tokens: int = 0
-    """Generated tokens that count towards the episode's token budget: a judge's do not."""
+    """Generated tokens that count towards the episode's token budget; a judge's do not."""
 
     def count(self, completion: Completion, duration_s: float, budgeted: bool) -> None:
+        """Adds a model call that took `duration_s` seconds. `budgeted` says whether it counts towards the token budget."""
         self.model_calls += 1
         self.prompt_tokens += completion.prompt_tokens
         self.generated_tokens += completion.generated_tokens

@@ -1,4 +1,4 @@
-"""Gives an author the view of an episode: its state, its own chance, clock and ids, and what was said."""
+"""Defines what environments and graders may read of an episode: its state, random numbers, clock, ids and messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ray_gym.task import Task
 
 
 class EpisodeView:
-    """Shows an episode, and writes into its record."""
+    """Gives access to the state, the record, the random numbers and the time of an episode."""
 
     def __init__(
         self,
@@ -43,8 +43,10 @@ class EpisodeView:
         self.first = "policy"
         self.stop: Stop | None = None
         self._scored_from: int | None = None
+        """Number of the first event of the scoring; None before it."""
         self.asking: dict[str, Participant] = {}
-        """Participants that are being asked now, by thread; after a deadline has passed, those that were asked then."""
+        """Participants that are being asked now, by thread. Once a deadline has passed, they are those that were asked
+        then."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
@@ -59,10 +61,11 @@ class EpisodeView:
 
     @property
     def stopped(self) -> bool:
+        """Says whether the episode has ended."""
         return self.stop is not None
 
     def rng(self, name: str) -> random.Random:
-        """Returns the episode's own random numbers: the same name gives the same stream every time this try is played."""
+        """Returns the random numbers of this name. The same name gives the same numbers every time this try is played."""
         if name not in self._rngs:
             self._rngs[name] = random.Random(derive_seed(self.spec.seed, self.spec.try_, "rng", name))
         return self._rngs[name]
@@ -73,42 +76,43 @@ class EpisodeView:
         return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
 
     def elapsed_s(self) -> float:
-        """Returns the seconds that this episode was played, over all its attempts."""
+        """Returns the seconds that this episode was played, added up over all its attempts."""
         return self.clock.elapsed_s
 
     def now(self) -> float:
-        """Returns the time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is
-        resumed elsewhere.
+        """Returns the Unix time in seconds of the last model call's answer, or of the start before there is any. An
+        episode that is resumed elsewhere gets the same times.
         """
         return self._now
 
     def turns_of(self, participant: str) -> int:
+        """Returns the number of turns that a participant has begun."""
         return [turn.speaker for turn in self.turns].count(participant)
 
     def messages_of(self, participant: str) -> list[Event]:
-        """Returns the events of a participant's words in its own conversation, in order, without those that the task's
-        row began with.
+        """Returns the events of a participant's messages in its own conversation, in order. Messages that the task's
+        row began with are not among them.
         """
         return [event for event in self.events if event.kind == "message" and event.thread == participant]
 
     @property
     def answer(self) -> str:
-        """Returns the policy's last words; an empty text if it said none."""
+        """Returns the text of the policy's last message; an empty text if it has said nothing."""
         said = self.messages_of("policy")
         return said[-1].content if said else ""
 
     def note(self, text: str) -> None:
-        """Writes a remark into the record; nobody sees it."""
+        """Writes a remark into the record. No participant sees it."""
         self.transcript.write("note", content=text)
 
     def end(self, reason: StopReason, text: str = "") -> None:
-        """Ends the episode; the first reason counts."""
+        """Ends the episode. If it has ended already, the first reason stays."""
         if self.stop is None:
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 
     def record_verdict(self, name: str, value: float, why: str) -> None:
-        """Records the verdict of a grader."""
+        """Records the verdict of a grader: its name, the value it gave, and why."""
         text = f"{name}: {why}" if why else name
         self.transcript.write("verdict", content=text).reward = value
 
@@ -116,14 +120,15 @@ class EpisodeView:
 
     @property
     def scoring(self) -> bool:
+        """Says whether the scoring of the episode has begun."""
         return self._scored_from is not None
 
     def begin_scoring(self) -> None:
-        """Begins scoring: from here on judges may be asked, and nobody else."""
+        """Begins the scoring: from now on `ask` may be used although the episode has ended."""
         self._scored_from = len(self.events)
 
     def score_again(self, why: str) -> None:
-        """Discards the verdicts of graders so far: they stay in the record, but as notes."""
+        """Turns the verdicts of graders so far into notes, since the episode is scored again. `why` is noted too."""
         for event in self.events[self._scored_from :]:
             if event.kind == "verdict":
                 event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"

@@ -1,4 +1,4 @@
-"""Finds words in a text: 'END' is not said by 'WEEKEND', nor 'resolved' by 'unresolved'."""
+"""Finds whole words in a text: 'END' is not found in 'WEEKEND', nor 'resolved' in 'unresolved'."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _WITHOUT_SPACES = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", 
 
 
 def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
-    """Says whether the words stand in the text by themselves, not inside of longer ones.
+    """Says whether a text contains the given words by themselves, not as part of longer words.
 
     Words that begin or end with something else than a letter, a digit or an underscore (`<done>`) are found next to
-    anything there, and so are words that begin or end in a script that sets no spaces between words.
+    anything there. So are words that begin or end in a script that sets no spaces between words.
     """
     if any_case:
         text, words = text.casefold(), words.casefold()
