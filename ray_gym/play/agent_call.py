@@ -1,4 +1,4 @@
-"""Turns a model call of a black-box agent, as it came, into a command."""
+"""Turns a model call of a black-box agent into a command of its session."""
 
 from __future__ import annotations
 
@@ -12,44 +12,48 @@ from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.openai_api.conversation import require_answers
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
-from ray_gym.play.capture import Capture, canonical, canonical_tools
+from ray_gym.play.capture import Capture, canonical_form, canonical_tools
 from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
 from ray_gym.play.session import CommandSession
 
 
 class TurnIsOver(Exception):
-    """The participant has had all its steps of this turn: it has to say something, and let the others speak."""
+    """Says that a participant has used up the steps of its turn. It has to say something, so that the others can speak."""
 
 
 class UnknownAnswer(Exception):
-    """A call goes on after an answer that was not given in this session."""
+    """Says that a call continues an answer which was not given in this session."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """Holds a call as the agent made it. `messages` is the whole conversation as the agent has it, or what comes
-    `after` one of its answers (with new instructions in front, if it is `instructed`). `digest` stands for all that is
-    asked.
-
-    `sampling` has the values that differ from the participant's own. `is_again` means that the agent says it asked this
-    before; `is_named`, that it has given the call a key, so that it is known by that, and not by its words.
-    """
+    """Holds a model call as the agent made it."""
 
     messages: tuple[Message, ...]
+    """The whole conversation as the agent has it, or the messages after one of its answers (`after`)."""
     digest: bytes
+    """SHA-256 of everything that is asked: equal for calls that ask the same."""
     tools: tuple[ToolSchema, ...] = ()
     allowed: tuple[ToolSchema, ...] = ()
+    """Tools that may be called now; `tools` are those that the prompt shows."""
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `Sampling` in which the call differs from the participant's own."""
     response_format: str | None = None
+    """Required form of the answer, as JSON text; None for any form."""
     after: str | None = None
+    """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
+    """True if the first message holds the instructions of this call."""
     is_again: bool = False
+    """True if the agent says that it has sent this call before."""
     is_named: bool = False
+    """True if the agent gave the call a key, by which it is recognised instead of by its contents."""
 
     @staticmethod
     def of(asked: ApiRequest, *, is_again: bool, is_named: bool) -> AgentCall:
+        """Makes the call of a request to OpenAI's API."""
         return AgentCall(
             messages=asked.messages,
             digest=_digest(asked),
@@ -67,8 +71,8 @@ class AgentCall:
 
 
 def command_of(call: AgentCall, participant: str, session: CommandSession) -> Ask:
-    """Makes the command of a call. Errors: TurnIsOver; UnknownAnswer; ValueError if a call of a tool has no result, or
-    the reverse.
+    """Makes the command that carries out an agent's call. Errors: TurnIsOver; UnknownAnswer; ValueError if a tool call
+    has no result, or a result no tool call.
     """
     episode = session.episode
     if episode.steps_left(participant) < 1:
@@ -93,8 +97,9 @@ def command_of(call: AgentCall, participant: str, session: CommandSession) -> As
 
 
 def _whole(call: AgentCall, participant: str, session: CommandSession) -> tuple[Message, ...]:
-    """Returns the conversation that a call continues. As in OpenAI's API, instructions are those of one call. Errors:
-    as `command_of`.
+    """Returns the whole conversation of a call, with the messages before it.
+
+    As in OpenAI's API, instructions hold for one call only. Errors: UnknownAnswer; ValueError as in `command_of`.
     """
     if call.after is None:
         return call.messages
@@ -113,8 +118,8 @@ def _whole(call: AgentCall, participant: str, session: CommandSession) -> tuple[
 
 
 def _digest(asked: ApiRequest) -> bytes:
-    """Hashes a call: the same for calls that ask the same, however they are written. Not cheap for a long conversation."""
-    said = [canonical(message) for message in asked.messages]
+    """Returns a SHA-256 digest that is equal for calls that ask the same, however their JSON is written."""
+    said = [canonical_form(message) for message in asked.messages]
     tools = [canonical_tools(asked.tools), [tool.name for tool in asked.allowed_tools]]
     how = [asked.tool_choice, asked.parallel_tool_calls, dict(asked.sampling), asked.response_format, asked.after]
     return hashlib.sha256(json.dumps([said, tools, how], sort_keys=True).encode()).digest()

@@ -1,10 +1,10 @@
-"""Finds the thread that a call of a black-box agent continues.
+"""Finds the thread that a model call of a black-box agent continues.
 
 An agent sends its whole conversation with every call, as it remembers it: without the reasoning, with arguments that
 were parsed and written again, with other ids, without answers that say nothing. So messages are compared in a canonical
-form, and a call continues the thread of which all messages are the beginning of its own, the longest one if there are
-several. A call that fits none opens a thread: another conversation, an edited history, or a call beside one that is
-still waiting for its answer.
+form. A call continues a thread if all the thread's messages are the beginning of the call's; among several such
+threads, it continues the longest. A call that fits none opens a thread: it begins another conversation, has an edited
+history, or is made while the thread waits for an answer.
 """
 
 from __future__ import annotations
@@ -19,23 +19,29 @@ from ray_gym.episode.thread import Thread
 from ray_gym.messages import Message, ToolSchema
 
 EDITED_HISTORY = "edited_history"
+"""Reason of a fork: the call's earlier messages differ from those of the thread."""
 BRANCHED = "branched"
-"""Reason of a fork: a second answer to a message that was answered, or is just being answered."""
+"""Reason of a fork: the call asks for a second answer to a message that was answered, or is just being answered."""
 TOOLS_CHANGED = "tools_changed"
+"""Reason of a fork: the call shows other tools than the thread does."""
 
 Canonical = tuple[str, str, tuple[tuple[str, str], ...]]
-"""A message in canonical form: role, text, and calls as (name, arguments)."""
+"""Canonical form of a message: role, text, and tool calls as (name, arguments)."""
 Tools = tuple[str, ...]
+"""Canonical form of a call's tools: the JSON text of each."""
 
 
-def canonical(message: Message) -> Canonical:
+def canonical_form(message: Message) -> Canonical:
+    """Returns a message in canonical form: without its reasoning and its ids, and with the arguments of calls as sorted
+    JSON.
+    """
     text = without_thought(message.content) if message.role == "assistant" else message.content.strip()
     return message.role, text, tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls)
 
 
 def without_thought(text: str) -> str:
-    """Returns what is left of an assistant's words when an agent has taken out what was thought aloud. Linear in the
-    text.
+    """Returns the text of an assistant's message without its reasoning (the parts up to </think>). It takes linear
+    time.
     """
     *thoughts, said = text.split("</think>")  # the prompt may have opened the first
     kept = [before for before, mark, _ in (thought.partition("<think>") for thought in thoughts) if mark]
@@ -43,11 +49,12 @@ def without_thought(text: str) -> str:
 
 
 def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
+    """Returns the JSON text of each tool, with sorted keys."""
     return tuple(json.dumps(tool.as_openai(), sort_keys=True) for tool in tools)
 
 
 def _same_arguments(text: str) -> str:
-    """Returns JSON in one form, so that texts that mean the same become the same; other text as it is, stripped."""
+    """Returns a JSON text in one form, so that equal values give equal texts. Other text is returned stripped."""
     try:
         return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -56,25 +63,26 @@ def _same_arguments(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Says where a call goes: to the `thread` that it continues, with the messages that are `new` there; or to a new
-    thread (None), which it was `forked_for`.
-    """
+    """Says which thread a call continues, and which of its messages are new there."""
 
     thread: str | None
+    """Name of the thread; None if the call opens a new one."""
     new: tuple[Message, ...] = ()
+    """Messages of the call that the thread does not have yet."""
     forked_for: str | None = None
+    """Reason why a call that opens a thread does not continue a similar one; None if there is no similar one."""
 
 
 @dataclass(slots=True)
 class _Captured:
     messages: list[Canonical] = field(default_factory=list)
     tools: Tools | None = None
-    """Tools that the thread shows; None means that nothing was asked on it yet."""
+    """Tools that the thread shows; None before its first call."""
 
 
 @dataclass(slots=True)
 class Capture:
-    """Remembers a participant's threads, as calls from outside have used them."""
+    """Remembers the threads of one participant, as calls of an agent have used them."""
 
     participant: str
     _threads: dict[str, _Captured] = field(default_factory=dict)
@@ -86,10 +94,10 @@ class Capture:
         threads: Iterable[Thread],
         asked_already: Collection[str] = (),
     ) -> Match:
-        """Finds the thread that a call continues. `asked_already` names threads of which calls are under way, though
-        they may not have begun.
+        """Finds the thread that a call continues. `asked_already` names threads with a call that was accepted, though
+        it may not have begun.
         """
-        asked, shown = [_Said(canonical(message), message) for message in messages], canonical_tools(tools)
+        asked, shown = [_Said(canonical_form(message), message) for message in messages], canonical_tools(tools)
         best: Match | None = None
         longest = -1
         forked_for = None
@@ -111,19 +119,21 @@ class Capture:
         self._threads.setdefault(thread, _Captured()).tools = canonical_tools(tools)
 
     def forget(self, thread: str, kept: int) -> None:
-        """Forgets all but the thread's first `kept` messages, because the others are not in it any more."""
+        """Discards all but the first `kept` messages of a thread, because the thread has discarded the others."""
         if thread in self._threads:
             del self._threads[thread].messages[kept:]
 
     @property
     def has_main_thread(self) -> bool:
-        """Says whether calls have continued the participant's own thread, in which its words are already."""
+        """Says whether an agent's call has continued the participant's own thread. Then that thread already holds the
+        participant's words.
+        """
         captured = self._threads.get(self.participant)
         return captured is not None and captured.tools is not None
 
     def _look(self, thread: Thread) -> _Captured:
         captured = self._threads.setdefault(thread.name, _Captured())
-        captured.messages += [canonical(message) for message in thread.messages[len(captured.messages) :]]
+        captured.messages += [canonical_form(message) for message in thread.messages[len(captured.messages) :]]
         return captured
 
 
@@ -134,9 +144,10 @@ class _Said:
 
 
 def _match_beginning(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
-    """Returns how many messages of each are the beginning of both, and the second as the first has put it.
+    """Compares a thread's messages with those of a call from the start.
 
-    An answer that says nothing may be in one and not in the other.
+    Returns how many messages of each match, and the call's messages with answers joined as the thread has them. An
+    answer that says nothing may be in one and not in the other.
     """
     known = shared = 0
     while known < len(kept) and shared < len(asked):
@@ -154,8 +165,9 @@ def _match_beginning(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple
 
 
 def _join_calls(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence[_Said] | None:
-    """Joins calls that were one answer, where an agent tells each with its result, into that answer again; returns None
-    if they aren't that one.
+    """Joins tool calls that an agent sends one by one, each with its result, into the one answer that the thread has.
+
+    Returns None if they don't make up that answer.
     """
     _, text, calls = kept
     parts: list[_Said] = []

@@ -1,6 +1,4 @@
-"""Defines the commands that drive a session from outside, as the journal keeps them, and carries them out on the
-episode.
-"""
+"""Defines the commands that drive a session from outside, in the form that the journal keeps, and carries them out."""
 
 from __future__ import annotations
 
@@ -22,82 +20,99 @@ from ray_gym.stop import StopReason
 
 
 class TakeTurn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
-    """Lets a participant speak until it yields the floor."""
+    """Lets a participant's model speak until it yields the floor."""
 
     participant: str
 
 
 class Say(msgspec.Struct, array_like=True, tag="say", frozen=True):
-    """Speaks for a participant; the others hear it, and answer as the environment has them."""
+    """Speaks for a participant. The others hear it and take their turns, until it is the participant's turn again."""
 
     participant: str
     text: str
 
 
 class Tell(msgspec.Struct, array_like=True, tag="tell", frozen=True):
-    """Puts a message into a participant's view, or a thread's."""
+    """Puts a user message into a thread."""
 
     thread: str
+    """Name of the thread; a participant's own thread has the participant's name."""
     text: str
 
 
 class CallTool(msgspec.Struct, array_like=True, tag="call", frozen=True):
-    """Calls a tool in a participant's name. `arguments` is JSON text."""
+    """Calls a tool on behalf of a participant."""
 
     participant: str
     id: str
+    """Id of the call, which its result names."""
     name: str
+    """Name of the tool."""
     arguments: str
+    """Arguments as JSON text."""
 
 
 class OpenThread(msgspec.Struct, array_like=True, tag="open_thread", frozen=True):
+    """Opens another thread of a participant."""
+
     participant: str
 
 
 class Reply(msgspec.Struct, array_like=True, tag="reply", frozen=True):
-    """Makes one model call on a thread."""
+    """Has a thread's model answer, by one call."""
 
     thread: str
 
 
 class StoredMessage(msgspec.Struct, array_like=True, frozen=True):
+    """Holds a message in the form that the journal keeps."""
+
     role: str
     content: str
     reasoning: str | None
     tool_calls: tuple[tuple[str, str, str], ...]
+    """Tool calls as (id, name, arguments)."""
     tool_call_id: str | None
 
     @staticmethod
     def of(message: Message) -> StoredMessage:
+        """Makes the stored form of a message."""
         calls = tuple((call.id, call.name, call.arguments) for call in message.tool_calls)
         return StoredMessage(message.role, message.content, message.reasoning, calls, message.tool_call_id)
 
     def as_message(self) -> Message:
+        """Returns the message."""
         calls = tuple(ToolCall(*call) for call in self.tool_calls)
         return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)  # type: ignore[arg-type]
 
 
 class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
-    """Makes a model call of a black-box agent that plays a participant: it brings new messages on a thread, and the
-    options of the call.
-
-    Without a `thread` it opens one (`forked_for`: see `capture`). `tools` and `allowed` are in OpenAI's form; `digest`
-    stands for the call as it came, so that a call that is sent again can be recognised.
+    """Makes a model call of a black-box agent that plays a participant: puts new messages into a thread, and has the
+    model answer.
     """
 
     participant: str
     thread: str | None
+    """Name of the thread that the call continues; None if it opens a thread."""
     forked_for: str | None
+    """Reason why the call opens a thread although a similar one is there (see `capture`); None otherwise."""
     messages: tuple[StoredMessage, ...]
+    """Messages that are new in the thread."""
     tools: tuple[dict[str, Any], ...]
+    """Tools that the prompt shows, in OpenAI's form."""
     allowed: tuple[dict[str, Any], ...]
+    """Tools that may be called, in OpenAI's form."""
     tool_choice: str
     parallel_tool_calls: bool
     sampling: dict[str, Any]
+    """All fields of `Sampling`."""
     digest: bytes
+    """SHA-256 of the call as it came, by which a repeated call is recognised."""
     response_format: str | None = None
+    """Required form of the answer, as JSON text; None for any form."""
 
     def to_asked(self) -> Asked:
+        """Returns the tools, the sampling and the other options of the call, as an episode takes them."""
         sampling = Sampling(**{**self.sampling, "stop": tuple(self.sampling.get("stop", ()))})
         tools, allowed = map(_schemas, (self.tools, self.allowed))
         choice: Any = self.tool_choice
@@ -106,18 +121,20 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """Holds the answer to an `Ask`, and where it is."""
+    """Holds the answer to an `Ask`, and its place."""
 
     completion: Completion
     thread: str
+    """Name of the thread that the answer is in."""
     length: int
-    """Number of messages in the thread, of which the answer is the last."""
+    """Number of messages in the thread up to the answer, which is the last of them."""
 
 
 class Close(msgspec.Struct, array_like=True, tag="close", frozen=True):
-    """Gives the session up, without a score."""
+    """Closes the session without a score."""
 
     why: str
+    """Reason, for the record."""
 
 
 class End(msgspec.Struct, array_like=True, tag="end", frozen=True):
@@ -131,10 +148,10 @@ encode = msgspec.msgpack.Encoder().encode
 
 
 def must_not_meet(command: Command | None, other: Command) -> bool:
-    """Says whether a command (None: an `Ask`) has to wait for another one that is under way.
+    """Says whether a command (None: an `Ask`) has to wait until another command has ended.
 
-    Only an agent's own calls, of models and tools, go on side by side. The end waits for no answers that nobody will
-    use.
+    Only an agent's own calls, of models and tools, run side by side. The end does not wait for an `Ask`, since nobody
+    will use its answer.
     """
     if isinstance(command, End):
         return not isinstance(other, Ask)
@@ -142,8 +159,8 @@ def must_not_meet(command: Command | None, other: Command) -> bool:
 
 
 def check(command: Command, episode: Episode) -> None:
-    """Checks that a command names a participant or thread that is there. If not, the caller is told, and the session
-    takes no harm. Errors: ValueError.
+    """Checks that a command names a participant or thread that exists. Errors: ValueError, which does the session no
+    harm.
     """
     match command:
         case TakeTurn(name) | Say(name) | CallTool(name) | Ask(name):
@@ -159,9 +176,10 @@ def check(command: Command, episode: Episode) -> None:
 
 
 async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
-    """Carries a command out; returns the answer of an `Ask`, or why the model could not take it.
+    """Carries out a command on the episode. Returns the answer of an `Ask`, or the failure if the model can't be asked
+    this; None for other commands.
 
-    Errors: EpisodeOver, EpisodeFailure, and what an author's code raises.
+    Errors: EpisodeOver; EpisodeFailure; exceptions of the environment's code.
     """
     match command:
         case TakeTurn(participant):
@@ -184,8 +202,8 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
 
 
 async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
-    """Carries an `Ask` out. If the model can't be asked this, it is the agent's mistake: the agent is told, and the
-    conversation is as it was before.
+    """Carries out an `Ask`. Returns a failure if the model can't be asked this: then the conversation is as it was
+    before.
     """
     name = ask.participant
     thread = ask.thread or episode.transcript.open_empty_thread(name, ask.forked_for)
@@ -224,7 +242,7 @@ def _kind_of(message: Message, is_first: bool) -> Any:
 
 
 def _is_there(captures: dict[str, Capture], participant: str) -> bool:
-    """Says whether the participant's words, and its tools' answers, get into its own thread by the calls of an agent."""
+    """Says whether an agent's own calls put the participant's words and tool results into its thread."""
     return participant in captures and captures[participant].has_main_thread
 
 
@@ -264,5 +282,5 @@ def _schemas(given: Sequence[dict[str, Any]]) -> tuple[ToolSchema, ...]:
 
 
 def in_openai_form(tools: Sequence[ToolSchema]) -> tuple[dict[str, Any], ...]:
-    """Returns the tools in OpenAI's form, with nothing but JSON data in it."""
+    """Returns the tools in OpenAI's form, as plain JSON data."""
     return tuple(json.loads(json.dumps(tool.as_openai())) for tool in tools)

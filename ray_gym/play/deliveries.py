@@ -1,8 +1,7 @@
-"""Knows which of an agent's calls have reached it with their answers.
+"""Tracks which answers have reached the agent that asked for them.
 
-Agents' clients repeat a call that they got no answer to, in the same words; but the same words are also how another
-sample is asked for. The two are told apart by whether the earlier answer was delivered whole: only an answer that was
-not is given again.
+A client of an agent repeats a call to which it got no answer, in the same words; but the same words also ask for
+another sample. The two are told apart by the earlier answer: it is given again only if it was not delivered whole.
 """
 
 from __future__ import annotations
@@ -12,33 +11,38 @@ import contextlib
 from dataclasses import dataclass, field
 
 PATIENCE_S = 0.3
-"""Seconds that a call waits for news of an earlier one in the same words that somebody still seems to wait for: a
-client's next request arrives before it is noticed that the client has gone. Samples that are asked for side by side are
-late by that much."""
+"""Seconds that a call waits for news of an earlier call in the same words that still has a caller.
+
+A client's next request may arrive before the server notices that the client has left. Samples that are asked for side
+by side start late by this time."""
 PATIENCE_AGAIN_S = 5.0
-"""Seconds of the same wait where the client says that it asks again, or where the earlier answer is on its way."""
+"""Seconds of the same wait if the client says that it repeats a call, or if the earlier answer is on its way."""
 
 
 @dataclass(slots=True)
 class _Call:
     waiting: set[str] = field(default_factory=set)
-    """Keys of the callers that asked it, and were not told yet."""
+    """Keys of the callers that wait for its answer."""
     answered_at: float | None = None
+    """Time (event loop's, seconds) at which the answer was sent to a caller; None while it is not."""
     delivered: bool = False
+    """True once the answer has reached a caller whole."""
     seen: bool = False
-    """True if anybody has asked it here: of a call that was recorded elsewhere nobody knows whether its answer was
+    """True if a caller has asked it here. If it was recorded by another worker, nobody knows whether its answer was
     delivered."""
 
     def can_be_given(self, says_again: bool, now: float) -> bool:
-        """Says whether its answer can be given again, to another caller. A caller that was brought an answer, and is
-        long silent, has died on the way.
+        """Says whether its answer may be given to another caller.
+
+        A caller that was sent an answer, and has been silent for long, counts as gone. `now`: event loop's time,
+        seconds.
         """
         is_silent = self.answered_at is not None and now - self.answered_at >= PATIENCE_AGAIN_S
         return not self.delivered and (is_silent if self.waiting else self.seen or says_again)
 
     def settles_by(self, began: float, says_again: bool) -> float:
-        """Returns until when a caller that began to wait at `began` should wait for news of this call (event loop's
-        time, seconds).
+        """Returns the time (event loop's, seconds) until which a caller that began to wait at `began` should wait for
+        news of this call.
         """
         if self.delivered or not self.waiting:
             return began
@@ -48,8 +52,8 @@ class _Call:
 
 
 class Deliveries:
-    """Follows the calls of one session. Calls are named by the keys of their commands; callers, by the keys that their
-    requests came with.
+    """Tracks the deliveries of one session. A call is named by the key of its command; a caller (`asker`), by the key
+    of its request.
     """
 
     def __init__(self) -> None:
@@ -61,13 +65,16 @@ class Deliveries:
         self._changed = asyncio.Event()
 
     def note_begun(self, digest: bytes, key: str) -> None:
-        """Takes note that a command of this key is carried out, now or again."""
+        """Records that the command with this key is carried out, for the first time or again."""
         self._by_digest.setdefault(digest, {}).setdefault(key, _Call())
         self._digests[key] = digest
 
     async def key_for(self, digest: bytes, asker: str, says_again: bool) -> str:
-        """Returns the key of the command that answers this call: an earlier one's that was not delivered, or the
-        asker's own.
+        """Returns the key of the command that answers a call, after waiting for news of earlier calls in the same
+        words.
+
+        It is the key of an earlier call whose answer was not delivered, or else the asker's own. `says_again`: the
+        client says that it repeats a call.
         """
         calls, began = self._by_digest.setdefault(digest, {}), _now()
         while asker not in calls:
@@ -81,14 +88,14 @@ class Deliveries:
         return self._wait_for(digest, asker, asker)
 
     def note_answered(self, asker: str) -> None:
-        """Takes note that the asker's answer is on the way."""
+        """Records that the asker's answer is on its way."""
         if asker in self._asked:
             digest, key = self._asked[asker]
             self._by_digest[digest][key].answered_at = _now()
             self._tell()
 
     def settle(self, asker: str, delivered: bool) -> None:
-        """Takes note whether the answer has reached the asker whole."""
+        """Records whether the answer has reached the asker whole."""
         of_its_own = self._digests.get(asker, b""), asker  # it asked for it elsewhere
         digest, key = self._asked.pop(asker, of_its_own)
         if (call := self._by_digest.get(digest, {}).get(key)) is not None:

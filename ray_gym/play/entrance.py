@@ -1,4 +1,4 @@
-"""Has the commands of one session wait until it is their turn."""
+"""Makes the commands of one session wait for their turn."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class TooManyWaiting(Exception):
-    """The session has as many commands waiting as it may: this one was not taken."""
+    """Says that a command was refused because too many commands of the session are waiting."""
 
 
 class Entrance:
-    """Admits commands one after the other, in their order."""
+    """Admits the commands of a session one after the other, in their order."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -20,10 +20,8 @@ class Entrance:
         self._turn = asyncio.Lock()
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Takes a place for a caller that waits, for its turn or for the result of another's command. Errors:
-        TooManyWaiting.
-        """
+    def take_place(self) -> Iterator[None]:
+        """Counts a caller as waiting while the block runs. Errors: TooManyWaiting."""
         if self._waiting >= self._most:
             raise TooManyWaiting(f"{self._waiting} commands wait in this session, as many as there may be")
         self._waiting += 1
@@ -33,6 +31,7 @@ class Entrance:
             self._waiting -= 1
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def take_turn(self) -> AsyncIterator[None]:
+        """Waits for the callers that came before, and keeps others out while the block runs."""
         async with self._turn:
             yield

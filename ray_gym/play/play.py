@@ -1,4 +1,4 @@
-"""Plays one episode from its spec to its record. A bad episode is data: whatever is raised becomes a failure on the record."""
+"""Plays one episode from its specification to its result. Any exception becomes a failure in the result."""
 
 from __future__ import annotations
 
@@ -26,26 +26,35 @@ from ray_gym.stop import EpisodeOver, StopReason
 
 @dataclass(slots=True)
 class Played:
-    """Holds an episode at its end. `score` is None where no score is deserved."""
+    """Holds an episode at its end, with its score or its failure."""
 
     episode: Episode
     status: str
+    """One of completed, failed and cancelled."""
     score: Score | None
+    """The policy's score; None if the episode failed, was cancelled or is not scored yet."""
     failure: Failure | None
+    """Failure that ended the episode, or the policy's own fault in an episode that is scored; None if there is none."""
     diverged: str | None = None
-    """Set when a replay went another way than what was recorded."""
+    """Difference between a replay and the record; None if there is none."""
     causes: dict[int, str] = field(default_factory=dict)
-    """Reasons, by number of the try, for which the tries before it were given up."""
+    """Reasons for which earlier tries were given up, by the number of the try."""
     group_size: int = 1
+    """Number of episodes in the group."""
     group_completed: int = 1
+    """Number of episodes of the group that were completed."""
     ended_at: float = field(default_factory=time.time)
+    """Unix time in seconds."""
     active_s: float = 0.0
+    """Seconds that the episode was played, over all attempts, without pauses."""
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
-    """Plays one try of an episode, from its start or resumed. `cause` says why the try before it was given up.
+    """Plays one try of an episode, from its start or resumed by the log, and returns the result. Raises nothing but
+    CancelledError.
 
-    Never raises, cancellation apart. An environment that scores whole groups leaves the score to `score_group`.
+    `cause` says why the try before it was given up. If the environment scores whole groups, `score_group` has to give
+    the score.
     """
     environment = stage.environment
     try:
@@ -66,8 +75,10 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
 
 
 def finish_played(played: Played) -> Played:
-    """Closes the log of an episode of which nothing more will be asked: a replay must have asked for all that was
-    recorded, unless something else ended the episode.
+    """Closes the log of an episode that is over, and returns the result.
+
+    A replay must have asked for all recorded answers by now, unless broken infrastructure or a deadline ended the
+    episode; otherwise the episode fails.
     """
     episode = played.episode
     if not episode.calls.broken and (episode.stop is None or episode.stop.reason != StopReason.DEADLINE):
@@ -76,7 +87,9 @@ def finish_played(played: Played) -> Played:
 
 
 def fail_if_broken(played: Played) -> Played:
-    """Fails an episode whose infrastructure broke, or whose replay diverged, whatever the environment made of it."""
+    """Returns a failed result if infrastructure broke or the replay diverged, even if the environment handled the
+    exception; otherwise returns the result as it is.
+    """
     calls = played.episode.calls
     if calls.broken:
         return fail_episode(played.episode, calls.broken.failure)
@@ -86,7 +99,9 @@ def fail_if_broken(played: Played) -> Played:
 
 
 def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
-    """Makes the episode of a spec, with its task. Errors: EpisodeFailure (data)."""
+    """Makes the episode of a specification, with its task. Errors: EpisodeFailure (data) if the task is not one of the
+    environment's.
+    """
     try:
         task = stage.environment.task_type.model_validate_json(spec.task)
     except Exception as error:
@@ -98,23 +113,24 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
 
 
 def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
-    """Returns an episode of which nothing was played."""
+    """Makes an episode without a task, for the result of an episode that could not be played."""
     return Episode(spec, stage, stage.environment.task_type.model_construct())
 
 
 def fail_episode(episode: Episode, failure: Failure) -> Played:
+    """Ends an episode with a failure, and returns the result."""
     episode.end(StopReason.FAILED, failure.message)
     diverged = None if episode.calls.broken else episode.calls.log.diverged
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
 async def _play_to_end(episode: Episode) -> Failure | None:
-    """Sets the episode up and plays it. Returns the policy's own fault, which ends an episode that is scored all the
-    same.
+    """Sets the episode up and plays it. Returns the policy's own fault, if that ended the episode: such an episode is
+    scored.
     """
     await set_up(episode)
     try:
-        with blaming(episode.environment, "run"):
+        with blame_environment(episode.environment, "run"):
             await _run(episode)
     except EpisodeFailure as error:
         if error.failure.kind != FailureKind.POLICY:
@@ -126,19 +142,21 @@ async def _play_to_end(episode: Episode) -> Failure | None:
 
 
 async def set_up(episode: Episode) -> None:
-    """Makes the state, and what is there before anyone speaks. Errors: EpisodeFailure."""
+    """Makes the state, the tools and the first messages of an episode by the environment's hooks. Errors:
+    EpisodeFailure.
+    """
     environment, limits = episode.environment, episode.limits
-    with blaming(environment, "setup"):
+    with blame_environment(environment, "setup"):
         given = environment.setup(episode.task, episode)
         episode.state = await _await_hook(given, episode, "call_deadline_s", limits.call_deadline_s)
-    with blaming(environment, "tools_for"):
+    with blame_environment(environment, "tools_for"):
         episode.bring_tools(environment.tools_for(episode.task, episode.state))
-    with blaming(environment, "opening"):
+    with blame_environment(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
 
 
 async def _run(episode: Episode) -> None:
-    """Runs the environment's control flow, until it returns, the episode has ended, or its time is up."""
+    """Runs the environment's `run` until it returns, the episode has ended, or its deadline has passed."""
     if episode.stopped:
         return
     deadline_s = episode.limits.episode_deadline_s
@@ -157,15 +175,18 @@ async def _run(episode: Episode) -> None:
 
 
 async def score(episode: Episode) -> Score:
+    """Returns the environment's score of an episode that has ended. Errors: EpisodeFailure."""
     environment = episode.environment
     episode.begin_scoring()
-    with blaming(environment, "score"):
+    with blame_environment(environment, "score"):
         given = environment.score(episode.state, episode)
         return as_score(await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
 
 
 async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
-    """Returns the result of a hook: at once, or within the limit."""
+    """Returns the result of an environment's hook, and awaits it within `seconds` if it is awaitable. Errors: as
+    `_limit_time`.
+    """
     if not inspect.isawaitable(result):
         return result
     async with _limit_time(episode.clock, [episode], limit, seconds):
@@ -176,8 +197,8 @@ async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float)
 async def _limit_time(
     clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float
 ) -> AsyncIterator[None]:
-    """Limits the block to so many seconds of the clock. Errors: TimeoutError, which names the limit if it was this one,
-    or the fault of a judge that did not answer.
+    """Limits the block to a number of seconds of the clock. Errors: TimeoutError that names the limit; EpisodeFailure
+    (judge) if a judge was being asked.
     """
     for episode in episodes:
         episode.asking.clear()
@@ -195,10 +216,9 @@ async def _limit_time(
 
 
 async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
-    """Scores the episodes of a group that were played to their end, by the environment's `score_group`. Never raises,
-    cancellation apart.
+    """Scores the completed episodes of a group by the environment's `score_group`. Raises nothing but CancelledError.
 
-    Returns why none of them could be scored, if so.
+    Returns the failure for which none of them could be scored; None if they were.
     """
     environment = stage.environment
     played = [one for one in group if one.status == "completed"]
@@ -206,7 +226,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     if not played:
         return None
     try:
-        with blaming(environment, "score_group"):
+        with blame_environment(environment, "score_group"):
             for episode in episodes:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
@@ -221,8 +241,8 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     return None
 
 
-class blaming:
-    """Turns whatever the author's code raises into the environment's failure, at the hook where it came out."""
+class blame_environment:
+    """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook."""
 
     __slots__ = ("_environment", "_hook")
 
@@ -247,8 +267,8 @@ def _is_cancelled() -> bool:
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:
-    """Returns the last method of the environment in the traceback: `run` also goes through `relay`, `narrow` and
-    `finished`.
+    """Returns the last overridden method of the environment in the traceback, since `run` also calls `relay`, `narrow`
+    and `finished`.
     """
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
     overridden = [

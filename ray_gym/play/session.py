@@ -1,9 +1,9 @@
-"""A session drives an episode from outside, command by command, instead of by its environment's `run`.
+"""Drives an episode from outside by commands, instead of by its environment's `run`.
 
-Each command is written to the journal before it is carried out, so that a session whose worker died is made again by
-folding its commands over `setup`: each is given again when as many answers had come as then, and the calls in it are
-answered as they were. A caller names each command by a key: a command that is given again, because its answer was lost,
-is not carried out again.
+Each command is written to the journal before it is carried out. After a worker's death, the session is made again by
+carrying out its commands after `setup`: each begins when as many answers have come as the first time, and its model
+calls are answered from the journal. A caller names each command by a key, so a command that is given again, because its
+answer was lost, is not carried out again.
 """
 
 from __future__ import annotations
@@ -31,48 +31,46 @@ from ray_gym.play.capture import Capture
 from ray_gym.play.commands import AgentAnswer, Ask, Close, Command, End, apply, check, decoder, encode, must_not_meet
 from ray_gym.play.deliveries import Deliveries
 from ray_gym.play.entrance import Entrance, TooManyWaiting
-from ray_gym.play.play import Played, blaming, fail_episode, fail_if_broken, new_episode, score, set_up
+from ray_gym.play.play import Played, blame_environment, fail_episode, fail_if_broken, new_episode, score, set_up
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 MOST_UNDER_WAY = 256
-"""Number of commands side by side, those of callers that have left included."""
+"""Most commands of a session that may be under way at once, with those whose callers have left."""
 CUT_S = 5.0
-"""Seconds that commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be
-cancelled."""
+"""Seconds that a cancelled command may take to stop. After that, nobody waits for code that can't be cancelled."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Holds the result of a command: the events that came meanwhile, how the episode ended if it is over, and the
-    answer to an `Ask`.
-
-    `refused` says why the model could not take what was asked; nothing of it is left in the conversation.
-    """
+    """Holds the result of a command."""
 
     events: tuple[Event, ...]
+    """Events that were recorded while the command was carried out."""
     stop: Stop | None
+    """End of the episode; None if it goes on."""
     told: AgentAnswer | None = None
+    """Answer to an `Ask`; None for other commands."""
     refused: Failure | None = None
+    """Failure for which the model could not be asked; then the conversation is unchanged."""
 
     @property
     def completion(self) -> Completion | None:
+        """Returns the completion of an `Ask`; None if there is none."""
         return self.told.completion if self.told is not None else None
 
 
 class LetGo(Exception):
-    """The holder of the session has closed it; it goes on elsewhere."""
+    """Says that this worker has closed the session, which another one resumes."""
 
 
 class KeyReused(Exception):
-    """A command was given under the key of another one."""
+    """Says that a command came with a key that belongs to another command."""
 
 
 class CommandSession:
-    """Carries out the commands of one episode. `played` is set once the episode is over and scored, was given up, or
-    has failed.
-    """
+    """Carries out the commands of one episode, and keeps their results."""
 
     def __init__(
         self,
@@ -82,7 +80,8 @@ class CommandSession:
         most_waiting: int = MOST_WAITING,
         played: Played | None = None,
     ) -> None:
-        """Makes the session of a spec. `played` is given for an episode that has failed before it could be opened.
+        """Makes the session of a specification. `played` is given for an episode that has failed before it could be
+        opened.
 
         Errors: EpisodeFailure (data) if the task is not one of the environment's.
         """
@@ -97,35 +96,40 @@ class CommandSession:
         """Done as soon as `_closing` has been begun."""
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
+        """Threads that calls of agents have used, by participant."""
         self.deliveries = Deliveries()
         self.size = 0
-        """Size of the commands given since the session is here, and of what they led to: bytes and characters."""
+        """Size of the commands that were given to this worker, and of the events that they led to: bytes and
+        characters."""
         self.episode: Episode = played.episode if played is not None else new_episode(spec, stage, log)
         self.ended = asyncio.Event()
+        """Set once there is a result."""
         self._is_let_go = False
         self._touched = time.monotonic()
         self.played = played
+        """Result of the episode; None until it was scored, closed, or has failed."""
 
     @property
     def idle_s(self) -> float:
-        """Returns the seconds for which nobody has said anything to it."""
+        """Returns the seconds since the last command ended; 0 while one is under way."""
         return 0.0 if self._under_way else time.monotonic() - self._touched
 
     def touch(self) -> None:
+        """Counts as a sign of life: `idle_s` begins anew."""
         self._touched = time.monotonic()
 
     def digest_of(self, key: str) -> bytes | None:
-        """Returns the digest of the agent's call that has this key; None if there is none."""
+        """Returns the digest of the agent's call with this key; None if there is none."""
         known = self._given.get(key)
         return known.digest if isinstance(known, Ask) else None
 
     @property
     def given(self) -> int:
-        """Returns how many commands it was given."""
+        """Returns how many commands the session was given."""
         return len(self._tasks)
 
     async def open(self) -> None:
-        """Sets the session up, and carries out again what was recorded of it. Never raises, cancellation apart."""
+        """Sets the session up, and carries out its recorded commands again. Raises nothing but CancelledError."""
         self._log.begin()
         self._log.record_trying(SETUP)
         await self._guard(set_up(self.episode))
@@ -137,33 +141,34 @@ class CommandSession:
         self.episode.clock.set_resting(not self._under_way)
 
     async def close(self) -> None:
-        """Lets go of the commands that are being carried out: they are recorded, and are carried out when the session
+        """Cancels the commands that are under way. They are in the journal, and are carried out again when the session
         is resumed.
         """
         self._is_let_go = True
         await self._give_up(self._under_way)
 
     async def perform(self, key: str, given: Command | Callable[[], Ask]) -> Done:
-        """Carries out a command, or returns again the result of the one with this key. It is carried out even if the
-        caller doesn't wait for it.
+        """Carries out a command, or returns the earlier result for its key. It is carried out even if the caller
+        doesn't wait for it.
 
-        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is
-        under way, and others for them. `Close` waits for nobody: it cuts commands that wait and that are under way.
+        An `Ask` may be made by a function, which is called when its turn has come. Exclusive commands wait until
+        nothing else is under way, and others wait for them (`must_not_meet`). `Close` waits for nothing: it cuts
+        commands that wait and that are under way.
 
         Errors: TooManyWaiting; LetGo; KeyReused; Closed; EpisodeOver if the episode has ended before; ValueError for a
-        participant or thread that isn't there; OSError if it can't be recorded; what `given` raises.
+        participant or thread that isn't there; OSError if it can't be recorded; exceptions of `given`.
         """
         if isinstance(given, Close):
             return await self._result(await self._close(key, given))
-        with self._entrance.place():
-            async with self._entrance.turn():
+        with self._entrance.take_place():
+            async with self._entrance.take_turn():
                 task, is_new = await self._enter(key, given)
             if not is_new:
                 return await self._result(task)
         return await self._result(task)
 
     async def _enter(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
-        """Returns the task that carries the command out, and whether it was begun now."""
+        """Returns the task that carries out the command, and True if it was begun now."""
         if (task := self._tasks.get(key)) is not None:
             self._require_same(key, given)
             return task, False
@@ -177,21 +182,21 @@ class CommandSession:
         return self._accept(key, command), True
 
     async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
-        """Closes the session by the first such command; later ones get the result of that."""
+        """Returns the task that closes the session. The first `Close` begins it."""
         await self._rest()
         if self._closing is None and self.played is not None:
             raise EpisodeOver(self.episode.stop)
         return self._closing or self._accept(key, command)
 
     def _accept(self, key: str, command: Command) -> asyncio.Task[Done]:
-        """Records a command, and begins it."""
+        """Records a command, begins it, and returns its task."""
         cuts, encoded = isinstance(command, End | Close), encode(command)
         self.size += len(encoded)
         self._log.command(self.given, msgspec.Raw(encoded), key, tuple(self._under_way), cuts)
         return self._begin(key, command)
 
     async def _result(self, task: asyncio.Task[Done]) -> Done:
-        """Returns the result of a command; a caller whose command is cut waits no longer than until that is recorded."""
+        """Returns the result of a command. If the command is cut, its caller waits only until the cut is recorded."""
         others = [self._closed] if task is not self._closing else []
         await asyncio.wait([task, *others], return_when=asyncio.FIRST_COMPLETED)
         await self._log.sync()  # before anybody is told of it
@@ -203,13 +208,14 @@ class CommandSession:
 
     @property
     def asked_threads(self) -> set[str]:
-        """Returns the threads on which a call of an agent was begun, and not answered."""
+        """Returns the names of the threads with an agent's call that was begun and not answered."""
         asks = (command for command, _ in self._under_way.values() if isinstance(command, Ask))
         return {ask.thread for ask in asks if ask.thread is not None}
 
     def _require_same(self, key: str, given: Command | Callable[[], Ask]) -> None:
-        """Checks that a key was not given to another command before. Errors: KeyReused. An `Ask` is known by its words,
-        of which the caller has made the key.
+        """Checks that a key does not belong to another command. Errors: KeyReused.
+
+        The key of an `Ask` was made of its words by the caller, so that an `Ask` is not compared again.
         """
         known = self._given[key]
         if isinstance(known, Ask) if not callable(given) else not isinstance(known, Ask):
@@ -218,12 +224,14 @@ class CommandSession:
             raise KeyReused(key)
 
     async def settle(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until no command is under way."""
         while self._under_way:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
     async def _wait_until_free(self, command: Command | None) -> None:
-        """Waits until nothing is under way that this command (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
+        """Waits until no command is under way that this command (None: an `Ask`) has to wait for. Errors: Closed;
+        LetGo.
+        """
         while not self._closed.done():
             tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]
             if not tasks:
@@ -237,8 +245,8 @@ class CommandSession:
             raise Closed
 
     async def _rest(self) -> None:
-        """Waits until the commands under way have come as far as they can without an answer: a command that is cut
-        there is cut there in a replay, too.
+        """Waits until the commands under way have come as far as they can without another answer. A replay cuts them at
+        the same place.
         """
         given = -1
         while self._under_way and given != self.given:
@@ -263,11 +271,11 @@ class CommandSession:
         return task
 
     async def _fold(self) -> None:
-        """Gives the recorded commands again, each when as many answers had come, and as many of the others were done,
-        as then.
+        """Carries out the recorded commands again.
 
-        Returns once all is there again that anybody was told: the recorded answers have been given, and the commands
-        carried out then are so again.
+        Each begins when as many answers have come, and the same commands are done, as the first time. It returns once
+        the session is as far as its callers know: all recorded answers were given, and all commands that were carried
+        out are so again.
         """
         for recorded in self._log.commands:
             await self._log.reach(recorded)
@@ -307,7 +315,7 @@ class CommandSession:
             episode.clock.set_resting(not self._under_way)
 
     async def _guard(self, step: Awaitable[Result]) -> Result | None:
-        """Awaits a step, and ends the session with the failure of whatever it raises."""
+        """Awaits a step of the session. If the step fails, the session ends with that failure."""
         episode, result = self.episode, None
         try:
             result = await step
@@ -320,13 +328,13 @@ class CommandSession:
         return result
 
     async def _in_time(self, command: Command) -> AgentAnswer | Failure | None:
-        """Carries a command out within the episode's deadline. The policy's own fault ends an episode that is scored
-        all the same.
+        """Carries out a command within the episode's deadline. The policy's own fault ends the episode, which is still
+        scored.
         """
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
-                with blaming(episode.environment, "command"):
+                with blame_environment(episode.environment, "command"):
                     answer = await apply(command, episode, self.captures)
             if isinstance(command, Close):
                 self._end(Played(episode, "cancelled", None, None, active_s=episode.elapsed_s()))
@@ -363,5 +371,5 @@ class CommandSession:
 
 
 def _runs_code(command: Command) -> bool:
-    """Says whether a command runs an author's code, of which a worker may die: an `Ask` only waits for a model."""
+    """Says whether a command runs the environment's code, which may kill a worker. An `Ask` only waits for a model."""
     return not isinstance(command, Ask)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ray_gym import Message, ToolCall
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import UnknownAnswer
-from ray_gym.play.capture import canonical, without_thought
+from ray_gym.play.capture import canonical_form, without_thought
 from ray_gym.play.commands import End, Say
 
 
@@ -125,9 +125,9 @@ async def test_the_thought_may_be_taken_out_of_what_is_said(tmp_path: Path) -> N
 def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
     thought = Message("assistant", "<think>hm</think>\nYes", "deep", (ToolCall("1", "f", '{"b":1,"a":[2]}'),))
     plain = Message("assistant", "Yes", None, (ToolCall("9", "f", '{ "a": [2], "b": 1 }'),))
-    assert canonical(thought) == canonical(plain)
-    assert canonical(plain) != canonical(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
-    assert canonical(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
+    assert canonical_form(thought) == canonical_form(plain)
+    assert canonical_form(plain) != canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
+    assert canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
 
 
 def test_thoughts_are_found_in_long_texts_at_once() -> None:
