@@ -30,7 +30,7 @@ class Played:
 
     episode: Episode
     status: str
-    """One of completed, failed and cancelled."""
+    """One of completed, failed, cancelled, and dropped (with its group)."""
     score: Score | None
     """The policy's score; None if the episode failed, was cancelled or is not scored yet."""
     failure: Failure | None

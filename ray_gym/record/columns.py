@@ -1,4 +1,4 @@
-"""Turns Python's values into Arrow columns.
+"""Turns Python values into Arrow columns.
 
 Errors of all functions: TypeError and pa.ArrowException for a value that is not of its column's type.
 """
@@ -19,7 +19,7 @@ from ray_gym.messages import utf8
 
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
-    """Makes a column of values. Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
+    """Makes a column of values. Lone surrogates, which JSON can spell and UTF-8 can't, are replaced."""
     if pa.types.is_string(kind) and (
         odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]
     ):
@@ -38,7 +38,7 @@ def structs(kind: pa.StructType, fields: Mapping[str, pa.Array | Sequence[Any]])
 
 
 def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Array:
-    """Makes a column of lists. `items` are those of all lists, one list after the other."""
+    """Makes a column of lists. `lengths` has the length of each list, `items` the items of all lists in order."""
     ends = np.cumsum(np.fromiter(lengths, np.int64))
     return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), items, kind)
 
@@ -46,26 +46,27 @@ def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Arra
 def lists_of_structs(
     kind: pa.ListType, of_each: Sequence[Sequence[Any]], fields: Mapping[str, pa.Array | Sequence[Any]]
 ) -> pa.Array:
-    """Makes a column of lists of structs. `fields` has, by name, the values of a field in all structs, one list after
-    the other.
+    """Makes a column of lists of structs. `of_each` has the lists, for their lengths; `fields` has, by field, the
+    values of all structs in order.
     """
     return lists(kind, map(len, of_each), structs(kind.value_type, fields))
 
 
 def lists_of_numbers(kind: pa.ListType, arrays: Sequence[np.ndarray]) -> pa.Array:
+    """Makes a column of lists from one array of numbers for each row."""
     whole = np.concatenate(arrays) if arrays else ()
     return lists(kind, map(len, arrays), pa.array(whole, kind.value_type))
 
 
 def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Struct]]) -> dict[str, Sequence[Any]]:
-    """Returns, by field, its values in all structs."""
+    """Returns, by field, the values of all structs in order."""
     rows = [astuple(struct) for struct in chain.from_iterable(of_each)]
     columns = zip(*rows, strict=True) if rows else ((),) * len(kind.__struct_fields__)
     return dict(zip(kind.__struct_fields__, columns, strict=True))
 
 
 def encodable(node: Any) -> Any:
-    """Replaces lone surrogates in texts, lists and mappings."""
+    """Returns a value with lone surrogates replaced in all its texts."""
     if isinstance(node, str):
         return utf8(node)
     if isinstance(node, Mapping):

@@ -1,7 +1,7 @@
-"""Makes rows of played episodes: several at once and column by column.
+"""Makes rows of played episodes, several at once and column by column.
 
-With a dictionary for each event and span, as Arrow reads Python's rows, this took 22% of a worker's time, not 14
-(`benchmarks/README.md`).
+Arrow can also read rows as Python dictionaries, with one for each event and span: that took 22% of a worker's time, and
+this takes 14% (`benchmarks/README.md`).
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ from ray_gym.record.schema import (
 from ray_gym.score import Score
 
 Facts = dict[str, Any]
-"""A row without the parts that happened in the episode: its events and samples, and the tools that prompts showed."""
+"""Row of an episode without its events, its samples, and the tools that prompts showed."""
 FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples", "tools_shown")])
+"""Arrow type of `Facts`."""
 
 
 def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
-    """Returns the row of an episode as it is read back from a file. Errors: as of `table_of`."""
+    """Returns the row of an episode in the form in which it is read from a file. Errors: as of `table_of`."""
     [row] = table_of([played], [facts_of(played, run_id, env_id)]).to_pylist()
     return dict(row)
 
@@ -51,7 +52,7 @@ def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
 def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
     """Makes the rows of episodes, as a table under `SCHEMA`.
 
-    Errors: TypeError and pa.ArrowException, if something in one of them is not of its column's type.
+    Errors: TypeError and pa.ArrowException if a value is not of its column's type.
     """
     columns = dict(zip(FACTS.names, column(FACTS, facts).flatten(), strict=True))
     columns["events"] = _events([one.episode.events for one in played])
@@ -61,6 +62,7 @@ def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
 
 
 def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
+    """Returns the columns of an episode's row that are not events, samples or tools."""
     episode, usage = played.episode, asdict(played.episode.usage)
     stop, failure = episode.stop, played.failure
     return {
@@ -91,7 +93,7 @@ def _rewards(score: Score | None) -> list[dict[str, Any]]:
 
 
 def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
-    """Makes the column of events. Their fields are its columns; words, tool calls and viewers are lists."""
+    """Makes the column of events from the events of each episode."""
     fields = fields_of(Event, of_each)
     texts, calls, seen = fields["content"], fields["tool_calls"], fields["visible_to"]
     words = [text for text in texts if text]
@@ -129,9 +131,7 @@ def _samples(played: Sequence[Played]) -> pa.Array:
 
 
 def _tools_shown(played: Sequence[Played]) -> pa.Array:
-    """Makes the column of shown tools. Each text is made once, for there are few for many episodes. Tools are told
-    apart by identity.
-    """
+    """Makes the column of shown tools, as JSON text. Each distinct text is made once, since many episodes share a few."""
     texts: list[str] = []
     numbers: dict[tuple[Any, ...], int] = {}
     of_each = []
@@ -159,8 +159,8 @@ def _spans(of_each: Sequence[Sequence[Span]]) -> pa.Array:
 
 
 def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> list[dict[str, Any] | None]:
-    """Makes each sampling once, as there are few for many spans. They are told apart by identity: the hash of one is
-    that of all its fields.
+    """Makes the dictionary of each span's sampling. Equal objects are made once; they are compared by identity, which
+    is faster than a hash of their fields.
     """
     shapes: dict[tuple[int, str | None], dict[str, Any]] = {}
     made: list[dict[str, Any] | None] = []

@@ -1,5 +1,5 @@
-"""Defines the episode record: one row of a Parquet table for each episode. Has its Arrow schema, and the columns in
-which two plays of the same run may differ.
+"""Defines the episode record, a Parquet table with one row for each episode: its Arrow schema, and its volatile
+columns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from ray_gym.errors import FailureKind
 from ray_gym.messages import utf8
 
 VERSION = 2
-"""Version of this schema. A change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
+"""Version of this schema. Any change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
 READ_SINCE = "0.2.0"
-"""The first release of ray_gym that reads this version."""
+"""First release of ray_gym that reads this version."""
 VERSION_KEY, READ_SINCE_KEY = "ray_gym.record.version", "ray_gym.record.read_since"
-"""Keys of a Parquet file's metadata. They are part of the Arrow schema, so that no writer can leave them out."""
+"""Keys of a Parquet file's metadata for the two. They are part of the Arrow schema, so that no writer can leave them
+out."""
 
 
 def _rows(**fields: pa.DataType) -> pa.DataType:
@@ -81,7 +82,7 @@ SAMPLES = _rows(
     fork_reason=TEXT,
 )
 REPEATED = pa.dictionary(INT, TEXT)
-"""Type of texts of which there are few for many rows: each is in memory once for each file, too."""
+"""Type of a text that many rows share: each distinct text is stored once."""
 USAGE = pa.struct(
     [
         (name, LONG)
@@ -121,6 +122,7 @@ SCHEMA = pa.schema(
     ],
     metadata={VERSION_KEY: str(VERSION), READ_SINCE_KEY: READ_SINCE},
 )
+"""Arrow schema of the record; `docs/record.md` says what each column means."""
 
 VOLATILE_COLUMNS = (
     "run_id",
@@ -132,7 +134,7 @@ VOLATILE_COLUMNS = (
     "events.started_at",
     "events.duration_s",
 )
-"""Columns in which two plays of the same run may differ; a dot leads into a struct or a list of them."""
+"""Columns in which two plays of the same run may differ. A dot leads into a struct, or a list of structs."""
 
 
 def without_volatile(row: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +154,7 @@ def _without(struct: dict[str, Any], field: str) -> dict[str, Any]:
 
 
 def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
+    """Returns the columns of a row that identify the episode and its try."""
     return {
         "run_id": run_id,
         "episode_id": spec.episode_id,
@@ -166,14 +169,14 @@ def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Makes a table under `SCHEMA` of rows that were made otherwise than by play; those of played episodes are made by
-    `ray_gym.record.rows`.
+    """Makes a table under `SCHEMA` from rows as dictionaries. Rows of played episodes are made by `ray_gym.record.rows`
+    instead.
     """
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dict[str, Any]:
-    """Makes the row of an episode whose record could not be made."""
+    """Makes a row for an episode that failed because its own row could not be made; `message` says why."""
     now, message = time.time(), utf8(message)
     return {
         **identity(spec, run_id, env_id),

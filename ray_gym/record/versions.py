@@ -1,6 +1,7 @@
-"""Reads tables of every version that the episode record has had, as tables under today's schema, and summaries.
+"""Reads tables and summaries of all versions of the record, and returns them in today's form.
 
-Authors who raise `ray_gym.record.schema.VERSION` add a line to `READERS` and two stored runs to `tests/record/versions/`.
+A change that raises `ray_gym.record.schema.VERSION` adds a line to `READERS` and two stored runs to
+`tests/record/versions/`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from ray_gym.errors import UserError
 from ray_gym.record.schema import READ_SINCE_KEY, SCHEMA, VERSION, VERSION_KEY
 
 Reader = Callable[[pa.Table, Sequence[str]], pa.Table]
-"""Reads a table: it takes the columns that a file of its version has of those asked for, and gives those asked for, in
-their order, as they are today."""
+"""Function that turns a table of its version into a table of today's schema.
+
+It takes the table that was read, and the names of the wanted columns, which it returns in that order."""
 Metadata = Mapping[bytes, bytes]
-"""The keys and values of a Parquet file."""
+"""Metadata of a Parquet file."""
 
 
 def reader_of(metadata: Metadata | None, file: str) -> Reader:
-    """Chooses the reader for a file's version. Errors: UserError for a version that is not known; it names the `file`."""
+    """Returns the reader for a file's version. Errors: UserError that names the `file`, for an unknown version."""
     version = version_of(metadata, file)
     if version in READERS:
         return READERS[version]
@@ -34,7 +36,7 @@ def reader_of(metadata: Metadata | None, file: str) -> Reader:
 
 
 def version_of(metadata: Metadata | None, file: str) -> int:
-    """Reads the version in a file's metadata. Errors: UserError if it is no number."""
+    """Returns the version in a file's metadata; 1 if there is none. Errors: UserError if it is no number."""
     said = (metadata or {}).get(VERSION_KEY.encode())
     if said is None:
         return 1
@@ -45,8 +47,8 @@ def version_of(metadata: Metadata | None, file: str) -> int:
 
 
 def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Fills in nulls for the tools that prompts showed, of which version 1 said nothing. A null is not the same as
-    none.
+    """Reads version 1, which did not record the tools that prompts showed: that column is null, which differs from no
+    tools.
     """
     return _as_today(table, columns, later=("tools_shown",))
 
@@ -64,11 +66,13 @@ EARLIER_KEYS: Mapping[str, str] = {
     "episodes_tried_again": "episodes_retried",
     "calls_from_the_journal": "calls_replayed",
 }
-"""Keys under `recovery` in summary.json as they were up to version 0.1, and as they are today."""
+"""Today's keys under `recovery` in summary.json, by the keys up to version 0.1."""
 
 
 def read_summary(content: bytes) -> dict[str, Any]:
-    """Reads a summary.json of any version, under today's keys. Errors: ValueError if it is no JSON object."""
+    """Reads a summary.json of any version, and returns it with today's keys. Errors: ValueError if it is no JSON
+    object.
+    """
     summary = json.loads(content)
     if not isinstance(summary, dict):
         raise ValueError("summary.json holds no object")
@@ -78,9 +82,9 @@ def read_summary(content: bytes) -> dict[str, Any]:
 
 
 def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:
-    """Puts the columns into their order, with nulls for those that came `later` than the table's version.
+    """Returns the columns in their order, with nulls for those that are `later` than the table's version.
 
-    Errors: pa.ArrowInvalid if it lacks another one.
+    Errors: pa.ArrowInvalid if another column is missing.
     """
     if lacking := set(columns) - set(table.column_names) - set(later):
         raise pa.ArrowInvalid(f"it has no column {min(lacking)!r}")
