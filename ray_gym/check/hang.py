@@ -16,7 +16,7 @@ from typing import Any
 
 from ray_gym.check.finding import Finding
 from ray_gym.environment import Environment
-from ray_gym.run.worker.watchdog import authors_place, outwards
+from ray_gym.run.worker.watchdog import authors_place, frames_outwards
 
 HANGS_AFTER_S = 20.0
 """Seconds without a beat of the event loop after which the check is ended."""
@@ -65,7 +65,7 @@ class HangWatch:
             self._has_beaten.clear()
 
     def _end(self) -> None:
-        place = authors_place(list(outwards(sys._current_frames().get(self._thread))), self._environment)
+        place = authors_place(list(frames_outwards(sys._current_frames().get(self._thread))), self._environment)
         where = place or type(self._environment).__name__
         try:
             self._tell(Finding(where, f"it has held up the event loop for more than {self._after_s:g} s", _MEND))

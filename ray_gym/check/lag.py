@@ -11,7 +11,7 @@ from typing import Any
 
 from ray_gym.check.scenes import RememberingModel, Scene
 from ray_gym.environment import Environment
-from ray_gym.run.worker.watchdog import authors_place, outwards
+from ray_gym.run.worker.watchdog import authors_place, frames_outwards
 
 BEAT_S = 0.005
 """Seconds between two beats of the loop."""
@@ -67,7 +67,7 @@ class LoopWatch:
             late, frame = self._late(), sys._current_frames().get(self._thread)
             if late < LATE_S or frame is None:
                 continue
-            stack = list(outwards(frame))
+            stack = list(frames_outwards(frame))
             if any(frame.f_code is _PLAYERS for frame in stack):  # a scripted player is no part of the environment
                 continue
             place = authors_place(stack, self._environment)

@@ -47,7 +47,7 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, run=directory.name)
-    with terminable(), cluster.connect():
+    with unwind_on_sigterm(), cluster.connect():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
@@ -85,7 +85,7 @@ def resume(
     directory = reopen(run, config.output)
     configure(config.log, run=directory.name)
     try:
-        with terminable(), cluster.connect():
+        with unwind_on_sigterm(), cluster.connect():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait, wait_deadline_s)
             return _play(plan, directory, console)
@@ -94,7 +94,7 @@ def resume(
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
+def unwind_on_sigterm() -> Iterator[None]:
     """Makes SIGTERM unwind like Ctrl-C, also while models are loading, so that they are taken down."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -23,7 +23,7 @@ from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
 from ray_gym.run.cluster import cluster
 from ray_gym.run.resume import with_absolute_path
-from ray_gym.run.submit import terminable
+from ray_gym.run.submit import unwind_on_sigterm
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import make_engines, offers_of
 from ray_gym.service.service import Service
@@ -54,8 +54,9 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
     gateway: Gateway = find_gateway()(config.service, directory, folder)
     config = config.model_copy(update={"service": gateway.check()})
     setup = ServiceSetup(config, folder, directory, engines)
-    # `terminable` comes twice, since Ray replaces the first signal handler by its own, which prints a stack and may abort.
-    with terminable(), cluster.connect(gateway.environment), terminable():
+    # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
+    # long.
+    with unwind_on_sigterm(), cluster.connect(gateway.environment), unwind_on_sigterm():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)
@@ -118,7 +119,7 @@ def _start_error(error: BaseException) -> Exception:
 
 
 def _wait(actor: Any) -> None:
-    """Waits for a signal (see `terminable`). Errors: RunFailed if the Service actor has ended by itself."""
+    """Waits until a signal comes (see `unwind_on_sigterm`). Errors: RunFailed if the service's process ended by itself."""
     try:
         while True:
             time.sleep(LOOK_S)

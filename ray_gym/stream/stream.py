@@ -97,7 +97,7 @@ class Stream:
         if not ray.is_initialized():
             await asyncio.to_thread(blocking.enter_context, cluster.connect())
         await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
-        await cluster.check_gpus_meanwhile(engines, self._options.wait_s)
+        await cluster.check_gpus_in_thread(engines, self._options.wait_s)
         setup = HostSetup(
             self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ray_gym.run.worker.garbage import AN_EPISODE, EPISODES, IN_ALL, look_seldom, overlook_what_is_there
+from ray_gym.run.worker.garbage import AN_EPISODE, EPISODES, IN_ALL, collect_seldom, freeze_objects
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +20,14 @@ def as_before() -> Iterator[None]:
 
 def test_what_is_there_is_not_looked_at_again() -> None:
     mine = [object(), []]
-    overlook_what_is_there()
+    freeze_objects()
     assert gc.get_freeze_count() > 0 and not any(one is mine for one in gc.get_objects())
 
 
 def test_more_in_flight_are_looked_at_less_often_up_to_a_bound() -> None:
     thresholds = []
     for concurrency in (1, EPISODES, 100 * EPISODES):
-        look_seldom(concurrency)
+        collect_seldom(concurrency)
         thresholds.append(gc.get_threshold())
     few, many, too_many = thresholds
     assert few[0] < many[0] and many[0] >= AN_EPISODE * EPISODES and too_many == many

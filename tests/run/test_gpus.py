@@ -89,11 +89,11 @@ from ray.util.placement_group import placement_group_table
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.run.cluster import gpu_wait
-from ray_gym.run.cluster.cluster import check_gpus_meanwhile, connect
+from ray_gym.run.cluster.cluster import check_gpus_in_thread, connect
 
 async def main() -> None:
     engines = {"m": VllmEngine(VllmOptions(model="smollm2-135m-instruct", gpus=1))}
-    waiting = asyncio.create_task(check_gpus_meanwhile(engines, 60))
+    waiting = asyncio.create_task(check_gpus_in_thread(engines, 60))
     while not any(group["state"] == "PENDING" for group in placement_group_table().values()):
         await asyncio.sleep(0.05)
     began = time.monotonic()

@@ -1,1 +1,1 @@
-"""Knows the Ray cluster that a run is on: its address, its nodes and their GPUs."""
+"""Finds, joins and checks the Ray cluster that a run uses: its address, its nodes and their GPUs."""

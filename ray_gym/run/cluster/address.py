@@ -1,5 +1,6 @@
-"""Finds the cluster's address, and whether the cluster lets this process in. This is asked before Ray joins the
-cluster, because where Ray can't join it takes 90 s to say so, or never does.
+"""Finds the cluster's address, and checks that the cluster lets this process in.
+
+This is checked before Ray joins the cluster, because Ray itself takes 90 s to report a failure, or never does.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from ray.exceptions import AuthenticationError
 from ray_gym.errors import UserError
 
 TIMEOUT_S = 5
+"""Seconds that a connection to the cluster's head, and its answer, may take."""
 ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
-"""The gRPC method that the cluster's head is asked; an empty request asks about no particular node."""
+"""gRPC method by which the cluster's head is asked. An empty request asks about no particular node."""
 
 
 ANY = ("auto", "local")
@@ -24,12 +26,12 @@ ANY = ("auto", "local")
 
 
 class NoCluster(UserError):
-    """No head of a Ray cluster listens at the address."""
+    """Says that no head of a Ray cluster listens at the address."""
 
 
 def check_address(address: str) -> None:
-    """Checks, within seconds, that a cluster at the address lets this process in. Does nothing for an address that
-    names none.
+    """Checks, within seconds, that a cluster at the address lets this process in. Returns at once if the address names
+    no cluster.
 
     Errors: UserError for an address that is malformed, or a token that the cluster does not take; NoCluster.
     """
@@ -73,7 +75,7 @@ def address_here() -> str | None:
 
 
 def _ask(address: str) -> None:
-    """Asks the head at the address whether it is alive. Errors: UserError for a token that is refused; NoCluster."""
+    """Asks the head at the address whether it is alive. Errors: UserError for a refused token; NoCluster."""
     try:
         with create_gcs_channel(address) as channel:
             channel.unary_unary(ALIVE)(b"", timeout=TIMEOUT_S)

@@ -24,11 +24,12 @@ from ray_gym.run.directory.directory import under_submitted_job
 logger = logging.getLogger(__name__)
 
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
-"""Size of a local cluster's object store. Only specs and receipts pass through it."""
+"""Size in bytes of a local cluster's object store. Only specifications and receipts pass through it."""
 NONE_RUNNING = (
     "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
     "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
 )
+"""Message for commands that need a running cluster."""
 
 
 @contextmanager
@@ -66,8 +67,9 @@ def _connect(environment: Mapping[str, str]) -> None:
 def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
     """Returns the options of `ray.init` that let processes started from here import everything that this one can.
 
-    A list of paths is enough, and leaves Ray the workers that it has started beforehand; for a runtime environment it
-    starts new ones, each of which takes 0.6 s of CPU time until it runs our code. A submitted job has one anyway.
+    A list of paths is enough, and lets Ray use the workers that it has started beforehand. For a runtime environment it
+    starts new ones, and each takes 0.6 s of CPU time before it runs our code. A submitted job has a runtime environment
+    anyway.
     """
     if not environment and not under_submitted_job():
         # Ray puts each in front of those before it.
@@ -78,7 +80,7 @@ def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _init(**options: Any) -> None:
-    """Calls `ray.init`. Errors: RunFailed if a cluster on this machine does not come up, and what else Ray raises."""
+    """Calls `ray.init`. Errors: RunFailed if a cluster on this machine does not come up, and other exceptions of Ray."""
     try:
         ray.init(**options)
     except Exception as error:
@@ -95,18 +97,18 @@ def is_up() -> bool:
 
 
 def check_running() -> None:
-    """Refuses to go on without a running cluster, for commands that are about one and start none.
+    """Checks that a cluster is running, for commands that start none.
 
-    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, also where `ray
-    start` named one that is gone.
+    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, or if the cluster
+    that `ray start` named is gone.
     """
     if not is_up():
         raise RunFailed(NONE_RUNNING)
 
 
 def check_cpus(workers: int, each: float) -> None:
-    """Checks that the cluster has as many CPUs as the workers ask for. Errors: UserError if not: they would wait for
-    ever.
+    """Checks that the cluster has the CPUs that `workers` workers need, with `each` CPUs for one. Errors: UserError if
+    not, because they would wait for ever.
     """
     there = ray.cluster_resources().get("CPU", 0)
     if workers * each > there:
@@ -115,9 +117,9 @@ def check_cpus(workers: int, each: float) -> None:
         )
 
 
-async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | None) -> None:
-    """Does as `check_gpus`, off the event loop; the wait ends when the caller is cancelled. A `wait_s` of None waits
-    not at all. Errors: UserError, RunFailed.
+async def check_gpus_in_thread(engines: Mapping[str, Engine], wait_s: float | None) -> None:
+    """Checks GPUs as `check_gpus` does, in a thread, until the caller is cancelled. `wait_s`: seconds to wait for them;
+    None means no wait. Errors: UserError, RunFailed.
     """
     stopped = threading.Event()
     checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
@@ -131,10 +133,11 @@ async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | No
 def check_gpus(
     engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
 ) -> None:
-    """Checks that the cluster has as many GPUs as the models ask for, or waits until it has, if told to.
+    """Checks that the cluster has as many GPUs as the models ask for. With `wait` it waits until it has, or until
+    `stopped` is set.
 
-    Errors: UserError if it has too few and `wait` is off; RunFailed if it has too few after `deadline_s` seconds of
-    waiting.
+    Errors: UserError if it has too few and `wait` is False; RunFailed if it has too few after `deadline_s` seconds
+    (None means no deadline).
     """
     wanted = replicas_by_model(engines)
     problem = missing_gpus(wanted, gpus_of_nodes()) if wanted else None

@@ -1,4 +1,6 @@
-"""Waits for GPUs that the cluster is to get: a pending placement group shows the cluster's autoscaler what is missing."""
+"""Waits for GPUs that the cluster is about to get. A pending placement group shows the cluster's autoscaler which are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,13 @@ SAY_S = 60.0
 
 
 def gpus_of_nodes() -> list[float]:
+    """Returns the number of GPUs of each node that is alive."""
     return [float(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
 
 
 def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None, stopped: threading.Event) -> None:
-    """Blocks until the GPUs are there or `stopped` is set, and says every minute that it waits. Errors: RunFailed at
-    the deadline.
+    """Blocks until the GPUs are there or `stopped` is set, and prints every minute that it waits. Errors: RunFailed
+    after `deadline_s` seconds.
     """
     began, said_at = time.monotonic(), float("-inf")
     asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]

@@ -1,5 +1,5 @@
-"""Checks whether the GPUs of a cluster are enough for the models of a run: not in the sum alone, but on whole nodes.
-Pure.
+"""Checks whether a cluster has the GPUs that the models of a run need: not only in total, but node by node. It makes no
+calls.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ray_gym.models.placement import Replicas
 
 
 def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
-    """Returns, by model, the replicas that each need a node. An engine that does not say is taken to ask for single
-    GPUs.
+    """Returns, by model, the replicas that need GPUs. An engine that doesn't describe its replicas counts as asking for
+    single GPUs.
     """
     found: dict[str, Sequence[Replicas]] = {}
     for name, engine in engines.items():
@@ -25,8 +25,9 @@ def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Repli
 
 
 def missing_gpus(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
-    """Says which GPUs are missing on nodes with these numbers of GPUs; returns None if none are. Replicas are placed
-    the largest first, each where the least is left over.
+    """Describes the GPUs that are missing; returns None if none are. `nodes` has the number of GPUs of each node.
+
+    Replicas are placed the largest first, each on the node where the least is left over.
     """
     of_each = {name: sum(each.count * each.gpus for each in placed) for name, placed in wanted.items()}
     told = ", ".join(f"{name} {gpus:g}" for name, gpus in of_each.items())

@@ -1,6 +1,4 @@
-"""Knows the nodes of the cluster: which there are, what the run's workers did on each, and on which the next worker
-goes.
-"""
+"""Chooses the node of each worker, and keeps the nodes of the cluster."""
 
 from __future__ import annotations
 
@@ -18,33 +16,37 @@ from ray_gym.run.cluster.spread import Spread
 from ray_gym.run.driver.tally import NodeShares
 
 LOOK_S = 2.0
-"""Seconds for which the list of nodes is taken to be current."""
+"""Seconds for which a list of nodes counts as current."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Tells the driver, as a worker's first message, its node and the name of a file that it wrote, for the driver to
-    look for.
-    """
+    """Holds the first message of a worker to its driver."""
 
     file: str
+    """Name of a file that the worker wrote into the run's directory. The driver looks for it."""
     node: str
+    """Id of the worker's node; empty outside of Ray."""
 
 
 @dataclass(slots=True)
 class Nodes:
+    """Chooses nodes for the workers of a run, from a list of nodes that it keeps current."""
+
     shares: NodeShares
+    """Counts of workers and committed episodes by node."""
     cpus_per_worker: float
+    """CPUs that Ray reserves for a worker; 0 for none."""
     _spread: Spread = field(default_factory=Spread)
     _there: list[str] = field(default_factory=list)
     _looked_at: float = float("-inf")
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def strategy(self, worker: str) -> Any:
-        """Returns Ray's scheduling strategy for a worker. Ray itself spreads workers with CPUs of their own, as it
-        knows where some are free.
+        """Returns Ray's scheduling strategy for a worker.
 
-        The others must be on the node that was chosen, or fail: else Ray puts them wherever a process is up sooner.
+        Ray itself spreads workers that reserve CPUs, since it knows where some are free. Any other worker must start on
+        the chosen node, or fail: else Ray puts it on a node where a process happens to be up sooner.
         """
         if self.cpus_per_worker:
             return "SPREAD"
@@ -52,24 +54,28 @@ class Nodes:
         return NodeAffinitySchedulingStrategy(node, soft=False) if node else "SPREAD"
 
     async def add_worker(self, worker: str, node: str) -> None:
+        """Records the node on which a worker came up."""
         await self._nodes(node)
         self.shares.add_worker(worker, node)
 
     def lose_worker(self, worker: str) -> None:
+        """Records that a worker died, and that its node may be dying."""
         self._spread.lose_worker(worker, time.monotonic())
 
     def release_worker(self, worker: str) -> None:
+        """Records that a worker ended because it was told to."""
         self._spread.release_worker(worker)
 
     async def should_move(self, worker: str) -> bool:
-        """Says whether the worker should end, for another one on a node that has far fewer, because it joined later,
-        for example.
+        """Says whether a worker should end, so that another one starts on a node with far fewer workers (a node that
+        joined later, for example).
         """
         return not self.cpus_per_worker and self._spread.should_move(worker, await self._nodes(), time.monotonic())
 
     async def _nodes(self, wanted: str = "") -> Sequence[str]:
-        """Returns the ids of the nodes for workers; looks them up anew if `wanted` is not known. While one caller
-        looks, others get the list of before.
+        """Returns the ids of the nodes for workers. Looks them up again if they are old, or if `wanted` is not known.
+
+        While one caller looks them up, others get the earlier list.
         """
         if self._looking.locked() and self._there and not wanted:
             return self._there
@@ -89,13 +95,13 @@ class Nodes:
 
 
 def for_workers(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the ids of the nodes that are alive. A node that offers no CPUs, as a head often does, is left out if
-    there are others.
+    """Returns the ids of the nodes on which workers may run: those alive, without nodes that offer no CPUs (often the
+    head), unless there are no others.
     """
     alive = [node for node in nodes if node["Alive"]]
     return [node["NodeID"] for node in alive if node["Resources"].get("CPU")] or [node["NodeID"] for node in alive]
 
 
 def this_node() -> str:
-    """Returns the id of the node that this process is on; an empty text outside of Ray."""
+    """Returns the id of this process's node; an empty text outside of Ray."""
     return str(ray.get_runtime_context().get_node_id()) if ray.is_initialized() else ""

@@ -1,5 +1,5 @@
-"""Spreads the workers of a run over the nodes: the next one goes where the fewest are. Pure: it is told of nodes and of
-time.
+"""Spreads the workers of a run over the nodes: the next worker goes to the node with the fewest. It makes no calls, and
+its caller tells it the time.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 DYING_S = 30.0
-"""Seconds for which a node that just lost a worker is the last choice, as it may be dying: Ray takes some 15 s to
-notice that a node is gone."""
+"""Seconds for which a node that just lost a worker is the last choice. It may be dying, which Ray notices after some 15
+s."""
 APART = 2
-"""Workers that a node must have fewer before one moves there: with 1, it would leave the same gap behind."""
+"""Difference in workers between two nodes at which one worker moves. With 1, the move would only swap the two."""
 
 
 @dataclass(slots=True)
 class Spread:
+    """Counts the workers of each node, and chooses nodes by the counts. `now`: seconds of any monotonic clock."""
+
     _at: dict[str, str] = field(default_factory=dict)
-    """The node of each worker."""
+    """Node of each worker."""
     _lost_at: dict[str, float] = field(default_factory=dict)
-    """Time at which a worker was last lost, by node."""
+    """Time at which each node last lost a worker."""
     _leaving: set[str] = field(default_factory=set)
+    """Workers that are about to move."""
 
     def choose(self, worker: str, nodes: Collection[str], now: float) -> str | None:
-        """Returns the node for a worker that is about to be started; None if there is no node to choose."""
+        """Returns the node for a worker that is about to start, and counts it there. Returns None if `nodes` is empty."""
         counts = self._counts()
         found = min(nodes, key=lambda node: (self._may_be_dying(node, now), counts[node]), default=None)
         if found is not None:
@@ -32,19 +35,20 @@ class Spread:
         return found
 
     def lose_worker(self, worker: str, now: float) -> None:
+        """Removes a worker that died, and marks its node as one that may be dying."""
         node = self._at.pop(worker, None)
         self._leaving.discard(worker)
         if node is not None:
             self._lost_at[node] = now
 
     def release_worker(self, worker: str) -> None:
-        """Forgets a worker that ended because it was told to."""
+        """Removes a worker that ended because it was told to."""
         self._at.pop(worker, None)
         self._leaving.discard(worker)
 
     def should_move(self, worker: str, nodes: Collection[str], now: float) -> bool:
-        """Says whether the worker is to end, so that another takes its place on a node that has fewer. Once True for a
-        worker, it stays so.
+        """Says whether a worker should end, so that another one starts on a node with fewer workers. Once True for a
+        worker, it stays True.
         """
         if worker in self._leaving:
             return True

@@ -1,1 +1,1 @@
-"""Holds the directory of a run, on a filesystem or an object store, and the claim to be its one writer."""
+"""Holds the directory of a run, on a filesystem or an object store, and makes sure that only one driver writes it."""

@@ -1,6 +1,4 @@
-"""Names the files in `episodes/` by the number of the commit that made them part of the run, so that sorted names are
-in commit order.
-"""
+"""Numbers the commits of a run, in the names of the files in `episodes/`, so that sorted names are in commit order."""
 
 from __future__ import annotations
 
@@ -12,34 +10,35 @@ from typing import Self
 from ray_gym.run.directory.storage import EPISODES, Storage
 
 PART = "part-"
-"""Beginning of the names of staged files."""
+"""Prefix of the names of staged files."""
 _COMMITTED = re.compile(r"part-([0-9]{8,})-(.+)", re.ASCII)
 
 
 def name_when_committed(number: int, staged: str) -> str:
+    """Returns the name that a staged file gets as commit `number`."""
     return f"{PART}{number:08d}-{staged.removeprefix(PART)}"
 
 
 def name_when_staged(committed: str) -> str:
-    """Returns the name that a committed file had when it was staged."""
+    """Returns the name that a committed file had while it was staged."""
     found = _COMMITTED.fullmatch(committed)
     return f"{PART}{found[2]}" if found else committed
 
 
 def number_of(name: str) -> int | None:
-    """Returns the commit's number in a name; None for a file of an older version, which gave no numbers."""
+    """Returns the number of the commit in a name; None for a file of an older version, whose name has no number."""
     found = _COMMITTED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def last_number(names: Iterable[str]) -> int:
-    """Returns the highest commit number among the names; 0 if nothing was committed."""
+    """Returns the highest number of a commit among the names; 0 if there is none."""
     return max((number for name in names if (number := number_of(name)) is not None), default=0)
 
 
 class CommitOrder:
-    """Numbers the commits, without holes and none twice. It is held while a file is published, so that no file shows up
-    before an earlier one.
+    """Numbers the commits of a run without gaps. Its lock is held while a file is published, so that files appear in
+    their order.
     """
 
     def __init__(self) -> None:
@@ -54,12 +53,12 @@ class CommitOrder:
         self._lock.release()
 
     def go_on(self, storage: Storage) -> None:
-        """Continues after the last commit that is in the storage."""
+        """Continues after the last commit in the storage."""
         self.last = last_number(storage.names(EPISODES))
 
     def publish(self, storage: Storage, staged: str) -> str:
-        """Publishes a staged file under the next number, and returns its new name. Errors: OSError; then the file may
-        be there all the same.
+        """Publishes a staged file under the next number, and returns its new name. Errors: OSError; the file may have
+        been published nevertheless.
         """
         name = name_when_committed(self.last + 1, staged)
         try:

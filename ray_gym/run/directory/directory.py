@@ -34,17 +34,22 @@ CONFIG, PLAN, JOURNAL, STREAM = "run.yaml", "plan.json", "journal", "stream.json
 
 @dataclass
 class RunDirectory:
-    """A run's directory is read or, once opened, written. All methods block; properties such as `name` and `location`
-    don't.
+    """Reads the directory of a run and, once it is open, writes it. All methods block; properties such as `name` and
+    `location` don't.
     """
 
     storage: Storage
+    """Filesystem or object store that holds the directory."""
     output: OutputSection = field(default_factory=OutputSection)
+    """Section `output` of the run's config."""
     owner: Owner | None = field(default=None, repr=False)
+    """Claim to be the directory's one writer; None while it is not open."""
     order: CommitOrder = field(default_factory=CommitOrder, repr=False)
+    """Numbers of the commits."""
 
     @property
     def name(self) -> str:
+        """Returns the name of the run."""
         return self.storage.name
 
     @property
@@ -54,7 +59,9 @@ class RunDirectory:
 
     @property
     def path(self) -> Path:
-        """Returns the path. Errors: TypeError for a run on an object store, which has a `location` only."""
+        """Returns the path of the directory. Errors: TypeError for a run on an object store, which has only a
+        `location`.
+        """
         if not isinstance(self.storage, PosixStorage):
             raise TypeError(f"{self.location} is not on a filesystem")
         return self.storage.path
@@ -63,7 +70,7 @@ class RunDirectory:
     def journal(self) -> Path:
         """Returns the folder of the run's journals, which is always on a filesystem.
 
-        Errors: UserError for an object store without a folder for them.
+        Errors: UserError for a run on an object store if `output.journal_dir` is not set.
         """
         if self.output.journal_dir is not None:
             return Path(self.output.journal_dir) / self.name
@@ -76,34 +83,35 @@ class RunDirectory:
 
     @property
     def keeps_journal(self) -> bool:
+        """Says whether the run keeps journals."""
         return self.output.durability != "off"
 
     @property
     def config_file(self) -> Path:
-        """Returns the name of the run's config in messages, and the place where relative paths in it would start."""
+        """Returns the path of the run's config, for messages and as the start of relative paths in it."""
         return self.path / CONFIG if isinstance(self.storage, PosixStorage) else Path(self.name) / CONFIG
 
     @property
     def epoch(self) -> int:
-        """Returns the number of this driver among the drivers that this run has had, from 1. Errors: RunFailed before
-        the run was created or reopened.
+        """Returns the number of this driver among the drivers that this run has had, from 1. Errors: RunFailed while
+        the directory is not open.
         """
         return self._owner().epoch
 
     # ---- what is in it ----
 
     def committed(self) -> Iterator[Receipt]:
-        """Yields the receipts of the episodes that are part of the run."""
+        """Yields the receipts of all committed episodes. Errors: those of `open_rows`."""
         for table in self.storage.tables(COLUMNS):
             for row in table.to_pylist():
                 yield receipt_of(row)
 
     def read_config(self) -> RunConfig:
-        """Reads the run's config. Errors: UserError if it was changed into one that is wrong."""
+        """Reads the run's config. Errors: UserError if it was edited into an invalid one."""
         return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
-        """Reads what the run began with; returns None for a run that was planned without a fingerprint."""
+        """Reads the fingerprint that the run began with; returns None if it has none."""
         try:
             return Fingerprint(**json.loads(self.storage.read(PLAN)))
         except FileNotFoundError:
@@ -112,16 +120,16 @@ class RunDirectory:
     # ---- what its one driver does ----
 
     def take_greeting(self, hello: str) -> bool:
-        """Says whether a worker's probe file is there, and deletes it."""
+        """Deletes a worker's probe file, and returns True if it was there."""
         name = f"{self.storage.staging}/{hello}"
         there = self.storage.exists(name)
         self.storage.delete(name)
         return there
 
     def commit(self, staged: str) -> str:
-        """Makes a staged file part of the run, as its newest, and returns its name there. May be called in threads.
+        """Makes a staged file part of the run, and returns its new name. May be called in threads.
 
-        Errors: RunFailed, also if another driver took over.
+        Errors: RunFailed if it can't be written, or if another driver took over.
         """
         try:
             with self.order as order:
@@ -131,25 +139,28 @@ class RunDirectory:
             raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
 
     def refuse(self, staged: str) -> None:
-        """Deletes a staged file that does not count. A file that can't be deleted now goes when the run is closed or
-        resumed.
+        """Deletes a staged file whose rows don't count. If it can't be deleted now, it is deleted when the run is
+        closed or resumed.
         """
         with contextlib.suppress(OSError):
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
     def write_config(self, config: RunConfig) -> None:
+        """Writes the run's config. Errors: RunFailed."""
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
         self._write(CONFIG, as_yaml(kept))
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
+        """Writes the fingerprint of the run's plan. Errors: RunFailed."""
         self._write(PLAN, fingerprint.as_json())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
+        """Writes summary.json. Errors: RunFailed."""
         self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
     def remove(self) -> None:
-        """Removes a directory in which nothing was played, and the folders that were made for it."""
+        """Removes the directory, and the folders that were made for it, if no episode is committed."""
         if any(self.committed()):
             return
         self._owner().check()
@@ -160,7 +171,7 @@ class RunDirectory:
             shutil.rmtree(self.journal, ignore_errors=True)
 
     def close(self) -> None:
-        """Gives the run up, so that another driver may resume it at once."""
+        """Gives up the directory, so that another driver may resume the run at once."""
         if self.owner is None:
             return
         with contextlib.suppress(OSError, RunFailed):
@@ -181,8 +192,8 @@ class RunDirectory:
         return self.owner
 
     def open(self) -> None:
-        """Becomes the directory's one driver: takes the epoch first, then deletes what older drivers left. Errors:
-        UserError, OSError.
+        """Claims the directory for this driver, under the next epoch, and deletes files that older drivers have staged.
+        Errors: UserError, OSError.
         """
         self.owner = self.storage.claim()
         try:
@@ -203,31 +214,30 @@ class RunDirectory:
 
 
 def output_root(config: RunConfig) -> str:
-    """Returns the folder of all runs, absolute. Errors: UserError for a relative one under a submitted job, whose
-    working directory is thrown away.
+    """Returns the absolute folder of all runs. Errors: UserError for a relative folder in a submitted job, whose
+    working directory is deleted later.
     """
     _refuse_relative("dir", config.output.dir, "/shared/runs")
     return absolute(config.output.dir)
 
 
 def check_places(output: OutputSection) -> None:
-    """Checks the folders of the output. Errors: UserError for a relative one under a submitted job, whose working
-    directory is thrown away.
+    """Checks the folders of the output. Errors: UserError for a relative folder in a submitted job, whose working
+    directory is deleted later.
     """
     _refuse_relative("dir", output.dir, "/shared/runs")
     _with_absolute_journals(output)
 
 
 def under_submitted_job() -> bool:
-    """Says whether `ray job submit` started this process (Ray sets this variable for the entrypoint)."""
+    """Says whether `ray job submit` started this process. Ray sets this variable for the job's entrypoint."""
     return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
 
 
 def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    """Returns the directory that a new run will have; nothing is written yet.
+    """Returns the directory for a new run, and writes nothing yet.
 
-    Errors: UserError if the name is taken, a folder is relative under a submitted job, or there is no place for
-    journals.
+    Errors: UserError if the name is taken, a folder is relative in a submitted job, or there is no place for journals.
     """
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -244,7 +254,7 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
 
 
 def create(directory: RunDirectory) -> None:
-    """Makes the directory and opens it. Errors: UserError if another run took the name meanwhile, or nothing can be
+    """Creates the directory and opens it. Errors: UserError if another run has taken the name, or nothing can be
     written there.
     """
     try:
@@ -262,7 +272,7 @@ def create(directory: RunDirectory) -> None:
 
 
 def find_run(location: str | Path) -> RunDirectory:
-    """Returns a run's directory, to be read only. Errors: UserError if there is no run."""
+    """Returns the directory of an existing run, for reading. Errors: UserError if there is no run."""
     directory = RunDirectory(_open_storage(str(location), "--resume"))
     try:
         there = directory.storage.exists(CONFIG)
@@ -274,8 +284,8 @@ def find_run(location: str | Path) -> RunDirectory:
 
 
 def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
-    """Opens the directory of a run that is to be resumed; `output` is that section of the run's own config, unless
-    given. Errors: UserError.
+    """Opens the directory of a run that is resumed. `output`: section to use instead of the one in the run's own
+    config. Errors: UserError.
     """
     directory = find_run(location)
     directory.output = output or directory.read_config().output
@@ -300,7 +310,7 @@ def _open_storage(location: str, asked_by: str) -> Storage:
 
 
 def _with_absolute_journals(output: OutputSection) -> OutputSection:
-    """Makes the folder of journals absolute. Errors: UserError for a relative one under a submitted job."""
+    """Returns the section with an absolute folder of journals. Errors: UserError for a relative one in a submitted job."""
     if output.journal_dir is None:
         return output
     _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")

@@ -1,4 +1,4 @@
-"""Reads the location of a run as users write it: a path, or the URI of an object store (`s3://bucket/prefix`)."""
+"""Handles locations of runs as users write them: a path, or the URI of an object store (`s3://bucket/prefix`)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from ray_gym.run.directory.storage import Storage
 
 
 def is_uri(location: str) -> bool:
+    """Says whether a location is the URI of an object store."""
     return "://" in location and not location.startswith("file://")
 
 
 def absolute(location: str) -> str:
-    """Makes a path absolute; returns a URI as it is."""
+    """Returns a path as an absolute one, and a URI unchanged."""
     return location if is_uri(location) else str(_path(location).absolute())
 
 
 def is_relative(location: str) -> bool:
+    """Says whether a location is a relative path."""
     return not is_uri(location) and not _path(location).is_absolute()
 
 
 def child_of(location: str, name: str) -> str:
-    """Returns the location of a folder in this one. A URI keeps its query."""
+    """Returns the location of the folder `name` in this location. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location) / name)
     parts = urlsplit(location)
@@ -33,7 +35,7 @@ def child_of(location: str, name: str) -> str:
 
 
 def parent_of(location: str) -> str:
-    """Returns the location of the folder that this one is in. A URI keeps its query."""
+    """Returns the location of the folder that contains this location. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location).parent)
     parts = urlsplit(location)
@@ -41,7 +43,7 @@ def parent_of(location: str) -> str:
 
 
 def shell_quoted(location: str) -> str:
-    """Quotes a location for a shell: a query has an ampersand."""
+    """Quotes a location for a shell, since a URI may have an ampersand in its query."""
     return shlex.quote(location)
 
 

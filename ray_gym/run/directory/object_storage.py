@@ -1,9 +1,9 @@
 """Keeps a run directory on an object store that `pyarrow.fs` opens.
 
-Workers write under `.staging/` only. The driver makes a file part of the run by one server-side copy to its final key,
-so the tokens never pass through it, and nothing but it writes under `episodes/`. A driver that takes a run over writes
-its epoch first and then deletes all that is staged: a copy that an older driver was still about to make has nothing
-left to copy.
+Workers write only under `.staging/`. The driver makes a file part of the run by one server-side copy to its final key.
+So the tokens never pass through the driver, and no other process writes under `episodes/`. A driver that takes a run
+over first writes its epoch, and then deletes everything that is staged: an older driver that is still about to copy a
+file finds nothing to copy.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ from ray_gym.run.directory.parquet import write_rows
 from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
-"""URI schemes of stores that show an object whole or not at all, and copy one on their own side. Only S3's way is
-tested."""
+"""URI schemes of stores that show an object whole or not at all, and can copy one on the server. Only S3 is tested."""
 S3_QUERY = ("region", "endpoint_override", "scheme")
+"""Keys that the query of an S3 URI may have."""
 CONNECT_S, REQUEST_S = 5.0, 30.0
+"""Seconds that a connection to S3, and a request, may take."""
 
 
 @dataclass(frozen=True)
 class ObjectStorage(Storage):
+    """Keeps a run directory on an object store."""
+
     @classmethod
     def of(cls, uri: str) -> ObjectStorage:
         """Opens the store of a URI. Errors: UserError for a URI that pyarrow can't open, or one with a password in it."""
@@ -91,7 +94,7 @@ class ObjectStorage(Storage):
             self.filesystem.delete_dir(self.at(name))
 
     def remove(self) -> None:
-        """Deletes the run, its epochs last: until then no other driver may claim it."""
+        """Deletes the run. Its epochs are deleted last, so that no other driver may claim it before."""
         for found in self.filesystem.get_file_info(FileSelector(self.root, allow_not_found=True)):
             if found.type == FileType.Directory and found.base_name != EPOCH:
                 self.delete_folder(found.base_name)
@@ -101,11 +104,11 @@ class ObjectStorage(Storage):
 
 
 def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the arguments of pyarrow's S3 filesystem that reach the bucket: the URI's query wins over the AWS_*
+    """Returns the arguments of pyarrow's S3 filesystem for a bucket. The URI's query has priority over the AWS_*
     variables.
 
-    Keys that this process has as variables go to the workers with the storage; otherwise every node uses its own
-    (profile, role). Errors: UserError for a query that isn't known.
+    Keys from this process's variables go to the workers with the storage. Without such variables every node uses its
+    own profile or role. Errors: UserError for an unknown key in the query.
     """
     query = dict(parse_qsl(parts.query))
     if unknown := sorted(set(query) - set(S3_QUERY)):

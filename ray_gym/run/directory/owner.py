@@ -1,11 +1,11 @@
-"""Sees to it that one driver writes a run directory. Each driver that opens it takes the next epoch; an older one
-notices that, and stops.
+"""Makes sure that only one driver writes a run directory. Each driver that opens it takes the next epoch; an older
+driver notices that, and stops.
 
-On a filesystem a lock keeps a second driver out, and the file `epoch` says which driver was last. An object store has
-no locks: there every driver writes an object of its own under `epoch/`, named by its number, and no driver ever
-overwrites another's. A driver that has written its object and finds, listing after that, another one of the same or a
-higher number, steps back. So does a driver that meets one that steps back, and a driver that was so slow that it may
-have missed one. So at most one goes on.
+On a filesystem a lock keeps a second driver out, and the file `epoch` names the last driver. An object store has no
+locks. There every driver writes an object of its own under `epoch/`, named by its number, and no driver overwrites
+another's. After that it lists the objects, and steps back if it finds another of the same or a higher number. It also
+steps back if it meets a driver that steps back, or if it was so slow that it may have missed one. So at most one driver
+continues.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 EPOCH = "epoch"
 BEAT_S = 10.0
-"""Seconds between two signs of life of a driver on an object store."""
+"""Seconds between two heartbeats of a driver on an object store."""
 ALIVE_S = 35.0
-"""Seconds for which a driver counts as alive after such a sign: three of them may get lost."""
+"""Seconds for which a driver counts as alive after a heartbeat. Three heartbeats may get lost."""
 SAID_BYTES = 1024
-"""Length of what a driver writes of itself, always the same: a reader asks for an object's length first, and may then
-be given a newer object."""
+"""Length in bytes of the object that a driver writes. It is always the same, since a reader asks for an object's length
+first, and may then read a newer object."""
 JOIN_S = 5.0
-"""Seconds that a sign of life under way may hold up the end of a run."""
+"""Seconds that a heartbeat under way may delay the end of a run."""
 
 
 def _new_portrait(epoch: int) -> dict[str, Any]:
@@ -53,17 +53,19 @@ def _takeover_error(storage: Storage, epoch: int) -> RunFailed:
 
 @dataclass
 class FileOwner:
-    """Owns a run by a lock that the kernel drops when this process ends, however it ends, and by the epoch's number on
-    the disk.
+    """Owns a run on a filesystem by a lock and by the file `epoch`. The kernel releases the lock when this process
+    ends.
     """
 
     storage: Storage
     lock: IO[str] = field(repr=False)
+    """Open file that holds the lock."""
     portrait: dict[str, Any]
+    """Content of the file `epoch`: epoch, a random text, host and process of this driver."""
 
     @classmethod
     def claim(cls, storage: Storage, path: Path) -> FileOwner:
-        """Locks the run and takes the next epoch. Errors: UserError if another driver has the lock."""
+        """Locks the run and takes the next epoch. Errors: RunIsTaken if another driver has the lock; OSError."""
         lock = path.open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,7 +96,7 @@ class FileOwner:
 
 
 class ObjectOwner:
-    """Owns a run by an object of its own, written anew every `BEAT_S` seconds as long as this driver lives."""
+    """Owns a run on an object store by an object that it writes again every `BEAT_S` seconds while this driver lives."""
 
     def __init__(self, storage: Storage, portrait: dict[str, Any], beat_s: float) -> None:
         self._storage = storage
@@ -104,7 +106,9 @@ class ObjectOwner:
 
     @classmethod
     def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
-        """Takes the next epoch. Errors: RunIsTaken while another driver lives, or comes at the same moment; OSError."""
+        """Takes the next epoch. Errors: RunIsTaken while another driver lives, or if one opens the run at the same
+        moment; OSError.
+        """
         began = time.monotonic()
         last = _newest(storage)
         now = _server_time(storage) if last else 0.0
@@ -129,6 +133,7 @@ class ObjectOwner:
 
     @property
     def name(self) -> str:
+        """Returns the name of this driver's object."""
         return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
 
     def check(self) -> None:
@@ -169,15 +174,17 @@ def _number(name: str) -> int:
 
 
 def _newest(storage: Storage) -> list[str]:
-    """Returns the names of the objects of the highest epoch: one, or several if drivers met."""
+    """Returns the names of the objects of the highest epoch. There are several if drivers opened the run at the same
+    moment.
+    """
     names = storage.names(EPOCH)
     highest = max(map(_number, names), default=0)
     return [name for name in names if _number(name) == highest]
 
 
 def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) -> None:
-    """Refuses to go on if the driver of an object lives. Errors: RunIsTaken; FileNotFoundError if that driver stepped
-    back just now.
+    """Checks that the driver of an object is gone. Errors: RunIsTaken if it lives; FileNotFoundError if it stepped back
+    just now.
     """
     said = json.loads(storage.read(f"{EPOCH}/{name}"))
     age = now - _written_at(storage, f"{EPOCH}/{name}")
@@ -189,7 +196,7 @@ def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) ->
 
 
 def _server_time(storage: Storage) -> float:
-    """Returns the time of the store's own clock, in seconds. The times of all objects are of that clock; those of two
+    """Returns the time of the store's own clock, in Unix seconds. Objects' times are of that clock; the clocks of two
     drivers may differ.
     """
     name = f".clock-{secrets.token_hex(8)}"

@@ -1,4 +1,4 @@
-"""Defines how a driver owns a run: the protocol of owners, and the error for a run that has another one."""
+"""Defines how a driver owns a run: the protocol of owners, and the error for a run that another driver owns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ if TYPE_CHECKING:
 
 
 class RunIsTaken(UserError):
-    """Another driver has the run. A driver that was just killed may be about to end."""
+    """Says that another driver owns the run. A driver that was just killed may still own it for some seconds."""
 
 
 class Owner(Protocol):
+    """Holds a driver's claim to be the only writer of a run."""
+
     @property
-    def epoch(self) -> int: ...
+    def epoch(self) -> int:
+        """Returns the number of this driver among the drivers that the run has had, from 1."""
 
     def check(self) -> None:
         """Checks that this driver still owns the run. Errors: RunFailed if another driver took over; OSError."""
 
     def release(self) -> None:
-        """Closes the run: another driver may resume it at once."""
+        """Ends the claim, so that another driver may resume the run at once."""
 
     def withdraw(self) -> None:
-        """Stops owning a run that is about to be removed, so that no other driver may resume it."""
+        """Ends the claim to a run that is about to be removed, so that no other driver may resume it."""

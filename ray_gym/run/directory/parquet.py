@@ -14,12 +14,12 @@ from ray_gym.record.schema import SCHEMA
 from ray_gym.record.versions import reader_of
 
 UNLIKE = {"logprobs", "started_at", "ended_at", "duration_s", "timing"}
-"""Columns of numbers that hardly ever are the same twice: a dictionary of them takes longer to be made, and more room
-than they do."""
+"""Columns whose numbers are hardly ever the same twice. A dictionary of them would take more time and more room than
+they do."""
 
 
 def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
-    """Writes a table under `SCHEMA`, whose version gets into the file's metadata. Errors: OSError."""
+    """Writes a table under `SCHEMA`, with the schema's version in the file's metadata. Errors: OSError."""
     columns = [path for field in table.schema for path in _columns(field.name, field.type)]
     repeating = [path for path in columns if UNLIKE.isdisjoint(path.split("."))]
     one = (
@@ -29,22 +29,22 @@ def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
 
 
 class RowsFile:
-    """An open file gives its rows under `SCHEMA`, whatever version of the schema it was written in.
+    """Reads rows of an open file as tables under `SCHEMA`, whatever version the file has.
 
-    Errors of all methods: OSError and pa.ArrowException for a file that is damaged.
+    Errors of all methods: OSError and pa.ArrowException for a damaged file.
     """
 
     def __init__(self, file: pq.ParquetFile, path: str) -> None:
-        """Chooses the reader for the file's version. Errors: UserError for a version that is not known."""
+        """Chooses the reader for the file's version. Errors: UserError for an unknown version."""
         self._file = file
         self._reader = reader_of(file.metadata.metadata, path)
 
     def __len__(self) -> int:
-        """Counts the rows."""
+        """Returns the number of rows."""
         return int(self._file.metadata.num_rows)
 
     def table(self, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
-        """Reads these columns, each by its name or by the path of a Parquet column within it
+        """Reads columns of all rows. A column is given by its name, or by the path of a Parquet column within it
         (`samples.list.element.trainable`).
         """
         return self._reader(self._file.read(columns=list(columns)), _names(columns))
@@ -57,9 +57,7 @@ class RowsFile:
 
 @contextmanager
 def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
-    """Opens a file for as long as the block runs. Errors: OSError, pa.ArrowException, UserError, as of `RowsFile`; all
-    name the file.
-    """
+    """Opens a file while the block runs. Errors: OSError, pa.ArrowException and UserError, all of which name the file."""
     try:
         with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
             yield RowsFile(file, path)

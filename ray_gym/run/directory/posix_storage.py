@@ -1,4 +1,4 @@
-"""Keeps a run directory on a filesystem: files get onto the disk outside the glob, and into `episodes/` by one rename."""
+"""Keeps a run directory on a filesystem: files are written outside of `episodes/`, and get there by one rename."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
 
 @dataclass(frozen=True)
 class PosixStorage(Storage):
+    """Keeps a run directory on a filesystem."""
+
     made: list[Path] = field(default_factory=list, repr=False, compare=False)
-    """The folders that `create` made, the innermost first."""
+    """Folders that `create` made, the innermost first."""
 
     @classmethod
     def of(cls, path: Path) -> PosixStorage:
+        """Makes the storage of a directory, which need not exist yet."""
         return cls(str(path), LocalFileSystem(), str(path))
 
     @property
     def path(self) -> Path:
+        """Returns the path of the directory."""
         return Path(self.root)
 
     def create(self) -> None:

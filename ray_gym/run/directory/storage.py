@@ -1,8 +1,8 @@
 """Reads and writes a run directory. Names are relative to it: `run.yaml`, `episodes/part-0.parquet`.
 
-Reading is the same everywhere (`pyarrow.fs`); writing, staging and publishing differ, so the two kinds
-(`posix_storage`, `object_storage`) bring those. A storage is pickled to the workers, which only stage; all else is the
-driver's. All methods block: call them off the event loop.
+Reading is the same everywhere (`pyarrow.fs`). Writing, staging and publishing differ between `posix_storage` and
+`object_storage`. A storage is pickled to the workers, which only stage files; the driver does everything else. All
+methods block, so they must be called off the event loop.
 """
 
 from __future__ import annotations
@@ -26,41 +26,49 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 EPISODES = "episodes"
+"""Folder of the committed files."""
 SUMMARY = "summary.json"
+"""Name of the run's summary."""
 STAGING = ".staging"
+"""Folder of staged files."""
 READERS = 8
-"""Number of files read at once: an object store answers each after tens of milliseconds."""
+"""Number of files that are read at once. An object store takes tens of milliseconds to answer each."""
 
 
 @dataclass(frozen=True)
 class Storage(ABC):
+    """Reads and writes the files of one run directory."""
+
     location: str
-    """The run directory as a user writes it: a path, or a URI."""
+    """Location of the run directory as a user writes it: a path, or a URI."""
     filesystem: FileSystem
     root: str
-    """The run directory as `filesystem` knows it."""
+    """Path of the run directory in `filesystem`."""
     staging: str = STAGING
-    """Folder for this epoch's staged files, outside of the pattern that readers use."""
+    """Folder of this epoch's staged files, outside of the pattern that readers use."""
 
     @property
     def name(self) -> str:
+        """Returns the name of the run, which is that of its directory."""
         return self.root.rpartition("/")[2]
 
     # ---- reading ----
 
     def at(self, name: str) -> str:
+        """Returns the path of a file in `filesystem`; the directory's own for an empty name."""
         return f"{self.root}/{name}" if name else self.root
 
     def exists(self, name: str = "") -> bool:
+        """Says whether a file or folder exists; the directory itself for an empty name. Errors: OSError."""
         return bool(self.filesystem.get_file_info(self.at(name)).type != FileType.NotFound)
 
     def read(self, name: str) -> bytes:
-        """Reads a file whole. Errors: FileNotFoundError, OSError."""
+        """Returns the content of a file. Errors: FileNotFoundError, OSError."""
         with self.filesystem.open_input_stream(self.at(name)) as stream:
             return bytes(stream.read())
 
     def names(self, folder: str) -> list[str]:
-        """Returns the names of a folder's files, sorted."""
+        """Returns the sorted names of a folder's files; none if there is no such folder. Errors: OSError."""
         found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
         return sorted(info.base_name for info in found if info.type == FileType.File)
 
@@ -69,7 +77,7 @@ class Storage(ABC):
         return open_rows(self.filesystem, self.at(f"{EPISODES}/{name}"))
 
     def tables(self, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """Reads the committed files, in the order of their names, as tables under `SCHEMA`. Errors: those of
+        """Yields a table under `SCHEMA` for each committed file, in the order of their names. Errors: those of
         `open_rows`.
         """
 
@@ -80,13 +88,15 @@ class Storage(ABC):
         yield from self._of_each(read)
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Reads as `tables` does, `rows` rows at a time."""
+        """Yields the rows of the committed files in batches of at most `rows` rows, as `tables` does. Errors: those of
+        `open_rows`.
+        """
         for name in self.committed():
             with self.open_committed(name) as file:
                 yield from file.batches(columns, rows)
 
     def count(self) -> int:
-        """Counts the committed rows; only the files' footers are read. Errors: those of `open_rows`."""
+        """Returns the number of committed rows; only the files' footers are read. Errors: those of `open_rows`."""
 
         def rows(name: str) -> int:
             with self.open_committed(name) as file:
@@ -95,7 +105,7 @@ class Storage(ABC):
         return sum(self._of_each(rows))
 
     def committed(self) -> list[str]:
-        """Returns the names of the committed files, sorted."""
+        """Returns the sorted names of the committed files. Errors: OSError."""
         return [name for name in self.names(EPISODES) if name.endswith(".parquet")]
 
     def _of_each(self, read: Callable[[str], Read]) -> Iterator[Read]:
@@ -106,41 +116,43 @@ class Storage(ABC):
 
     @abstractmethod
     def create(self) -> None:
-        """Makes the directory. Errors: FileExistsError if there is something, OSError."""
+        """Creates the directory. Errors: FileExistsError if it exists; OSError."""
 
     @abstractmethod
     def claim(self) -> Owner:
-        """Becomes the run's one driver, under the next epoch. Errors: UserError while another one lives; OSError."""
+        """Claims the run for this driver, under the next epoch. Errors: UserError while another driver owns it;
+        OSError.
+        """
 
     @abstractmethod
     def begin_epoch(self, epoch: int) -> Storage:
-        """Returns this storage with an empty staging folder of the epoch's own; files that other epochs staged are
-        deleted.
+        """Returns this storage with an empty staging folder for the epoch. Deletes the files that other epochs staged.
+        Errors: OSError.
         """
 
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file whole or not at all; it is durable when this returns, and replaces an older one. Errors:
+        """Writes a file whole or not at all, and replaces an older one. It is durable when this returns. Errors:
         OSError.
         """
 
     @abstractmethod
     def stage(self, name: str, table: pa.Table) -> str:
-        """Writes rows to a staged file, which the driver publishes by its name. Errors: OSError."""
+        """Writes rows to a staged file, and returns its name, by which the driver publishes it. Errors: OSError."""
 
     @abstractmethod
     def publish(self, staged: str, name: str) -> None:
-        """Makes a staged file part of the run, at once, under `name`. Errors: OSError, also if it isn't staged (any
-        more).
+        """Makes a staged file part of the run in one step, under `name`. Errors: OSError, also if it is not staged any
+        more.
         """
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Deletes a file, if it is there. Errors: OSError."""
+        """Deletes a file if it exists. Errors: OSError."""
 
     @abstractmethod
     def delete_folder(self, name: str) -> None:
-        """Deletes a folder with all that is in it, if it is there. Errors: OSError."""
+        """Deletes a folder and its contents if it exists. Errors: OSError."""
 
     @abstractmethod
     def remove(self) -> None:

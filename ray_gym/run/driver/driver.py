@@ -28,7 +28,7 @@ from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
-from ray_gym.run.worker.garbage import overlook_what_is_there
+from ray_gym.run.worker.garbage import freeze_objects
 from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 
@@ -108,7 +108,7 @@ def carry_out(
     commits = load_commits(plan, directory, notify, recorder)
     for problem in commits.fences.problems:
         say(f"journal: {problem}")
-    overlook_what_is_there()
+    freeze_objects()
     with ExitStack() as started:
         for name, engine in plan.engines.items():
             started.callback(engine.stop)

@@ -18,17 +18,17 @@ IN_ALL, OLDER = 1_000_000, 5
 environment's author leaves behind in cycles."""
 
 
-def overlook_what_is_there() -> None:
+def freeze_objects() -> None:
     """Exempts all objects of a driver's own process from later looks: its modules and all planned episodes. One look at
     10,000 took 70 to 170 ms.
     """
     gc.freeze()
 
 
-def look_seldom(concurrency: int) -> None:
+def collect_seldom(concurrency: int) -> None:
     """Sets the thresholds of a process that plays `concurrency` episodes at once; objects of episodes are freed when
     they are let go.
     """
     new = ALWAYS + AN_EPISODE * min(concurrency, EPISODES)
-    overlook_what_is_there()
+    freeze_objects()
     gc.set_threshold(new, max(1, IN_ALL // new), OLDER)

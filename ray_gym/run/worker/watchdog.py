@@ -162,7 +162,7 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
     """
     if innermost is None:
         return None
-    stack = list(outwards(innermost))
+    stack = list(frames_outwards(innermost))
     episode = next((value for frame in stack for value in frame.f_locals.values() if isinstance(value, Episode)), None)
     if episode is None:
         spec = next(
@@ -172,7 +172,7 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
     return RunningCode(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
 
 
-def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back

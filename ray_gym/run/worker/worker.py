@@ -33,7 +33,7 @@ from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
 from ray_gym.run.directory.storage import Storage
 from ray_gym.run.driver.lease import EpisodeKey, Lease, LeaseGroup, ids_of
-from ray_gym.run.worker.garbage import look_seldom
+from ray_gym.run.worker.garbage import collect_seldom
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.receipt import log_end
 from ray_gym.run.worker.report import Report, StagedFile
@@ -127,7 +127,7 @@ class Worker:
     async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
-        look_seldom(self._concurrency)
+        collect_seldom(self._concurrency)
         # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
         pa.set_memory_pool(pa.system_memory_pool())
         self._metrics.start()
