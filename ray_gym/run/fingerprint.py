@@ -1,5 +1,5 @@
-"""Computes a fingerprint of what a run plays. It is kept beside the run's config, so that a resume notices other tasks
-under the same name.
+"""Computes a fingerprint of a run's environment and tasks. It is kept beside the run's config, so that a resume notices
+other tasks under the same name.
 """
 
 from __future__ import annotations
@@ -20,25 +20,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
+    """Identifies the environment and the planned episodes of a run."""
+
     environment: str
-    """The environment's class, as module:qualname."""
+    """Class of the environment, as module:qualname."""
     episodes: int
+    """Number of planned episodes."""
     digest: str
-    """xxh3 hash (128 bits, hexadecimal) over the ids and the tasks of all planned episodes."""
+    """xxh3 hash (128 bits, hexadecimal) of the ids and tasks of all planned episodes."""
 
     @classmethod
     def of(cls, plan: Plan) -> Fingerprint:
+        """Computes the fingerprint of a plan."""
         environment = type(plan.environment)
         return cls(f"{environment.__module__}:{environment.__qualname__}", len(plan.specs), digest(plan.specs))
 
     def as_json(self) -> str:
+        """Returns the fingerprint as the JSON text of plan.json."""
         return json.dumps(asdict(self), indent=2) + "\n"
 
     def check(self, now: Fingerprint, run: str, source: str) -> None:
-        """Refuses to resume a run with another environment or other tasks than it began with.
+        """Checks that a run is resumed with the environment and the tasks that it began with.
 
-        `now` is the fingerprint of what would be played now, `run` the run's location for messages, `source` where the
-        tasks come from. Errors: UserError.
+        now: fingerprint of the plan that would be played. run: location of the run, for messages. source: origin of the
+        tasks, for messages. Errors: UserError.
         """
         if now.environment not in (self.environment, f"ray_gym.{self.environment}"):  # as it was called before 0.2
             raise UserError(
@@ -54,7 +59,7 @@ class Fingerprint:
 
 
 def digest(specs: Iterable[EpisodeSpec]) -> str:
-    """Hashes the ids and tasks of the episodes, in their order."""
+    """Returns the hash of the episodes' ids and tasks, in their order."""
     hashed = xxhash.xxh3_128()
     for spec in specs:
         hashed.update(json.dumps([spec.episode_id, spec.task]).encode() + b"\n")

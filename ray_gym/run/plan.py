@@ -1,4 +1,4 @@
-"""Turns a config into everything that a run needs, and checks all that can be checked before anything starts."""
+"""Makes a run's plan from its config, and checks everything that can be checked before anything starts."""
 
 from __future__ import annotations
 
@@ -24,16 +24,21 @@ SUBMISSION = 0
 
 
 ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]
+"""Function that returns the rows of tasks for an environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """Holds everything that a run needs, made from its config."""
+
     config: RunConfig
     environment: Environment[Any, Any]
     participants: dict[str, Participant]
+    """Participants by name."""
     engines: dict[str, Engine]
-    """Engines by the names of the models that are used."""
+    """Engines by the names of the models that participants use."""
     specs: list[EpisodeSpec]
+    """Specifications of all planned episodes."""
 
     @classmethod
     def of(
@@ -44,13 +49,12 @@ class Plan:
         tasks: ReadsTasks | None = None,
         engines: Callable[[str], Engine] | None = None,
     ) -> Plan:
-        """Puts a plan together. `check_plan` then looks at whether its parts fit.
+        """Makes the plan of a config. `check_plan` then checks that its parts fit together.
 
-        file: the name of the config's place in messages. tasks: reads the rows to be played; None means that no
-        episodes are planned, as where they come while others are played. engines: gives the engine of a model that is
-        used, by its name; None makes new ones from the config.
+        file: name of the config in messages. tasks: reads the rows to be played; None plans no episodes, for runs that
+        get them later. engines: returns the engine of a model by its name; None makes new ones from the config.
 
-        Errors: UserError, and what `tasks` and `engines` raise.
+        Errors: UserError, and exceptions of `tasks` and `engines`.
         """
         environment, participants = cast_of(config, file)
         if engines is None:
@@ -62,7 +66,7 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """Returns remarks that a trainer should read before the compute is spent."""
+        """Returns remarks that a user should read before the run spends compute on training data."""
         return [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
             for name, reason in self.not_plain.items()
@@ -70,8 +74,9 @@ class Plan:
 
     @property
     def not_plain(self) -> dict[str, str]:
-        """Returns, by name, the trainable participants whose logprobs a forward pass and the temperature alone don't
-        give, and why.
+        """Returns, by name, the trainable participants whose samples are not plain, and why (see docs/tokens.md).
+
+        The logprobs of a plain sample are those of a forward pass at the sampling temperature.
         """
         return {
             p.name: reason
@@ -83,33 +88,34 @@ class Plan:
 
     @property
     def trained(self) -> list[str]:
-        """Returns the names of the trainable participants' models, sorted."""
+        """Returns the sorted names of the models of trainable participants."""
         return sorted({participant.model for participant in self.participants.values() if participant.trainable})
 
     @property
     def gives_tokens(self) -> dict[str, bool]:
+        """Says, by model, whether its engine gives token ids."""
         return {name: engine.gives_tokens for name, engine in self.engines.items()}
 
 
 def make_plan(config: RunConfig, config_path: Path) -> Plan:
-    """Makes the plan of a config and checks it. Errors: UserError, naming the file, the field and the fix."""
+    """Makes the plan of a config, and checks it. Errors: UserError that names the file, the field and the fix."""
     file = str(config_path)
     return check_plan(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
 
 
 def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
-    """Reads the tasks that a config names; a relative path is one of `folder`."""
+    """Returns a function that reads the tasks of a config. A relative path is one of `folder`."""
     return lambda environment: read_tasks(config.tasks, environment, config.run.seed, folder)
 
 
 def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[str, Participant]]:
-    """Makes the environment of a config, and everyone who plays in it. Errors: UserError."""
+    """Makes the environment and the participants of a config. Errors: UserError."""
     environment = make_environment(config, file)
     return environment, participants_of(config, environment, file)
 
 
 def check_plan(plan: Plan, file: str) -> Plan:
-    """Returns the plan if its parts fit together. Errors: UserError."""
+    """Checks that the parts of a plan fit together, and returns the plan. Errors: UserError."""
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():
         samplings = {p.name: p.sampling for p in participants if p.model == name}
@@ -128,14 +134,15 @@ def check_plan(plan: Plan, file: str) -> Plan:
 
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
+    """Makes the environment of a config. Errors: UserError."""
     environment_class = find_environment(config.environment.id)
     options = validate(environment_class.Options, config.environment.options, file, ("environment",))
     return environment_class(options)
 
 
 def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
-    """Makes the specs of all episodes of the run, those of a group next to each other. Ids are functions of run seed,
-    submission, task and repeat.
+    """Makes the specifications of all episodes, those of a group side by side. Ids depend only on the run's seed, the
+    submission, the task and the repeat.
     """
     seed = config.run.seed
     return [
@@ -179,7 +186,9 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
 
 
 def engines_of(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
-    """Makes the engines of the models that are used, by name. The options of all models are checked. Errors: UserError."""
+    """Makes the engines of the models that are used, by name. The options of unused models are checked too. Errors:
+    UserError.
+    """
     used = {participant.model for participant in participants.values()}
     engines: dict[str, Engine] = {}
     for name, section in config.models.items():
@@ -191,13 +200,12 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
 
 
 def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
-    """Says whether a participant may be offered tools. A task's own tools are known only at setup, and count for
-    everyone.
-    """
+    """Says whether a participant may be offered tools. If tasks may bring tools, it is True for every participant."""
     return environment.brings_tools() or any(tool.offered_to(name) for tool in environment.tools.values())
 
 
 def has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
+    """Says whether a participant may call tools."""
     return participant.tool_choice != "none" and _offers_tools(environment, participant.name)
 
 

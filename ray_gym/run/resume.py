@@ -1,4 +1,4 @@
-"""Decides how a config may differ when a run is resumed: in how fast it is played, not in what is played."""
+"""Decides which parts of a config may change when a run is resumed: how fast it is played, but not what is played."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ MAY_CHANGE = (
     "limits.max_failed*",
     "log.*",
 )
+"""Patterns of the keys that may change."""
 PLACE = ("run.name", "output.dir", "output.journal_dir")
-"""Keys that say where a run is. `--resume` says that itself, so they may differ in a config."""
+"""Keys that say where a run is. They are not compared, since `--resume` names the place."""
 
 
 def config_to_resume(
     kept: RunConfig, run: str, config_path: Path | None = None, overrides: Sequence[str] = ()
 ) -> RunConfig:
-    """Returns the run's own config with the changes that are allowed: of overrides, or of a whole config that is
-    otherwise the same.
+    """Returns the run's own config with the allowed changes.
 
-    Errors: UserError that lists all forbidden differences, one line for each key.
+    kept: the run's own config. run: its location, for messages. The changes come from `overrides` alone, or from a
+    whole config at `config_path`. Errors: UserError that lists all forbidden differences, one line for each key.
     """
     if config_path is None:
         refuse_overrides(overrides)
@@ -51,7 +52,7 @@ def config_to_resume(
 
 
 def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CHANGE) -> list[str]:
-    """Lists how a run played under `new` would differ in meaning from one under `old`: lines of `key: old -> new`."""
+    """Returns the differences between two configs that may not change, as lines of `key: old -> new`."""
     before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
         f"{key}: {_as_text(before, key)} -> {_as_text(after, key)}"
@@ -63,15 +64,17 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """Compares two values; a module of ours is the same under the name that it had before 0.2."""
+    """Says whether two values are equal. The name that one of our modules had before 0.2 equals its name today."""
     return bool(old == new) or (isinstance(old, str) and name_of_today(old) == new)
 
 
 def may_change(key: str, allowed: Sequence[str] = MAY_CHANGE) -> bool:
+    """Says whether a key matches one of the patterns."""
     return any(fnmatchcase(key, pattern) for pattern in allowed)
 
 
 def refuse_overrides(overrides: Sequence[str]) -> None:
+    """Checks that overrides change only keys that may change. Errors: UserError."""
     for override in overrides:
         if not may_change(override.partition("=")[0]):
             allowed = ", ".join(MAY_CHANGE)
@@ -79,7 +82,7 @@ def refuse_overrides(overrides: Sequence[str]) -> None:
 
 
 def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
-    """Makes the path of the tasks absolute, so that the run can be resumed from any working directory."""
+    """Returns the config with an absolute path of the tasks, so that the run can be resumed from any working directory."""
     if config.tasks.path is None:
         return config
     path = str(locate(config.tasks.path, config_path.parent).absolute())
@@ -87,7 +90,7 @@ def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
 
 
 def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
-    """Returns the leaves of nested mappings by dotted key; a list is a leaf, and so is an empty mapping."""
+    """Returns the leaves of nested mappings by dotted key. Lists and empty mappings are leaves."""
     if not isinstance(node, dict) or (not node and prefix):
         return {prefix: node}
     below = (_flat(value, f"{prefix}.{key}" if prefix else str(key)) for key, value in node.items())

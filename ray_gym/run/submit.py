@@ -1,4 +1,4 @@
-"""Carries `ray-gym rollout` out from start to end: plan, directory, cluster, play, summary."""
+"""Carries out `ray-gym rollout` from start to end: plan, directory, cluster, play, summary."""
 
 from __future__ import annotations
 
@@ -29,9 +29,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
+    """Describes a run that has ended."""
+
     location: str
+    """Path or URI of the run's directory."""
     summary: dict[str, Any]
+    """Content of summary.json."""
     interrupted: bool
+    """True if episodes are missing."""
 
 
 def submit(
@@ -42,7 +47,11 @@ def submit(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Plays a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
+    """Plays a config as a new run.
+
+    wait: wait for GPUs that the cluster lacks, for `wait_deadline_s` seconds at most (None: no limit). Errors:
+    UserError, after which nothing is left behind; RunFailed.
+    """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
@@ -71,9 +80,11 @@ def resume(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Resumes a run: committed episodes are left alone, the others are played.
+    """Resumes a run: plays the episodes that are not committed. The arguments are those of `submit` and
+    `config_to_resume`.
 
-    Errors: UserError, also if a config, its tasks or its environment are not those that the run began with; RunFailed.
+    Errors: UserError, also if the config, the tasks or the environment are not those that the run began with;
+    RunFailed.
     """
     before = find_run(run)
     if before.storage.exists(STREAM):
@@ -95,7 +106,9 @@ def resume(
 
 @contextmanager
 def unwind_on_sigterm() -> Iterator[None]:
-    """Makes SIGTERM unwind like Ctrl-C, also while models are loading, so that they are taken down."""
+    """Makes SIGTERM raise KeyboardInterrupt while the block runs, so that models are taken down even while they are
+    loading.
+    """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -1,1 +1,1 @@
-"""Drives a run: hands out episodes and commits their rows."""
+"""Drives a run: leases episodes to workers, and commits their rows."""

@@ -1,4 +1,4 @@
-"""Turns the reports of workers into a table of episodes: counts them, and commits or refuses whole files."""
+"""Takes the reports of workers: counts their episodes, and commits or refuses their files."""
 
 from __future__ import annotations
 
@@ -23,26 +23,36 @@ logger = logging.getLogger(__name__)
 Notify = Callable[[Tally, int], None]
 """Callback for progress, with the tally and the number of episodes in flight."""
 OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
-"""Callback for the ids of episodes that are part of the run from now on, and the name of their file."""
+"""Callback for a commit, with the ids of its episodes and the name of its file."""
 
 
 @dataclass(slots=True)
 class Commits:
+    """Commits the episodes of one run."""
+
     directory: RunDirectory
+    """Directory of the run."""
     dispatcher: Dispatcher
+    """State of all episodes, by which files are accepted or refused."""
     fences: Fences
+    """Journals of workers that are gone."""
     tally: Tally
+    """Counts for the summary."""
     notify: Notify
+    """Called after each report."""
     _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
+    """Receipts of episodes that are finished and not committed, by worker and by id."""
     _told: dict[str, list[str]] = field(default_factory=dict)
+    """Ids of committed episodes that their worker has not been told of, by worker."""
     on_committed: OnCommitted | None = None
+    """Awaited after each commit; None if nobody needs to know."""
     _useful: set[str] = field(default_factory=set)
     """Names of the workers that have had a file committed."""
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
-        """Counts what a worker reports, and commits or refuses its files. Errors: RunFailed when another driver has
-        taken the run directory over; OSError.
+        """Counts the episodes that a worker reports, and commits or refuses its files. Errors: RunFailed if another
+        driver took over; OSError.
         """
         uncommitted = self._uncommitted.setdefault(worker, {})
         self.dispatcher.mark_over(worker, report.over)
@@ -73,14 +83,14 @@ class Commits:
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:
-        """Returns the ids of episodes that were committed since the worker was last told."""
+        """Returns the ids of the worker's episodes that were committed since the last call."""
         return self._told.pop(worker, [])
 
     async def lose(self, worker: str, reason: str) -> bool:
-        """Takes note that a worker is gone. Rows that it had not staged are not counted any more; their episodes are
-        played on elsewhere.
+        """Handles the death of a worker: its episodes are leased again, and those that it had not staged are taken out
+        of the counts.
 
-        Returns whether the worker had got anything done, or a session is charged with its end now.
+        Returns True if the worker had got anything done, or if a session is charged with its death.
         """
         held = self.dispatcher.attempts_of(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))

@@ -1,16 +1,16 @@
-"""Decides which worker plays which episodes. Invariant: every episode is accepted exactly once, whatever dies.
+"""Decides which worker plays which episodes. Invariant: every episode is accepted exactly once, even if workers die.
 
-A pure state machine that owns no tasks and no clock, so it is tested without a cluster. A group of episodes is pending,
-then leased to one worker, then accepted with the file that holds its rows. Losing a worker makes its episodes pending
-again, as new attempts that go on from what was recorded; rows that an older attempt still delivers are refused.
+It is a state machine that owns no tasks and no clock, so tests need no cluster. A group of episodes is pending, then
+leased to one worker, then accepted with the file that holds its rows. When a worker is lost, its episodes are pending
+again, as new attempts that continue from the recorded answers. Rows of an older attempt that arrive later are refused.
 
-A worker may die of an episode (a crash, its memory). An episode that was lost several times in a row without getting
-any further is a suspect: it is played last, alone on a worker, and if that worker dies too, the episode is charged with
-it. Of a group that is played alone, the episodes are charged that were begun and have never been over; if all have been
-over, the group's scoring was the cause, or resuming it was.
+An episode may kill its worker (by a crash, or by its memory). An episode that was lost several times in a row without
+progress is a suspect: it is played last, alone on a worker, and charged if that worker dies too. In a group that is
+played alone, the episodes that were begun and have never been over are charged. If all have been over, they are all
+charged, since the group's scoring or its resumption was the cause.
 
-Sessions are judged otherwise (see `suspects`): a session that nobody drives gets no further on any worker, and none can
-have a worker for itself.
+Sessions have rules of their own (see `suspects`): a session that nobody drives makes no progress on any worker, and no
+session can have a worker for itself.
 """
 
 from __future__ import annotations
@@ -33,71 +33,80 @@ class _Held:
 
 @dataclass(slots=True)
 class Dispatcher:
+    """Holds the state of all episodes of a run."""
+
     pending: deque[LeaseGroup]
+    """Groups that wait for a worker."""
     suspects: deque[LeaseGroup] = field(default_factory=deque)
+    """Groups with a suspect, which wait for a worker without any other episode."""
     sessions: SuspectSessions | None = None
-    """State of the suspects among sessions; set if the episodes are sessions."""
+    """State of the suspects among sessions; None if the episodes are no sessions."""
     accepted: int = 0
+    """Number of accepted episodes."""
     source: Callable[[], LeaseGroup | None] | None = None
-    """Source of groups that are not planned beforehand, one by one; it gives None when none may begin now."""
+    """Function that gives one more group, for groups that are not planned beforehand; it returns None when none may
+    begin now."""
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
+    """Leases that are not accepted, by worker and by episode id."""
     _strikes: dict[str, int] = field(default_factory=dict)
+    """Attempts in a row that were lost without progress, by episode id."""
     _ended: set[str] = field(default_factory=set)
-    """Ids of episodes that were not accepted, but over in some attempt before: these can be played to their end."""
+    """Ids of episodes that were over in an earlier attempt, and not accepted. They can be played to their end."""
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
-        """Makes the dispatcher of planned episodes. `begun` holds the leases of episodes that an earlier driver had
-        under way.
+        """Makes the dispatcher of planned episodes. `begun` holds the leases that an earlier driver left, by episode
+        id.
         """
         leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
         return Dispatcher(deque(_group(leases)))
 
     def add(self, spec: EpisodeSpec) -> None:
-        """Adds one more episode, as a group of its own."""
+        """Adds an episode, as a group of its own."""
         self.pending.append((Lease(spec),))
 
     def holder_of(self, episode_id: str) -> str | None:
-        """Returns the worker that an episode is leased to now; None if there is none."""
+        """Returns the name of the worker to which an episode is leased; None if there is none."""
         return next((worker for worker, held in self._held.items() if episode_id in held), None)
 
     @property
     def waiting(self) -> int:
-        """Counts the episodes that no worker has yet."""
+        """Returns the number of episodes that wait for a worker."""
         return sum(len(group) for group in (*self.pending, *self.suspects))
 
     @property
     def done(self) -> bool:
+        """Says whether all episodes were accepted."""
         return not self.pending and not self.suspects and not any(self._held.values())
 
     @property
     def in_flight(self) -> int:
-        """Counts the episodes that are leased and not yet over."""
+        """Returns the number of episodes that are leased and not over."""
         return sum(not held.over for leases in self._held.values() for held in leases.values())
 
     @property
     def awaiting_commit(self) -> int:
-        """Counts the episodes that are over, with rows that are still at a worker."""
+        """Returns the number of episodes that are over and not accepted. Their rows are at a worker."""
         return sum(held.over for leases in self._held.values() for held in leases.values())
 
     def holds(self, worker: str) -> bool:
-        """Says whether anything leased to the worker is not accepted yet."""
+        """Says whether the worker has a lease that is not accepted."""
         return bool(self._held.get(worker))
 
     def leases_of(self, worker: str) -> list[str]:
-        """Returns the ids of the episodes that are leased to the worker and not accepted yet."""
+        """Returns the ids of the episodes that are leased to the worker and not accepted."""
         return list(self._held.get(worker, ()))
 
     def attempts_of(self, worker: str) -> list[EpisodeKey]:
-        """Returns the episodes of `leases_of`, each with its attempt."""
+        """Returns the same episodes as `leases_of`, each with its attempt."""
         return [held.lease.key for held in self._held.get(worker, {}).values()]
 
     def all_over(self, worker: str) -> bool:
-        """Says whether the worker has played all that it holds, so that only its rows are missing."""
+        """Says whether all episodes that the worker holds are over, so that only their rows are missing."""
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
     def lease(self, worker: str, room: int) -> list[LeaseGroup]:
-        """Leases groups to the worker, for about `room` episodes, less those that it is still playing."""
+        """Leases groups to the worker, until about `room` of its episodes are being played."""
         held = self._held.setdefault(worker, {})
         if any(one.lease.alone for one in held.values()):
             return []
@@ -117,9 +126,7 @@ class Dispatcher:
         return self.source() if self.source is not None else None
 
     def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
-        """Takes note that the worker has played these episodes; their rows are still with it. Returns those that
-        counted.
-        """
+        """Marks episodes of the worker as over, and returns those that count. Their rows are still at the worker."""
         leases = self._held.get(worker, {})
         counted = []
         for played in episodes:
@@ -130,7 +137,7 @@ class Dispatcher:
         return counted
 
     def accept(self, worker: str, episodes: Iterable[EpisodeKey]) -> bool:
-        """Says whether a file with these rows may be committed, all of them or none, and if so marks them accepted."""
+        """Accepts all rows of a file, or none. Returns True if the file may be committed."""
         leases = self._held.get(worker, {})
         rows = list(episodes)
         if len(set(rows)) < len(rows):
@@ -149,8 +156,8 @@ class Dispatcher:
         return True
 
     def lose(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
-        """Takes note that the worker is gone: its episodes are leased anew, from what its journal says. Returns their
-        number.
+        """Makes the worker's episodes pending again, continuing from its `journal`, and returns their number. `reason`
+        says how it died.
         """
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
@@ -162,7 +169,7 @@ class Dispatcher:
         return len(held)
 
     def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
-        """Returns the episodes that are charged with the worker's end, by id, and why."""
+        """Returns, by id, the episodes that are charged with the worker's death, and why."""
         if self.sessions is not None:
             there = (
                 (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
@@ -172,7 +179,7 @@ class Dispatcher:
         return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 
     def _episodes_to_blame(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
-        """Returns the episodes, of those that were alone on the worker that died, that may have been the cause."""
+        """Returns the ids of the episodes that may have killed the worker, which had no other episodes."""
         alone = {one.lease.spec.episode_id for one in held if one.lease.alone and one.lease.charged is None}
         if journal is None:
             return alone - self._ended or alone

@@ -1,4 +1,4 @@
-"""Carries a plan out: brings up models and workers, leases episodes, commits their files, and takes everything down."""
+"""Carries out a plan: starts models and workers, leases episodes, commits their files, and takes everything down."""
 
 from __future__ import annotations
 
@@ -33,38 +33,40 @@ from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 
 DEATHS_IN_A_ROW = 8
-"""Number of workers that may die one after the other without anything done; some of these deaths are an episode's that
-is a suspect."""
+"""Number of workers in a row that may die without any progress. A suspect episode causes some of these deaths."""
 BACKLOG, LEAST_BACKLOG = 2, 1 / 16
-"""Number of episodes that wait at a worker, so that a free place is filled without asking the driver: so many for each
-one that was over when the worker last answered, at least this share of those that it plays. Where episodes take long
-they are few, so that none waits while another worker has room."""
+"""Size of a worker's backlog, the episodes that wait there so that a free place is filled without asking the driver.
+
+It is BACKLOG times the episodes that were over in its last report, and at least LEAST_BACKLOG of those that it plays at
+once. Long episodes make it small, so that none waits while another worker has room."""
 LEASE_GRACE_S = 15
-"""Seconds after which a worker is lost (frozen, or cut off) that has not answered since it should have ended itself."""
+"""Seconds that a worker has beyond `stuck_after_s`, after which it should have ended itself. Then it counts as lost
+(frozen, or cut off)."""
 ANSWER_S = 2
-"""Seconds that a worker that is being stopped has to answer an earlier call (a healthy one answers every second)."""
+"""Seconds that a worker has to answer an earlier call when the run is stopped. A healthy one answers every second."""
 CANCEL_S = 4
-"""Seconds that it then has to stage the episodes that it finished."""
+"""Seconds that a worker then has to stage its finished episodes."""
 
 CALLS = 8
-"""Number of calls of the driver to one worker at a time."""
+"""Number of calls that the driver may make to one worker at the same time."""
 
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
 class _WorkerLost(Exception):
-    """The worker doesn't answer any more."""
+    """Says that a worker does not answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Says how a run ended: `failure` tells why it could not go on, if it couldn't; episodes finished until then are
-    kept.
-    """
+    """Says how a run ended."""
 
     tally: Tally
     interrupted: bool
+    """True if episodes are missing."""
     failure: str | None = None
+    """Reason for which the run could not continue; None if there is none. Episodes that were finished before are
+    kept."""
 
 
 def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
@@ -80,11 +82,12 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
 
 
 MakeWorker = Callable[[str, WorkerSetup, int, Any], Awaitable[Any]]
-"""Makes an actor from its name, the setup that all workers share, the number of episodes it plays at once, and Ray's
-scheduling strategy."""
+"""Function that starts a worker as an actor. It takes the worker's name, the setup, the number of episodes to play at
+once, and Ray's scheduling strategy."""
 
 
 async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    """Starts a worker as a Ray actor, and returns its handle. `strategy`: Ray's scheduling strategy."""
     options = {
         "num_cpus": setup.fanout.cpus_per_worker,
         "max_concurrency": CALLS,
@@ -100,9 +103,10 @@ def carry_out(
     notify: Notify,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Plays the whole plan on the connected cluster. Blocks. `export` makes the exporter of metrics, in each process.
+    """Plays a whole plan on the connected cluster. Blocks.
 
-    Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
+    say: prints a message to the user. export: makes the exporter of metrics, in each process. Errors: UserError,
+    RunFailed. The models and workers that it started are gone when it returns or raises.
     """
     recorder = Recorder()
     commits = load_commits(plan, directory, notify, recorder)
@@ -137,9 +141,10 @@ async def drive(
     stopping: asyncio.Event,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Plays a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
+    """Plays a plan whose models are up, until it is done or `stopping` is set. `commits` is the state that the run
+    begins with.
 
-    Errors: UserError, RunFailed. However it ends, the workers are gone after it.
+    Errors: UserError, RunFailed. The workers are gone when it returns or raises.
     """
     setup = replace(setup_of(plan, directory), export=export)
     outcome = await Driver(setup, directory, commits, stopping).run()
@@ -150,8 +155,8 @@ async def drive(
 
 
 def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
-    """Finds out where the run stands: which episodes are committed, and which were under way when an earlier driver
-    ended. Blocks.
+    """Finds the state of a run: the committed episodes, and those that were under way when an earlier driver ended.
+    Blocks. Errors: OSError, and those of `open_rows`.
     """
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
@@ -165,6 +170,7 @@ def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: 
 
 
 def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
+    """Returns the setup of the workers of a plan."""
     config = plan.config
     return WorkerSetup(
         run_id=directory.name,
@@ -184,6 +190,8 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
 
 
 class Driver:
+    """Keeps the workers of a run at work."""
+
     def __init__(
         self,
         setup: WorkerSetup,
@@ -193,8 +201,8 @@ class Driver:
         make: MakeWorker = make_worker,
         open_ended: bool = False,
     ) -> None:
-        """Makes a driver. `open_ended` means that more episodes may come at any time, so that workers wait for them
-        until `stopping` is set.
+        """Makes a driver. `open_ended`: more episodes may come at any time, so workers wait for them until `stopping`
+        is set.
         """
         self._fanout = setup.fanout
         self._directory = directory
@@ -211,9 +219,12 @@ class Driver:
         self._setup = setup
         self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
-        """Actors that are up, by name."""
+        """Actors of the workers that are up, by name."""
 
     async def run(self) -> Outcome:
+        """Plays all episodes, and says how the run ended. Errors: UserError, and unexpected exceptions; RunFailed
+        becomes the outcome's failure.
+        """
         count = self._fanout.workers
         if not self._open_ended:
             count = min(count, max(1, self._dispatcher.waiting))
@@ -229,20 +240,20 @@ class Driver:
         return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
 
     def wake(self) -> None:
-        """Has the worker with the fewest episodes ask for new ones now, because there is something new to lease."""
+        """Makes the worker with the fewest episodes ask for new ones now, because there are some to lease."""
         if self.workers:
             name = min(self.workers, key=lambda worker: len(self._dispatcher.leases_of(worker)))
             self.workers[name].wake.remote()
 
     async def wait_until_leased(self, within_s: float) -> None:
-        """Waits until a worker was given something to play, or `within_s` seconds have passed."""
+        """Waits until a worker gets a lease, or until `within_s` seconds have passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._leased.wait()
 
     async def _drive(self, index: int, count: int) -> None:
-        """Keeps one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what
-        they have.
+        """Keeps one worker, and its replacements, at work until no lease is left for it. If it fails, the other workers
+        stop too, and keep their results.
         """
         try:
             await self._with_replacements(max(1, self._share(index, count)))
@@ -290,10 +301,10 @@ class Driver:
         return concurrency // count + (index < concurrency % count)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> bool:
-        """Has a worker play until nothing is left for it, or it moves. Returns whether another one is to be made in its
-        place.
+        """Gives a worker leases until none is left for it, or until it moves. Returns True if another worker should
+        take its place.
 
-        Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError.
+        Errors: RayActorError; _WorkerLost; RayTaskError for an exception in the worker; UserError.
         """
         if not await self._greet(name, actor):
             return False
@@ -329,8 +340,8 @@ class Driver:
             raise _WorkerLost("it did not stop in time") from None
 
     async def _greet(self, name: str, actor: Any) -> bool:
-        """Says whether the worker came up before the run was stopped. Errors: UserError if it can't write where the run
-        is written.
+        """Waits until a worker is up. Returns False if the run is stopped before. Errors: UserError if it can't write
+        the run's directory.
         """
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
@@ -352,8 +363,8 @@ class Driver:
             self._stopping.set()
 
     async def _answer(self, reference: Any, within_s: float | None) -> Any | None:
-        """Returns the worker's answer; None if the run is being stopped and the worker does not answer. Errors:
-        _WorkerLost.
+        """Returns a worker's answer to a call; None if the run is stopped and the worker does not answer. Errors:
+        _WorkerLost if there is no answer within `within_s` seconds (None: no limit).
         """
         answer = asyncio.ensure_future(_wait_for(reference))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -370,7 +381,7 @@ class Driver:
 
 
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
-    """Returns how many episodes may fail: a whole number counts episodes, a fraction is a share of all."""
+    """Returns how many episodes may fail; None means no limit. A fraction is a share of all `episodes`."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
 
 

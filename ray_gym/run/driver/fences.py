@@ -1,6 +1,4 @@
-"""Keeps a run's journals for its driver: takes them over from workers that are gone, and keeps them as long as an
-episode needs them.
-"""
+"""Fences the journals of workers that are gone, and keeps them as long as an episode needs them."""
 
 from __future__ import annotations
 
@@ -27,30 +25,34 @@ from ray_gym.run.driver.lease import Lease
 
 
 class Specs(Protocol):
-    """Gives the specs of the episodes to be played, by id: a dict, or an object that makes them when asked."""
+    """Gives the specifications of the episodes to be played, by id. It is a dict, or an object that makes them when
+    asked.
+    """
 
-    def get(self, episode_id: str, /) -> EpisodeSpec | None: ...
+    def get(self, episode_id: str, /) -> EpisodeSpec | None:
+        """Returns the specification of an episode; None if it is not to be played."""
 
 
 @dataclass(slots=True)
 class Fences:
-    """Fences the journals of workers. All methods block: call them in threads, several at once if need be."""
+    """Fences and keeps the journals of a run. All methods block and may be called in threads, also at the same time."""
 
     folder: Path | None
-    """Folder of the journals; None means that the run keeps none."""
+    """Folder of the journals; None if the run keeps none."""
     run_id: str
     problems: list[str] = field(default_factory=list)
-    """Messages about records that were damaged, and are left out."""
+    """Messages about damaged records, which are left out."""
     refused_bytes: int = 0
-    """Bytes that zombies wrote to their journals after these were fenced; never read."""
+    """Bytes that workers wrote to their journals after they were fenced. These are never read."""
     _needed: dict[str, set[str]] = field(default_factory=dict)
+    """Ids of the episodes that need each journal, by the file's name."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fence_lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
-        """Fences the journal of a worker that is gone, so that nothing that it still writes counts. Returns None if it
-        never made one.
+        """Fences the journal of a lost worker, so that later records don't count, and returns it; None if the worker
+        made none.
 
-        `held` are the worker's episodes that are not committed: the file is kept for these.
+        `held`: ids of the worker's episodes that are not committed, for which the file is kept.
         """
         if self.folder is None:
             return None
@@ -65,8 +67,8 @@ class Fences:
         return file
 
     def take_over(self, specs: Specs) -> dict[str, Lease]:
-        """Takes over the journals that an earlier driver left. Returns leases, by episode id, that continue the
-        episodes that it had under way.
+        """Takes over the journals of an earlier driver. Returns leases that continue the episodes it had under way, by
+        episode id.
         """
         leases: dict[str, Lease] = {}
         newest: dict[str, tuple[int, int]] = {}
@@ -93,7 +95,7 @@ class Fences:
         return leases
 
     def release(self, episodes: Iterable[str]) -> None:
-        """Takes note that these episodes need no journal any more."""
+        """Deletes the journals that only these episodes needed."""
         done = set(episodes)
         with self._lock:
             if any(needed & done for needed in self._needed.values()):
@@ -102,7 +104,7 @@ class Fences:
                 self._remove_unneeded()
 
     def remove(self) -> None:
-        """Removes the journals of a run that is done and all committed. Files of others in the folder stay there."""
+        """Deletes the journals of a run that is complete. Files of others in the folder are kept."""
         if self.folder is None or not self.folder.is_dir():
             return
         for path in self.folder.iterdir():

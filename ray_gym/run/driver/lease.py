@@ -1,4 +1,4 @@
-"""Defines a lease: an episode that a worker is given to play."""
+"""Defines a lease, which gives an episode to a worker."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ from ray_gym.episode.spec import EpisodeSpec
 
 @dataclass(frozen=True, slots=True)
 class EpisodeKey:
-    """Names one attempt at an episode, between driver and workers."""
+    """Names one attempt at an episode."""
 
     episode_id: str
     attempt: int
 
 
 def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
-    """Returns the fields that a log line about the episode carries."""
+    """Returns the fields of a log line about the episode."""
     return {"episode": episode.episode_id, "attempt": episode.attempt}
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease is one attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
-
-    `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says why the episode is
-    not to be played any more: it brought its worker down. `alone` means that it may have done so, and is played with no
-    other beside it. `suspect` means the same of a session, with which a worker goes on beside others, but not beside
-    another suspect.
-    """
+    """Gives one attempt at an episode to a worker."""
 
     spec: EpisodeSpec
+    """Specification of the episode. `spec.attempt` is the fencing number: only the newest attempt counts."""
     adopted: tuple[str, ...] = ()
+    """Names of the fenced journals with the records of older attempts, the oldest first."""
     charged: str | None = None
+    """Reason for which the episode fails without being played, because it killed its worker; None if it may be
+    played."""
     alone: bool = False
+    """True if the episode may have killed a worker. Then it is played with no other beside it."""
     suspect: bool = False
+    """True if the session may have killed a worker. Then a worker resumes it beside other sessions, but not beside
+    another suspect."""
     queued_at: float = field(default_factory=time.time, compare=False)
-    """Unix time (seconds) at which the episode could be leased for the first time."""
+    """Unix time in seconds at which the episode could be leased for the first time."""
 
     @property
     def key(self) -> EpisodeKey:
+        """Returns the episode's id and attempt."""
         return EpisodeKey(self.spec.episode_id, self.spec.attempt)
 
 
 LeaseGroup = tuple[Lease, ...]
-"""A group has the episodes of one task, which stay together: one worker plays them, and their rows are committed by one
-file."""
+"""Leases of the episodes of one task. One worker plays them all, and one file commits their rows."""

@@ -1,4 +1,4 @@
-"""Shows a person the progress of a run: a bar on a terminal, a line now and then elsewhere."""
+"""Shows the progress of a run: by a bar on a terminal, by lines of text or of the log elsewhere."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ray_gym.run.driver.tally import Tally
 logger = logging.getLogger(__name__)
 
 LINE_EVERY_S = 10.0
+"""Seconds between two lines."""
 
 
 class Reporter:
-    """Shows progress on a console. Use it as a context manager around the run, and call it as the driver's `notify`."""
+    """Shows progress on a console. It is a context manager around the run, and the driver calls it as its `notify`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -49,7 +50,7 @@ class Reporter:
 
 
 class LoggedProgress:
-    """Writes the progress as lines of the log, for programs that read it."""
+    """Writes progress as lines of the log, for programs. It is used as `Reporter` is."""
 
     def __init__(self) -> None:
         self._last_line = time.monotonic()

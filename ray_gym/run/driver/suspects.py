@@ -1,9 +1,9 @@
-"""Decides which session workers die of. A pure state machine, like the dispatcher, which asks it.
+"""Decides which session killed a worker. Like the dispatcher, which calls it, it owns no tasks and no clock.
 
-A session at rest is never to blame, however often its worker dies. A session that was carrying out a step may be, and
-so may all others that were. A session that was so SUSPECT_AFTER times in a row, in the same step, is charged if it was
-the only one the last time; else it is a suspect: workers resume one suspect at a time, so that it is soon the only
-one. A suspect that never is the only one, because others are busy all the time, is charged after as many deaths again.
+A session at rest is never charged. When a worker dies, every session that was carrying out a step may have killed it. A
+session is charged when that happened SUSPECT_AFTER times in a row in the same step, and it was the only such session
+the last time. If it was not the only one, it becomes a suspect: workers resume one suspect at a time, so that it soon
+is the only one. If other sessions are always busy beside it, it is charged after twice as many deaths.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from ray_gym.journal.history import JournaledEpisode
 from ray_gym.journal.records import SETUP
 
 SUSPECT_AFTER = 3
-"""Number of attempts lost in a row without progress that make a suspect."""
+"""Number of attempts lost in a row without progress that make an episode a suspect."""
 
 
 @dataclass(slots=True)
 class SuspectSessions:
+    """Counts the deaths of workers by the sessions that were carrying out a step."""
+
     _deaths: dict[str, Counter[int]] = field(default_factory=dict)
-    """Deaths in a row, by session and by step that was being carried out. A step that was completed since is removed.
-    """
+    """Deaths in a row, by session and by the step that was being carried out. A step that was completed later is
+    removed."""
     charged: int = 0
-    """Number of sessions charged so far."""
+    """Number of sessions that were charged."""
 
     def count_deaths(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
-        """Takes note of a worker's death and of what its journal says of its sessions. Returns the sessions charged
-        with it now, and why.
+        """Counts the death of a worker. Returns the sessions that are charged with it, and why.
+
+        `sessions` has the worker's sessions by id, as its journal describes them; `reason` says how it died.
         """
         for session, found in sessions.items():
             self._forget_survived(session, found)
@@ -50,9 +53,11 @@ class SuspectSessions:
         return charged
 
     def has(self, session: str) -> bool:
+        """Says whether a session is a suspect."""
         return max(self._deaths.get(session, {}).values(), default=0) >= SUSPECT_AFTER
 
     def forget(self, session: str) -> None:
+        """Forgets the deaths of a session that is over."""
         self._deaths.pop(session, None)
 
     def _forget_survived(self, session: str, found: JournaledEpisode) -> None:

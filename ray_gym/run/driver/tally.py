@@ -1,4 +1,4 @@
-"""Counts what happens while a run goes on: for the progress line, the closing summary and summary.json."""
+"""Counts the events of a run for the progress line, the closing summary and summary.json."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ from typing import Any
 from ray_gym.run.worker.receipt import Receipt
 
 MAX_OUTCOMES = 50
-"""Number of distinct stop texts that are counted, so that an environment whose texts are all different fills no memory.
-"""
+"""Number of distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
 MAX_FAILURES = 20
+"""Number of distinct failures that are counted."""
 
 
 @dataclass(slots=True)
 class NodeShares:
-    """Counts, for each node, the workers that were on it and the episodes of theirs that were committed."""
+    """Counts, for each node, its workers and their committed episodes."""
 
     addresses: dict[str, str] = field(default_factory=dict)
     """Addresses of all nodes, by id."""
     _workers: dict[str, str] = field(default_factory=dict)
+    """Node of each worker."""
     _episodes: Counter[str] = field(default_factory=Counter)
+    """Committed episodes by node."""
 
     def add_worker(self, worker: str, node: str) -> None:
+        """Records the node of a worker."""
         self._workers[worker] = node
 
     def count_committed(self, worker: str, episodes: int) -> None:
+        """Counts committed episodes of a worker for its node."""
         self._episodes[self._workers.get(worker, "")] += episodes
 
     def summary(self) -> list[dict[str, Any]]:
+        """Returns the counts of all nodes, as summary.json has them."""
         workers = Counter(self._workers.values())
         return [
             {"node": node, "address": self.addresses.get(node, ""), "workers": count, "episodes": self._episodes[node]}
@@ -41,41 +46,60 @@ class NodeShares:
 
 @dataclass
 class Tally:
+    """Counts the episodes of a run, and what they cost."""
+
     total: int
+    """Number of planned episodes."""
     already_done: int = 0
+    """Episodes that were committed before this driver started."""
     tokens_before: int = 0
+    """Generated tokens of those episodes."""
     done: int = 0
+    """Episodes that are finished, with those of earlier drivers."""
     rewarded: int = 0
+    """Completed episodes that have a reward."""
     reward_sum: float = 0.0
+    """Sum of their rewards."""
     tokens: int = 0
+    """Generated tokens."""
     model_calls: int = 0
     turns: int = 0
     workers_lost: int = 0
     resumed: int = 0
-    """Number of episodes that were resumed from what an older attempt had recorded."""
+    """Episodes that were resumed from the records of an older attempt."""
     retried: int = 0
-    """Number of episodes that were played from their start more than once."""
+    """Episodes that were played from their start more than once."""
     replayed_calls: int = 0
+    """Calls that were answered from a journal."""
     refused_files: int = 0
+    """Files with rows of attempts that did not count."""
     refused_bytes: int = 0
+    """Bytes that were written to journals after these were fenced."""
     by_status: Counter[str] = field(default_factory=Counter)
+    """Episodes by status."""
     by_stop: Counter[str] = field(default_factory=Counter)
+    """Episodes by stop reason."""
     by_outcome: Counter[str] = field(default_factory=Counter)
+    """Episodes by stop text, for those that the environment finished."""
     failures: Counter[str] = field(default_factory=Counter)
+    """Episodes by failure."""
     nodes: NodeShares = field(default_factory=NodeShares)
-    """Shares of the nodes since this driver started."""
+    """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
+    """Time at which the tally was made (monotonic, seconds)."""
     began: float | None = None
+    """Time of the first lease (monotonic, seconds); None before it."""
     took_s: float | None = None
+    """Seconds from the first lease to the end; None before the end."""
 
     def start(self) -> None:
-        """Takes the time of the first lease: from here on the figures show the run's own speed."""
+        """Records the time of the first lease, from which the figures of speed count."""
         if self.began is None:
             self.began = time.monotonic()
 
     @staticmethod
     def of_resumed(total: int, done: Iterable[Receipt]) -> Tally:
-        """Makes the tally of a run of which some episodes are committed already."""
+        """Makes the tally of a run with episodes that are already committed."""
         tally = Tally(total)
         for receipt in done:
             tally.add(receipt)
@@ -83,7 +107,7 @@ class Tally:
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
-        """Counts an episode; `sign` -1 takes it back, when its row was lost with a worker."""
+        """Adds an episode to the counts, or removes it (`sign` -1) when its row was lost with its worker."""
         self.done += sign
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
@@ -104,35 +128,42 @@ class Tally:
 
     @property
     def commonest_failure(self) -> str:
+        """Returns the failure of most episodes; "unknown" if none has one."""
         return self.failures.most_common(1)[0][0] if self.failures else "unknown"
 
     @property
     def finished(self) -> int:
-        """Counts the episodes finished since this driver started."""
+        """Returns the number of episodes finished since this driver started."""
         return self.done - self.already_done
 
     @property
     def elapsed_s(self) -> float:
+        """Returns the seconds since the first lease, or until the end."""
         if self.took_s is not None or self.began is None:
             return self.took_s or 0.0
         return time.monotonic() - self.began
 
     @property
     def mean_reward(self) -> float | None:
+        """Returns the mean reward of completed episodes; None if there are none."""
         return self.reward_sum / self.rewarded if self.rewarded else None
 
     @property
     def tokens_per_s(self) -> float:
+        """Returns the generated tokens per second of this driver's time."""
         return (self.tokens - self.tokens_before) / max(self.elapsed_s, 1e-9)
 
     @property
     def remaining_s(self) -> float | None:
+        """Returns the estimated seconds until the end; None before the first episode is finished."""
         if not self.finished:
             return None
         return (self.total - self.done) * self.elapsed_s / self.finished
 
     def summary(self) -> dict[str, Any]:
-        """Returns what summary.json says of the episodes; seconds count from the first lease to the last commit."""
+        """Returns the part of summary.json about the episodes. Its seconds count from the first lease to the last
+        commit.
+        """
         return {
             "episodes": self.done,
             "of": self.total,

@@ -1,1 +1,1 @@
-"""Plays, in a worker, the episodes that a run's driver hands out."""
+"""Plays the episodes that the driver of a run leases to a worker."""

@@ -1,5 +1,5 @@
-"""Sets how often the processes of a run look for reference cycles, which holds up their event loops: seldom, as playing
-makes none.
+"""Sets how often a process looks for reference cycles: seldom, since a look blocks the event loop and playing makes no
+cycles.
 """
 
 from __future__ import annotations
@@ -7,27 +7,27 @@ from __future__ import annotations
 import gc
 
 ALWAYS, AN_EPISODE, EPISODES = 50_000, 1_000, 500
-"""Thresholds of new objects: at least so many, more for each episode in flight, counting at most so many episodes.
+"""Parts of the threshold of new objects: a constant, an addition for each episode in flight, and the most episodes that
+count.
 
-A look takes as long as there are new objects. There are some 600 for each episode in flight, which come and go together
-where models answer together; a lower threshold would look at those again and again: with 500 in flight and 50,000, for
-30 to 95 ms.
-"""
+A look takes longer the more new objects there are. Each episode in flight has some 600, which come and go together
+where models answer together. A lower threshold would look at them again and again: with 500 in flight and a threshold
+of 50,000, a look takes 30 to 95 ms."""
 IN_ALL, OLDER = 1_000_000, 5
-"""Objects that may come, and looks at older objects, between two full looks: the product of the two bounds what an
-environment's author leaves behind in cycles."""
+"""New objects, and looks at older objects, between two full looks. Their product bounds the garbage in cycles that an
+environment can leave behind."""
 
 
 def freeze_objects() -> None:
-    """Exempts all objects of a driver's own process from later looks: its modules and all planned episodes. One look at
-    10,000 took 70 to 170 ms.
+    """Exempts all objects of this process (modules, planned episodes) from later looks. One look at 10,000 planned
+    episodes took 70 to 170 ms.
     """
     gc.freeze()
 
 
 def collect_seldom(concurrency: int) -> None:
-    """Sets the thresholds of a process that plays `concurrency` episodes at once; objects of episodes are freed when
-    they are let go.
+    """Sets the thresholds of a process that plays `concurrency` episodes at once. Objects of episodes are freed by
+    their reference counts.
     """
     new = ALWAYS + AN_EPISODE * min(concurrency, EPISODES)
     freeze_objects()

@@ -1,4 +1,4 @@
-"""Decides what becomes of a group once all of its episodes are over."""
+"""Decides what happens to a group when all its episodes are over."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from ray_gym.errors import Failure
 from ray_gym.play.play import Played
 
 GROUP = "group"
-"""Beginning of the cause of a try that was opened for the sake of the group."""
+"""Prefix of the cause of a try that was made because of the group."""
 
 
 def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
-    """Returns the failed episodes that are played again: the group waits for them, the failure was not the
-    environment's doing, and their extra tries are not used up.
+    """Returns the failed episodes that are played again.
+
+    These are episodes of a group that waits, that failed by infrastructure, a user or a judge, and have extra tries
+    left.
     """
     if rule.incomplete != "wait":
         return []
@@ -29,7 +31,9 @@ def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
 
 
 def settle(group: Sequence[Played], rule: GroupsSection) -> None:
-    """Releases the group, smaller if it lost members, or drops it. Each member's record says which."""
+    """Releases a group, or drops it: then its completed episodes are marked as dropped. Also records the group's sizes
+    in each episode.
+    """
     completed = [one for one in group if one.status == "completed"]
     lost = [one.failure for one in group if one.status == "failed" and one.failure]
     for one in group:

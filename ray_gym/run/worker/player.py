@@ -1,4 +1,4 @@
-"""Plays leases: every episode to its end, whatever becomes of its tries. Knows neither Ray nor files of rows."""
+"""Plays the leases of a worker: repeats tries of an episode, and scores groups. It uses neither Ray nor files of rows."""
 
 from __future__ import annotations
 
@@ -25,17 +25,24 @@ from ray_gym.run.worker.group import GROUP, settle, to_play_again
 logger = logging.getLogger(__name__)
 
 NONDETERMINISM = "nondeterminism"
+"""Prefix of the cause of a try that was made because a replay diverged."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeasePlayer:
+    """Plays leased episodes to their end."""
+
     stage: Stage
+    """Environment, models and limits of all episodes."""
     groups: GroupsSection
+    """Rules for groups with failed episodes."""
     journal: Journal | None
+    """Journal of this worker; None if the run keeps none."""
     histories: HistoryReader | None
+    """Reader of older attempts' journals; None if the run keeps none."""
 
     async def play(self, lease: Lease) -> Played:
-        """Plays an episode and returns its last try. Never raises, cancellation apart."""
+        """Plays an episode, and returns the result of its last try. Raises nothing but CancelledError."""
         if lease.charged is not None:
             return self.fail_lease(lease, lease.charged, "worker")
         try:
@@ -46,15 +53,16 @@ class LeasePlayer:
             return self.fail_lease(lease, describe(error))
 
     def fail_lease(self, lease: Lease, why: str, where: str = "episode") -> Played:
+        """Returns a failed result for a lease that was not played, or not to its end (kind environment)."""
         return self._fail_unplayed(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Returns a failed episode of which there is nothing to show."""
+        """Returns a failed result without events."""
         return fail_episode(bare_episode(spec, self.stage), failure)
 
     async def close_group(self, group: list[Played]) -> list[Played]:
-        """Closes a group whose episodes are all over: plays failed ones again if it may, scores the group if the
-        environment does that, and settles it.
+        """Closes a group whose episodes are all over: plays failed ones again if it may, has the environment score the
+        group if it does, and settles it.
         """
         while again := to_play_again(group, self.groups):
             group = await self._again(group, {id(one): _group_cause(one) for one in again})
@@ -64,10 +72,10 @@ class LeasePlayer:
         return group
 
     async def _score_group(self, group: list[Played]) -> list[Played]:
-        """Scores a group. A judge's failure is asked again, within its budget; members whose replay diverged are played
-        again, and all are scored again.
+        """Scores a group, and repeats that after a failure of the judge, within its retries. Episodes whose replay
+        diverged are played again first.
 
-        That ends: a new try has nothing to replay.
+        The repetition ends, because a new try has nothing to replay.
         """
         retries, judged = self.stage.limits.retries, 0
         while True:
@@ -88,7 +96,7 @@ class LeasePlayer:
             group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
 
     async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
-        """Returns the group, in the same order, with the episodes that have a cause played in a new try."""
+        """Returns the group in the same order, with a new try of each episode that has a cause (by `id` of the result)."""
 
         async def one_more(one: Played) -> Played:
             cause = causes.get(id(one))
@@ -113,8 +121,8 @@ class LeasePlayer:
         return await self._tries(spec, history)
 
     async def _history(self, lease: Lease) -> History:
-        """Reads what older attempts recorded. A file that is gone loses its records, not the episode. Errors:
-        EpisodeFailure (infra) for a file that can't be read.
+        """Reads the records of older attempts. If a journal is gone, the episode starts anew. Errors: EpisodeFailure
+        (infra) if one can't be read.
         """
         if not lease.adopted or self.histories is None:
             return History()
@@ -158,7 +166,7 @@ class LeasePlayer:
 
 
 def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
-    """Returns why the episode is to be played again from its start; None if it is over."""
+    """Returns the cause of a new try; None if the episode is over."""
     failure = played.failure
     if failure is None or played.status != "failed":
         return None
@@ -170,7 +178,9 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
 
 
 def _after_scoring(one: Played) -> Played:
-    """Returns a member after its group was scored, or could not be: failed if that was because of it."""
+    """Returns a member's result after its group was scored. It is a failure if its replay diverged or its
+    infrastructure broke.
+    """
     if one.status != "completed":
         return one
     causes = one.causes
@@ -180,7 +190,7 @@ def _after_scoring(one: Played) -> Played:
 
 
 def _fail_with_group(one: Played, failure: Failure) -> Played:
-    """Returns an episode as failed with its group, which could not be scored."""
+    """Returns a completed episode as failed, because its group could not be scored."""
     return replace(fail_episode(one.episode, failure), causes=one.causes) if one.status == "completed" else one
 
 

@@ -1,4 +1,4 @@
-"""Defines a receipt: what the driver learns of a finished episode. Everything else is in the episode's row."""
+"""Defines a receipt, which tells the driver of a finished episode. Everything else is in the episode's row."""
 
 from __future__ import annotations
 
@@ -15,29 +15,38 @@ from ray_gym.run.driver.lease import EpisodeKey, ids_of
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
-"""Columns of a row that a receipt is made of."""
+"""Columns of a row from which a receipt is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
+    """Summarises a finished episode."""
+
     episode: EpisodeKey
     status: str
     stop_reason: str
     stop_text: str
+    """First 80 characters of the stop's text."""
     failure: str | None
+    """Kind, place and message of the failure; None if there is none."""
     reward: float | None
     tokens: int
+    """Generated tokens."""
     model_calls: int
     turns: int
+    """Turns of the policy."""
     try_: int = 0
+    """Number of the try, from 0."""
     replayed: int = 0
-    """Number of calls that its last attempt had answered from the journal."""
+    """Number of calls that the last attempt answered from the journal."""
     versions: tuple[tuple[str, int], ...] = ()
-    """Oldest weight version of its trainable tokens, by model."""
+    """Oldest version of the weights that generated trainable tokens, by model."""
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
-    """Makes the receipt of a row, which has at least the columns `COLUMNS`."""
+    """Makes the receipt of a row, which has at least the columns `COLUMNS`. `replayed` and `versions` become its
+    fields.
+    """
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
         episode=EpisodeKey(row["episode_id"], row["attempt"]),
@@ -56,6 +65,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
 
 
 def log_end(receipt: Receipt) -> None:
+    """Logs the end of an episode, as a warning if it failed."""
     level = logging.WARNING if receipt.status == "failed" else logging.DEBUG
     if logger.isEnabledFor(level):
         with about(**ids_of(receipt.episode)):
@@ -63,7 +73,7 @@ def log_end(receipt: Receipt) -> None:
 
 
 def oldest_versions(threads: Iterable[Thread]) -> tuple[tuple[str, int], ...]:
-    """Returns the oldest weight version of trainable tokens, by model."""
+    """Returns, by model, the oldest version of the weights that generated trainable tokens."""
     oldest: dict[str, int] = {}
     for thread in threads:
         for sample in thread.ledger.samples if thread.participant.trainable else ():

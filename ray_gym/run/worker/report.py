@@ -10,16 +10,19 @@ from ray_gym.run.worker.receipt import Receipt
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
+    """Names a staged file, and the attempts whose rows it holds."""
+
     name: str
     episodes: tuple[EpisodeKey, ...]
 
 
 @dataclass(slots=True)
 class Report:
-    """Tells the driver a worker's news: `over` are played, and wait for the rest of their groups; `finished` have a
-    row; `staged` are files of rows.
-    """
+    """Tells the driver what happened at a worker since the last report."""
 
     over: list[EpisodeKey] = field(default_factory=list)
+    """Attempts that are over. Their rows may have to wait for the rest of their groups."""
     finished: list[Receipt] = field(default_factory=list)
+    """Receipts of the attempts that have become rows."""
     staged: list[StagedFile] = field(default_factory=list)
+    """Files that were staged."""

@@ -1,4 +1,4 @@
-"""Collects rows until they are staged in one file. They become Arrow soon after their episodes end, some at once."""
+"""Collects the rows of episodes until they are staged in one file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ray_gym.run.driver.lease import EpisodeKey
 from ray_gym.run.worker.receipt import Receipt, oldest_versions, receipt_of
 
 AT_ONCE = 32
-"""Number of episodes that become rows together: twice as many hold up the event loop for longer, and of fewer each row
+"""Most episodes that become rows together. Twice as many would hold up the event loop for longer; with fewer, each row
 costs more."""
 EVENTS_AT_ONCE = 1000
-"""Number of events after which no episode is added to them: 32 episodes of a hundred turns would hold up the loop for
-0.2 s."""
+"""Number of events after which no further episode is added to a batch: 32 episodes of a hundred turns would hold up the
+event loop for 0.2 s."""
 
 
 def take_batch(ended: deque[Played]) -> list[Played]:
-    """Takes episodes off the left end, as many as may become rows in one turn of the event loop; at least one, if there
-    is one.
+    """Removes episodes from the left end, as many as may become rows in one turn of the event loop, and returns them.
+    It takes at least one if there is one.
     """
     batch: list[Played] = []
     events = 0
@@ -36,9 +36,12 @@ def take_batch(ended: deque[Played]) -> list[Played]:
 
 
 class Rows:
+    """Holds rows as Arrow tables, with the attempt of each."""
+
     def __init__(self, run_id: str, env_id: str) -> None:
         self._of = run_id, env_id
         self.keys: list[EpisodeKey] = []
+        """Attempt of each row."""
         self.bytes = 0
         """Size of the rows in memory, in bytes."""
         self._tables: list[pa.Table] = []
@@ -47,7 +50,7 @@ class Rows:
         return len(self.keys)
 
     def add(self, played: Sequence[Played]) -> list[Receipt]:
-        """Adds the rows of at least one episode, and returns its receipts. An episode that can't be recorded becomes a
+        """Adds the rows of at least one episode, and returns their receipts. An episode that can't become a row gets a
         failed row.
         """
         receipts, table = self._make(played)
@@ -62,7 +65,7 @@ class Rows:
         return pa.concat_tables(self._tables)
 
     def _join_small_ones(self) -> None:
-        """Joins the last tables if they are small: each takes 80 kB beside its rows, and longer to be written."""
+        """Joins the last tables if they are small, because each table costs 80 kB and time to write."""
         last = self._tables[-AT_ONCE:]
         if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
             self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]

@@ -1,8 +1,8 @@
-"""Ends a worker whose event loop is stuck, whose memory is over its limit, or which has been fenced off.
+"""Ends a worker whose event loop is stuck, whose memory is over its limit, or which was fenced.
 
-A thread beside the loop, because a loop that is stuck can't look after itself. Nothing can be undone in a process in that state: what
-is known is handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL holds up this thread too: it is for the driver
-to notice that such a worker no longer answers.
+It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
+handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
+to notice that the worker does not answer.
 """
 
 from __future__ import annotations
@@ -26,24 +26,28 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.plugins import package_of
 
 BEAT_S = 0.5
+"""Seconds between two beats of the event loop, and between two looks at them."""
 FENCE_S = 1.0
+"""Seconds between two calls of `is_fenced`."""
 ON_END_S = 5.0
-"""Seconds for `on_end`, which may want a lock that the stuck loop holds."""
+"""Seconds that `on_end` may take. It may wait for a lock that the stuck event loop holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A charge says why a worker was ended, and which episode held its loop at that moment (None: no episode did)."""
+    """Says why a worker is ended, and which episode caused it."""
 
     reason: Literal["stuck", "memory", "fenced"]
     episode_id: str | None
+    """Id of the episode that was running on the event loop; None if there was none."""
     attempt: int | None
+    """Attempt of that episode."""
     message: str
 
 
 class Watchdog:
-    """Watches an event loop. `start` and `stop` are called on the loop's thread; `on_end` and `is_fenced` on the
-    watchdog's own.
+    """Watches an event loop from a thread. `start` and `stop` are called on the event loop's thread; `on_end` and
+    `is_fenced` are called on the watchdog's.
 
     While `is_fenced` blocks, nothing is watched.
     """
@@ -67,17 +71,19 @@ class Watchdog:
         self._stopped = threading.Event()
 
     def start(self) -> None:
+        """Starts the thread."""
         self._loop_thread = threading.get_ident()
         self._tick()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def stop(self) -> None:
+        """Stops watching; the process is not ended any more."""
         self._stopped.set()
         if self._beat is not None:
             self._beat.cancel()
 
     def _tick(self) -> None:
-        """Shows that the loop runs, and comes again."""
+        """Records that the event loop runs, and schedules the next beat."""
         self._has_beaten.set()
         self._beat = self._loop.call_later(BEAT_S, self._tick)
 
@@ -114,7 +120,9 @@ class Watchdog:
         return None
 
     def _goes_on(self) -> bool:
-        """Asks the loop itself: a busy machine may have kept this process from its turn, and the loop's beat with it."""
+        """Says whether the event loop still runs callbacks. On a busy machine, the process may only have missed its
+        turn.
+        """
         came_round = threading.Event()
         try:
             self._loop.call_soon_threadsafe(came_round.set)
@@ -123,8 +131,8 @@ class Watchdog:
         return came_round.wait(BEAT_S)
 
     def _ask_if_fenced(self) -> bool:
-        """Asks whether the worker was fenced off. A question that fails counts as no: the file with the answer may be
-        out of reach for a while.
+        """Says whether the worker was fenced. A failed check counts as no, since the journal may be out of reach for a
+        while.
         """
         try:
             return self._is_fenced()
@@ -136,7 +144,7 @@ class Watchdog:
         return find_running(sys._current_frames().get(self._loop_thread))
 
     def _end(self, charge: Charge) -> None:
-        """Ends the process. Does not return, unless the watchdog was stopped meanwhile."""
+        """Calls `on_end` and kills the process, unless the watchdog was stopped."""
         if self._stopped.is_set():
             return
         telling = threading.Thread(target=self._on_end, args=(charge,), name="watchdog-end", daemon=True)
@@ -152,13 +160,17 @@ class Watchdog:
 
 @dataclass(frozen=True, slots=True)
 class RunningCode:
+    """Names the episode and the place of the code that runs on an event loop."""
+
     spec: EpisodeSpec | None
+    """Specification of the episode; None if none is running."""
     place: str
+    """Function, file and line."""
 
 
 def find_running(innermost: FrameType | None) -> RunningCode | None:
-    """Finds the episode that a stack belongs to, and the innermost place in the author's code (of all code, if there is
-    no episode).
+    """Finds the episode of a stack, and the innermost place in its environment's code. Without an episode it is the
+    innermost place of all.
     """
     if innermost is None:
         return None
@@ -173,13 +185,16 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
 
 
 def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yields the frame and its callers, the innermost first."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
-    """Returns the innermost line of the environment's own package, and the tool through which it was reached."""
+    """Describes the innermost line of the environment's own package, with the tool through which it was called; None if
+    the package is not in the stack.
+    """
     package = package_of(type(environment).__module__)
     own = [frame for frame in stack if package_of(str(frame.f_globals.get("__name__"))) == package]
     if not own:
@@ -214,7 +229,7 @@ def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCo
 
 
 def memory_bytes() -> int:
-    """Returns this process's resident set, in bytes."""
+    """Returns the resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 

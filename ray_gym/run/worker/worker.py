@@ -1,5 +1,5 @@
-"""Defines a worker: it plays many episodes at once on one event loop and stages their rows. A plain class; the driver
-makes it an actor.
+"""Defines a worker, which plays many episodes at once on one event loop, and stages their rows. The driver makes it a
+Ray actor.
 """
 
 from __future__ import annotations
@@ -41,20 +41,22 @@ from ray_gym.run.worker.rows import Rows, take_batch
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
 
 HEARTBEAT_S = 1.0
-"""Seconds after which an exchange answers at the latest, so that progress moves and files roll by time."""
+"""Seconds after which an exchange answers at the latest, so that progress is shown and files roll in time."""
 OVERDUE_S = 15.0
-"""Seconds after a deadline that an episode's code may go on (it is being cancelled all the time)."""
+"""Seconds that an episode's code may run after its deadline, while it is being cancelled."""
 CANCELLING_S = 2.0
-"""Seconds that cancelled episodes may take to end; the driver waits a little longer for the rows of those that were
-over."""
+"""Seconds that cancelled episodes may take to end. The driver waits a little longer, for the rows of the finished
+ones."""
 START_AT_ONCE, START_TURNS = 8, 32
-"""Number of episodes that begin at once, at least; and number of turns of the event loop in which all places are
+"""Least number of episodes that begin in one turn of the event loop, and the number of turns in which all places are
 filled."""
 GATHER_S = 0.01
-"""Seconds that an exchange waits for more, after something was finished, before it answers."""
+"""Seconds that an exchange waits for more news before it answers."""
 GATHER_TIMES = 5
-"""Number of such waits, at most, while others wait here, so that no place is free meanwhile. An exchange costs as much
-as many model calls: this takes 10 to 14% off a call's CPU time (`benchmarks.orchestration`, 64 in flight)."""
+"""Most such waits of one exchange. It goes on waiting only while episodes wait here, so that no place stays free.
+
+An exchange costs as much as many model calls. The waits save 10 to 14% of a call's CPU time
+(`benchmarks.orchestration`, 64 in flight)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +65,37 @@ class WorkerSetup:
 
     run_id: str
     env_id: str
+    """Id of the environment, as in the config."""
     environment: Environment[Any, Any]
     participants: Mapping[str, Participant]
+    """Participants by name."""
     engines: Mapping[str, Engine]
+    """Engines by the names of their models, which the driver has started."""
     limits: LimitsSection
     groups: GroupsSection
     fanout: FanoutSection
     output: OutputSection
     storage: Storage
+    """Storage of the run's directory, with this epoch's staging folder."""
     journal: Path | None
-    """Folder of journals; None means that nothing is journaled."""
+    """Folder of journals; None if the run keeps none."""
     export: Callable[[], Export] | None = None
-    """Makes the exporter of metrics; None means that they go nowhere."""
+    """Function that makes the exporter of metrics; None if they are not exported."""
     log: LogSection | None = None
-    """Logging of this process; None leaves it as it is."""
+    """Logging of the worker's process; None leaves it as it is."""
 
 
 @dataclass(slots=True)
 class _Gathering:
-    """Collects the episodes of a group of which some are still being played."""
+    """Collects the results of a group while some of its episodes are still being played."""
 
     size: int
     played: list[Played] = field(default_factory=list)
 
 
 class Worker:
+    """Plays leased episodes, and reports to its driver."""
+
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
         if setup.log is not None:
             configure(setup.log, run=setup.run_id, worker=name)
@@ -106,18 +114,18 @@ class Worker:
         self._report = Report()
         self._news = asyncio.Event()
         self._ended: deque[Played] = deque()
-        """Episodes of groups that are over, which become rows at the next exchange at the latest."""
+        """Results of groups that are over. They become rows at the next exchange at the latest."""
         self._rows = self._no_rows()
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
         self._begun_roll: asyncio.Task[None] | None = None
-        """The last file that was, or is, staged while the worker goes on."""
+        """Task that stages the latest file; None before the first."""
         self._is_starting = False
         self._is_leaving = False
         self._is_cancelled = False
         self._alone: EpisodeKey | None = None
-        """The episode that is played with no other beside it; None if none is."""
+        """Attempt that is played with no other beside it; None if there is none."""
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
@@ -125,7 +133,9 @@ class Worker:
         return LeasePlayer(stage, groups, journal, histories)
 
     async def hello(self) -> Hello:
-        """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
+        """Starts the worker, and writes a probe file, by which the driver checks that this node can write the run's
+        directory. Errors: OSError; UserError.
+        """
         self._watch()
         collect_seldom(self._concurrency)
         # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
@@ -137,10 +147,10 @@ class Worker:
         return Hello(name, this_node())
 
     async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str]) -> Report:
-        """Takes episodes, hears which are committed, and waits until there is something to report (or a heartbeat has
-        passed).
+        """Takes leases and the ids of committed episodes, and returns a report as soon as there is news, or after
+        `HEARTBEAT_S` seconds.
 
-        Errors: OSError when the journal, or a file of rows, can't be written.
+        Errors: OSError if the journal, or a file of rows, can't be written.
         """
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
@@ -176,16 +186,18 @@ class Worker:
                 return
 
     async def wake(self) -> None:
-        """Has an exchange that waits answer now."""
+        """Makes a waiting exchange answer now."""
         self._news.set()
 
     async def finish(self) -> Report:
-        """Stages the rows that are left: nothing more is coming."""
+        """Stages the remaining rows, and returns the last report. Errors: OSError."""
         await self._roll()
         return await self._take_report()
 
     async def cancel(self) -> Report:
-        """Stops playing at once; finished episodes are staged, unfinished ones are in the journal."""
+        """Stops playing, stages the finished episodes, and returns the last report. Unfinished episodes are in the
+        journal. Errors: OSError.
+        """
         self._is_cancelled = True
         self._waiting.clear()
         for task in self._playing:
@@ -197,8 +209,8 @@ class Worker:
         return report
 
     async def close(self) -> None:
-        """Closes the worker once nothing is left to do. From here on the journal may go away without this process
-        taking that for a fence.
+        """Closes tools, environment and models, when no episode is left. The journal may be deleted afterwards, since
+        the watchdog no longer takes that for a fence.
         """
         self._watchdog.stop()
         await self._metrics.stop()
@@ -208,8 +220,8 @@ class Worker:
             await model.close()
 
     def _watch(self) -> None:
-        """Starts the watchdog: from now on this process ends itself when its loop is stuck, its memory too much, or its
-        journal taken over.
+        """Starts the watchdog, which ends this process if its event loop is stuck, it takes too much memory, or its
+        journal is fenced. Errors: UserError if the limit of memory is too low to begin with.
         """
         fanout, journal = self._setup.fanout, self._journal
         limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
@@ -223,7 +235,7 @@ class Worker:
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
-        """Records a charge and ends the process; called on a thread of the watchdog's."""
+        """Writes a charge into the journal, and kills this process. The watchdog calls it on a thread of its own."""
         blamed = self._alone if charge.reason != "fenced" else None
         if charge.episode_id is not None and charge.attempt is not None:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
@@ -232,8 +244,8 @@ class Worker:
         self._end(charge.message, blamed)
 
     def _end_if_overdue(self) -> None:
-        """Ends the process if an episode goes on long after its deadline: code that swallows its cancellation can't be
-        stopped in any other way.
+        """Kills the process if an episode's code runs long after its deadline: code that ignores its cancellation can't
+        be stopped otherwise.
         """
         for episode in self._player.stage.under_way:
             if episode.clock.overdue_s > OVERDUE_S:
@@ -243,7 +255,7 @@ class Worker:
                 )
 
     def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
-        """Kills this process. As after any other death of a worker, its episodes go on elsewhere from the journal."""
+        """Kills this process. Its episodes are resumed elsewhere from the journal, as after any death of a worker."""
         last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -253,8 +265,8 @@ class Worker:
             asyncio.get_running_loop().call_soon(self._start_some)
 
     def _start_some(self) -> None:
-        """Starts a share of the waiting episodes in this turn of the event loop: episodes that begin together may end
-        together, and all of them would hold it up.
+        """Starts some of the waiting episodes in this turn of the event loop. Episodes that begin together may also end
+        together, and all of them at once would hold it up.
         """
         self._is_starting = False
         for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
@@ -270,9 +282,7 @@ class Worker:
         return 1 if self._waiting[0][0].alone else self._concurrency
 
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
-        """Plays a lease. Whatever happens, the episode ends as one row and one receipt, unless the worker itself was
-        told to stop.
-        """
+        """Plays a lease. The episode ends as one row and one receipt, unless the worker is cancelled."""
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
         async with self._admission.place(begins=not lease.adopted):
@@ -297,16 +307,16 @@ class Worker:
             )
 
     def _record_some(self) -> None:
-        """Makes rows of the episodes that ended first."""
+        """Makes rows of the first batch of ended episodes."""
         for receipt in self._rows.add(take_batch(self._ended)):
             self._report.finished.append(receipt)
             log_end(receipt)
 
     async def _record(self) -> None:
-        """Makes rows of all episodes that ended, in steps that leave the event loop to others.
+        """Makes rows of all ended episodes, in steps between which the event loop is free.
 
-        Nothing comes between the last step and the caller's next statement: then there are rows of whole groups, though
-        a step may end within one.
+        Nothing runs between the last step and the caller's next statement. So there are rows of whole groups then,
+        although a step may end within a group.
         """
         while self._ended:
             self._record_some()
@@ -334,8 +344,8 @@ class Worker:
         return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _begin_roll(self) -> None:
-        """Starts to stage the rows while the worker goes on: it is given new episodes only when an exchange answers.
-        Waits for the file before.
+        """Starts to stage the rows in a task, after the file before is staged. The worker gets new leases only when an
+        exchange answers, so the exchange must not wait for this.
         """
         if self._begun_roll is not None:
             await asyncio.wait({self._begun_roll})
@@ -344,7 +354,7 @@ class Worker:
         self._begun_roll.add_done_callback(lambda _: self._news.set())
 
     async def _roll(self) -> None:
-        """Stages the rows collected so far, whole groups only, off the event loop."""
+        """Stages the rows collected so far, which are those of whole groups, off the event loop."""
         async with self._rolling:
             await self._record()
             rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
@@ -357,7 +367,7 @@ class Worker:
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
-    """Opens the worker's journal, if the run keeps any. Errors: OSError."""
+    """Opens the worker's journal; returns None if the run keeps none. Errors: OSError."""
     if setup.journal is None:
         return None
     path = setup.journal / f"{name}{SUFFIX}"
