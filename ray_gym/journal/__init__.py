@@ -1,5 +1,5 @@
-"""The journal writes calls down as they happen, so that an episode whose worker died goes on from its last call.
+"""Records calls as they happen, so that an episode whose worker died is resumed from its last call.
 
-`frames` is the file format, `records` what is in it, `journal` the one writer of a file, `places` what of it is still
-needed, `history` what a file's readers get, `replay` how recorded calls are answered again.
+`frames` is the file format, `records` are its contents, `journal` writes a file, `places` tracks the records that are
+still needed, `history` reads files, and `replay` answers calls again from their records.
 """

@@ -1,6 +1,4 @@
-"""Logs the calls of one try in one attempt: they are answered from the record as long as it lasts, and recorded from
-then on.
-"""
+"""Answers the calls of one try from its records as long as there are some, and records the calls after that."""
 
 from __future__ import annotations
 
@@ -19,16 +17,18 @@ from ray_gym.journal.stillness import Stillness
 
 
 class MadeCall(msgspec.Struct, frozen=True, gc=False):
-    """A call that was just made is known by its thread and its number there.
-
-    `issued` is how many answers there were then, `recorded` what the journal has of it.
-    """
+    """Identifies a call that was just made, by its thread and its number in the thread."""
 
     thread: str
+    """Thread of a model call; kind and name of another call (`effect NAME`, `tool NAME`)."""
     number: int
     request: bytes
+    """Digest of the request: of everything asked on the thread so far for a model call, of the arguments for an effect;
+    empty for other work."""
     issued: int
+    """Number of answers that the episode had when the call was made."""
     recorded: Called | None
+    """Record of the call's answer; None if it has to be made."""
 
     @property
     def name(self) -> tuple[str, int]:
@@ -37,17 +37,18 @@ class MadeCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Timing(msgspec.Struct, frozen=True, gc=False):
-    """A timing says when a call was made (Unix time), how long it took, and how long the episode had been played when
-    it was answered, all in seconds.
-    """
+    """Says when a call was made, and how long it took."""
 
     started_at: float
+    """Unix time in seconds."""
     duration_s: float
+    """Seconds from the call to its answer."""
     active_s: float
+    """Seconds that the episode had been played when the call was answered."""
 
 
 class CallLog:
-    """A call log is where an episode asks for answers from its journal, and records new ones."""
+    """Gives an episode the recorded answers of its calls, and records new answers."""
 
     def __init__(
         self,
@@ -58,9 +59,9 @@ class CallLog:
         history: History | None = None,
         patience_s: float = 60,
     ) -> None:
-        """Makes the log. Without a journal nothing is recorded, and nothing is lost but the chance to go on.
+        """Makes the log. Without a journal nothing is recorded, so the episode can't be resumed.
 
-        `patience_s`: seconds that a replay waits while nothing moves.
+        `patience_s`: seconds that a replay waits while nothing happens, before it counts as diverged.
         """
         self._episode, self._try, self._attempt = episode, try_, attempt
         self._journal = journal
@@ -73,24 +74,25 @@ class CallLog:
         self._were_cut: set[tuple[str, int]] = set()
         self._giving = asyncio.Lock()
         self.started_at = self._history.started_at or time.time()
+        """Unix time in seconds at which this try began."""
         self.diverged: str | None = None
+        """Difference between the replay and the record; None if there is none."""
         self.key = f"{episode}/{try_}"
-        """Names this try of the episode, the same in every attempt."""
+        """Name of this try of the episode, the same in every attempt."""
 
     @property
     def replayed(self) -> int:
-        """Returns how many calls were answered from the journal."""
+        """Returns the number of calls that were answered from the journal."""
         return self._replay.given
 
     @property
     def is_live(self) -> bool:
-        """Returns True if all recorded answers were given."""
+        """Says whether all recorded answers were given, so that new calls are really made."""
         return self._replay.is_over
 
     def take_queued_s(self) -> float | None:
-        """Returns the seconds that an episode waited until now to be begun.
-
-        It returns None when called again, or for an episode that is resumed.
+        """Returns the seconds that the episode has waited to begin. Returns None on the second call, and for an episode
+        that is resumed.
         """
         queued_at, self._history.queued_at = self._history.queued_at, None
         return None if queued_at is None else time.time() - queued_at
@@ -101,7 +103,9 @@ class CallLog:
         return self._history.commands
 
     def make(self, thread: str, number: int, request: bytes) -> MadeCall:
-        """Notes that a call is made; `end_call` follows, however it ends. Errors: Diverged."""
+        """Registers a call. The caller must call `end_call` when the call is over. Errors: Diverged if it differs from
+        the recorded call.
+        """
         if self._replay.is_over:
             made = MadeCall(thread, number, request, self._answers, None)
         else:
@@ -117,7 +121,7 @@ class CallLog:
         return made
 
     def end_call(self, made: MadeCall, error: BaseException | None = None) -> None:
-        """Notes that a call that was made is over."""
+        """Unregisters a call, which ended with `error` or without one."""
         self._under_way.discard(made.name)
         if not self._replay.is_over:
             self._replay.look_again()
@@ -125,23 +129,25 @@ class CallLog:
             self._note_divergence(error)
 
     async def hold_if_cut(self, made: MadeCall) -> None:
-        """Waits for ever, in a replay, for a call that a command has cut: that command comes next, and cancels it."""
+        """Never returns for a call that a recorded command has cut: that command comes next in the replay, and cancels
+        the wait. Returns at once for other calls.
+        """
         if made.name in self._to_cut:
             await asyncio.get_running_loop().create_future()
 
     async def rest(self) -> None:
-        """Waits until the code that got an answer has come as far as it can without another one."""
+        """Waits until the episode's code has come as far as it can without another answer."""
         self._stillness.stir()
         await self._stillness.wait()
 
     async def recall(self, recorded: Called) -> None:
-        """Waits for a recorded answer's turn. Errors: Diverged."""
+        """Waits until a recorded answer is the next to be given. Errors: Diverged."""
         await self._replay.give(recorded)
 
     async def record(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:
-        """Writes an answer down before anybody acts on it.
+        """Writes an answer into the journal. The caller must not use the answer before.
 
-        Errors: Diverged; OSError; CancelledError if the call was cut.
+        Errors: Diverged; OSError; CancelledError if a command has cut the call.
         """
         if not self._replay.is_over:
             await self._replay.wait_until_over(made.thread, made.number)
@@ -154,10 +160,10 @@ class CallLog:
             self._append(made, answer, timing)
 
     def until_free(self, made: MadeCall) -> Callable[[], Awaitable[None]] | None:
-        """Returns a wait for work that is done again in a replay, and whose order is not recorded; None outside of a
-        replay.
+        """Returns a function to await before work whose place in the order was not recorded may continue; None outside
+        of a replay.
 
-        It had not come when the record ended, unless nothing else could have come first. Errors (when awaited):
+        Such work came after the record's end, unless nothing else could have come before it. Errors (when awaited):
         Diverged.
         """
         if self._replay.is_over:
@@ -169,7 +175,9 @@ class CallLog:
         return self._replay.is_over or (made.issued == self._replay.given and len(self._under_way) == 1)
 
     async def record_order(self, made: MadeCall, timing: Timing) -> None:
-        """Records when work came that is done again in a replay, and only if something else could have come first."""
+        """Records the place of work that a replay does again. If nothing else could have come first, it needs no
+        record.
+        """
         answered_meanwhile = made.issued != (self._answers if self._replay.is_over else self._replay.given)
         if not answered_meanwhile and len(self._under_way) == 1:
             return
@@ -179,14 +187,14 @@ class CallLog:
         self._stillness.stir()
 
     def was_intended(self, made: MadeCall) -> bool:
-        """Says whether an effect was about to be made, and nobody knows whether it was."""
+        """Says whether an earlier attempt began an effect and left no record of its result."""
         return (made.thread, made.number) in self._history.intended
 
     async def intend(self, made: MadeCall) -> None:
-        """Writes down that an effect outside the session comes next; it is on the disk when this returns, if the run
-        wants that.
+        """Records that an effect outside of the session comes next. With `durability: disk` the record is on the disk
+        when this returns.
 
-        Errors: EpisodeFailure if the journal was fenced.
+        Errors: EpisodeFailure (infra) if the journal was fenced; OSError.
         """
         if self._journal is not None:
             self._journal.append(Intended(self._episode, self._try, self._attempt, made.thread, made.number))
@@ -196,14 +204,15 @@ class CallLog:
                 raise EpisodeFailure(FailureKind.INFRA, made.thread, lost, retry=False)
 
     def begin(self) -> None:
-        """Writes down that an episode was begun, unless it was before."""
+        """Records that the episode was begun, unless that is recorded already."""
         if self._journal is not None and self._history.started_at is None:
             self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
 
     def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...], cuts: bool) -> None:
-        """Writes down a command from outside, before it is carried out.
+        """Records a command from outside before it is carried out.
 
-        `cuts`: no call that is under way is answered any more.
+        index: number of the command in its session. key: its caller's name for it. under_way: numbers of the earlier
+        commands that are not done. cuts: True if it cuts all calls that are under way, which then get no answer.
         """
         cut = tuple(sorted(self._under_way)) if cuts else ()
         if self._journal is not None:
@@ -213,11 +222,11 @@ class CallLog:
         self._were_cut.update(cut)
 
     def record_trying(self, step: int) -> None:
-        """Writes down that a step of a session is carried out now, unless a worker has survived it before."""
+        """Records that a step of a session begins, unless a worker is known to have survived it."""
         self._record_step(step, survived=False)
 
     def record_survived(self, step: int) -> None:
-        """Writes down that a step of a session was carried out."""
+        """Records that a step of a session was carried out, so that it kills no worker."""
         self._record_step(step, survived=True)
         self._history.survived.add(step)
 
@@ -226,13 +235,13 @@ class CallLog:
             self._journal.append(Tried(self._episode, self._try, self._attempt, step, survived))
 
     async def sync(self) -> None:
-        """Waits until everything that was written down is on the disk, if the run wants that."""
+        """Waits until all records are on the disk, if the run's `durability` is `disk`."""
         if self._journal is not None:
             await self._journal.sync()
 
     async def reach(self, command: Commanded) -> None:
-        """Lets answers through, in a replay, until there are as many as when this command came, and the calls that it
-        cut are made again.
+        """Waits, in a replay, until as many answers were given as when a command came, and the calls that it cut are
+        made again.
 
         Errors: Diverged.
         """
@@ -243,8 +252,8 @@ class CallLog:
             raise
 
     async def catch_up(self, is_over: Callable[[], bool]) -> None:
-        """Lets all answers through, when all recorded commands were given again, until what they led to has come to
-        rest, or the episode is over.
+        """Gives all remaining recorded answers, after the last recorded command. Waits until the code that they led to
+        rests, or `is_over` returns True.
 
         Errors: Diverged.
         """
@@ -256,17 +265,17 @@ class CallLog:
             raise
 
     def has_survived(self, step: int) -> bool:
-        """Says whether a step of a session is known to have been carried out."""
+        """Says whether a step of a session is recorded as carried out."""
         return step in self._history.survived
 
     def end(self) -> None:
-        """Notes that the episode is over. If it did not ask for all its recorded answers, it went another way."""
+        """Marks the episode as over. If recorded answers are left that it did not ask for, the replay has diverged."""
         missing = self._replay.total - self._replay.given
         if missing:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
 
     def _note_divergence(self, error: Diverged) -> None:
-        """Remembers the divergence, even if the environment swallows the exception."""
+        """Keeps the divergence, since the environment may handle the exception."""
         self.diverged = self.diverged or str(error)
 
     def _append(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:

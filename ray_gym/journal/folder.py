@@ -1,4 +1,4 @@
-"""Makes the names in a folder outlive the machine: renaming a file flushes only the file."""
+"""Makes new names in a folder durable. Flushing a renamed file flushes only its contents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def flush_folder(folder: Path) -> None:
-    """Returns when the storage has the folder's entries. Errors: OSError."""
+    """Waits until the folder's entries are on the disk. Errors: OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""The journal's file format is a head, then frames of a mark, a length, a checksum (CRC-32) and a payload.
+"""Defines the file format of a journal: a head, then frames of a mark, a length, a checksum (CRC-32) and a payload.
 
-A reader takes all frames that are whole. A torn end, a flipped bit or a foreign piece costs the frames that it touches
-and is reported; the reader finds the next frame by its mark.
+A reader takes all whole frames. A torn end, a flipped bit or foreign bytes cost only the frames that they touch, and
+are reported; the reader finds the next frame by its mark.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ def frame(payload: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Scan:
-    """A scan iterates over the payloads of a file's bytes.
-
-    After it, `end` is where the last whole frame ended, and `problems` says what was wrong.
-    """
+    """Iterates over the payloads in a file's bytes, and reports damage."""
 
     data: bytes
+    """Content of the file, or of a part of it."""
     headless: bool = False
-    """True for a piece out of the middle of a file."""
+    """True if `data` is a part from the middle of a file, without a head."""
     end: int = 0
+    """Offset at which the last whole frame ends, after the iteration."""
     problems: list[str] = field(default_factory=list)
+    """Descriptions of the damage that was found."""
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Yields the offset and the payload of every whole frame."""
@@ -59,7 +59,7 @@ class Scan:
             position = following
 
     def _after_head(self) -> int:
-        """Returns where the first frame is looked for; -1 if there is none because this is no journal."""
+        """Returns the offset of the first frame; -1 if there is none because this is no journal."""
         if self.data.startswith(HEAD):
             return len(HEAD)
         first = _next_frame(self.data, 0)
@@ -87,7 +87,7 @@ def _payload_at(data: bytes, position: int) -> bytes | None:
 
 
 def _next_frame(data: bytes, position: int) -> int:
-    """Returns where the next whole frame begins, from a position on; -1 if there is none."""
+    """Returns the offset of the next whole frame from `position` on; -1 if there is none."""
     while (position := data.find(MARK, position)) >= 0 and _payload_at(data, position) is None:
         position += 1
     return position

@@ -1,7 +1,7 @@
-"""Reads what journals say of an episode that another worker began to play.
+"""Reads the records of an episode that other workers have begun to play.
 
-A file is fenced before it is read: renamed, so that its writer can't replace it any more, to a name that says how many
-of its bytes count, and how many it had. Bytes that a zombie appends after that are never used by any reader.
+A file is fenced before it is read. Fencing renames it, so that its writer can't replace it any more; the new name has
+the number of bytes that count, and the number of all bytes. Bytes that a lost worker appends after that are never read.
 """
 
 from __future__ import annotations
@@ -21,74 +21,88 @@ from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended,
 Kept = TypeVar("Kept")
 
 SUFFIX = ".journal"
+"""Suffix of a journal that its worker writes."""
 COMPACTING = ".compacting"
-"""Suffix of the file that a writer leaves beside its journal if it dies in mid-compaction."""
+"""Suffix of the file that a writer leaves beside its journal if it dies during a compaction."""
 SCORING = "score_group"
-"""Thread of the `Intended` record before a group is scored; its episodes are over again after it."""
+"""Thread of the `Intended` record that precedes the scoring of a group. After the scoring, its episodes are recorded as
+over again."""
 _FENCED = re.compile(r"\.(\d+)(?:\.(\d+))?\.fenced$")
 _NAME = re.compile(r"\d+-\d+\.(journal|fencing|compacting|\d+(\.\d+)?\.fenced)")
 _BEGINNING = 64 * 2**10
-"""Bytes of a file that are read to see which run it belongs to."""
+"""Bytes of a file that are read to find out which run it belongs to."""
 
 
 @dataclass(slots=True)
 class History:
-    """A history is the newest try of an episode: its calls in the order of their answers, without a gap."""
+    """Holds the records of an episode's newest try: its answered calls in their order, without a gap."""
 
     try_: int = 0
+    """Number of the try, from 0."""
     started_at: float | None = None
+    """Unix time in seconds at which the try began; None if that is not recorded."""
     causes: dict[int, str] = field(default_factory=dict)
-    """Reasons why each try after the first was opened, by try."""
+    """Reasons for which later tries were begun, by the number of the try."""
     calls: list[Called] = field(default_factory=list)
+    """Answered calls, in the order of their answers."""
     intended: set[tuple[str, int]] = field(default_factory=set)
+    """Effects (thread and number) that were begun; those without a call in `calls` may have been made or not."""
     commands: list[Commanded] = field(default_factory=list)
+    """Commands of a session, in their order."""
     survived: set[int] = field(default_factory=set)
-    """Steps of a session that were carried out, so no worker died of them."""
+    """Steps of a session that were carried out without killing the worker."""
     queued_at: float | None = None
-    """Unix time since when an episode that is begun now has waited."""
+    """Unix time in seconds since which the episode has waited to begin; None if it is resumed."""
 
 
 @dataclass(slots=True)
 class JournaledEpisode:
-    """Sums up an episode in a fenced file, as far as a run has to know to lease it anew."""
+    """Summarises the records of an episode in a fenced file, for the driver that leases it again."""
 
     attempt: int
+    """Attempt that wrote the records."""
     adopted: tuple[str, ...] | None = None
-    """Fenced files that the attempt went on from. None if the record that says so is damaged."""
+    """Fenced files from which the attempt had continued; None if the record of that is damaged."""
     calls: int = 0
+    """Number of answered calls and of commands."""
     over: bool = False
+    """True if it was played to its end."""
     scoring: bool = False
     """True if its group was being scored."""
     charged: str | None = None
+    """Reason for which its worker was ended because of it; None if it was not."""
     trying: set[int] = field(default_factory=set)
-    """Steps of a session that were being carried out."""
+    """Steps of a session that were begun and not completed."""
     survived: set[int] = field(default_factory=set)
-    """Steps of a session that were carried out."""
+    """Steps of a session that were completed."""
 
     @property
     def got_further(self) -> bool:
-        """Returns True if the attempt made progress.
+        """Says whether the attempt made progress.
 
-        Scoring a group is none: it is not recorded, and may be what the worker died of.
+        The scoring of a group is no progress, since it is not recorded, and may have killed the worker.
         """
         return self.calls > 0 or (self.over and not self.scoring)
 
 
 @dataclass(slots=True)
 class FencedFile:
-    """A fenced file is a journal that was taken over from its writer, with the episodes in it."""
+    """Describes a journal that was taken over from its writer."""
 
     name: str
+    """Name of the file after fencing."""
     episodes: dict[str, JournaledEpisode] = field(default_factory=dict)
+    """Summaries of the episodes in it, by id."""
     problems: list[str] = field(default_factory=list)
+    """Descriptions of damage that was found."""
     foreign: bool = False
-    """True for a file that is none of this run's journals: it is left as it is."""
+    """True if the file is not one of this run's journals. Then it was left as it is."""
 
 
 def fence(path: Path, run_id: str) -> FencedFile:
-    """Takes a journal over from its writer and looks through it. Damaged parts are reported and left out. Blocks.
+    """Takes a journal over from its writer, and summarises it. Damaged parts are reported and left out. Blocks.
 
-    Errors: FileNotFoundError.
+    Errors: FileNotFoundError; OSError.
     """
     if foreign := why_foreign(path, run_id):
         return FencedFile(path.name, problems=[f"{path.name}: {foreign}; left as it is"], foreign=True)
@@ -111,9 +125,8 @@ def _file(name: str, episodes: dict[str, JournaledEpisode], scan: Scan) -> Fence
 
 
 def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
-    """Fences every journal of a folder, by age, of a run whose driver died.
-
-    Other files are reported, and left as they are. Blocks.
+    """Fences all journals in the folder of a run, the oldest first. Other files are reported, and left as they are.
+    Blocks. Errors: OSError.
     """
     files = []
     for path in sorted(folder.iterdir(), key=_age):
@@ -124,7 +137,7 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
 
 
 def remove_scratch(path: Path, run_id: str) -> bool:
-    """Removes an unfinished compaction, which nobody needs. Returns False if the file is not the run's: it stays."""
+    """Removes the file of an unfinished compaction. Returns False, and leaves the file, if it is not the run's."""
     own = is_own(path, run_id)
     if own:
         path.unlink(missing_ok=True)
@@ -132,7 +145,7 @@ def remove_scratch(path: Path, run_id: str) -> bool:
 
 
 def is_own(path: Path, run_id: str) -> bool:
-    """Says whether a file is one of the run's. A file that is gone meanwhile was."""
+    """Says whether a file is one of the run's journals. A file that vanishes meanwhile counts as one."""
     try:
         return why_foreign(path, run_id) is None
     except FileNotFoundError:
@@ -140,7 +153,9 @@ def is_own(path: Path, run_id: str) -> bool:
 
 
 def why_foreign(path: Path, run_id: str) -> str | None:
-    """Says why a file is not one of the run's; None for one that is, however damaged. Errors: FileNotFoundError."""
+    """Says why a file is not one of the run's journals; returns None if it is, even if it is damaged. Errors:
+    FileNotFoundError; OSError.
+    """
     if not _NAME.fullmatch(path.name):
         return "not a journal's name"
     if path.exists() and not path.is_file():
@@ -157,25 +172,27 @@ def why_foreign(path: Path, run_id: str) -> str | None:
 
 
 def epoch_of(name: str) -> int:
-    """Returns the number of the driver whose worker wrote a file: writers are named epoch-number."""
+    """Returns the epoch of the driver whose worker wrote a file, from the file's name."""
     return _age(Path(name))[0]
 
 
 def late_bytes(path: Path) -> int:
-    """Returns how many bytes were written to a fenced file after it was fenced, and so refused."""
+    """Returns the number of bytes that were written to a fenced file after it was fenced. These are never read."""
     match = _FENCED.search(path.name)
     return max(0, path.stat().st_size - int(match[2] or match[1])) if match else 0
 
 
 class HistoryReader:
-    """Reads episodes' histories out of fenced files. It remembers where in them an episode's records are."""
+    """Reads histories of episodes from fenced files, and remembers where each episode's records are."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._places: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
     def read(self, episode: str, adopted: Iterable[str]) -> History:
-        """Reads an episode's history from the files, older ones first. Blocks. Errors: OSError if a file is gone."""
+        """Reads an episode's history from its files (`adopted`, the oldest first). Blocks. Errors: OSError;
+        FileNotFoundError if a file is gone.
+        """
         return history_of(self._records_in(name, episode) for name in adopted)
 
     def _records_in(self, name: str, episode: str) -> Iterable[Record]:
@@ -189,18 +206,18 @@ class HistoryReader:
 
 
 def history_of(files: Iterable[Iterable[Record]]) -> History:
-    """Makes a history of one episode's records, given a file for an attempt, those of older attempts first.
+    """Makes a history from one episode's records. `files` has the records of each attempt, the oldest first.
 
-    An attempt went on from what the files before its own held without a gap: nothing else in them counts.
+    Each attempt continued from the records before it that had no gap, so anything after a gap is left out.
     """
     history = History()
     for records in files:
-        _go_on(history, [record for record in records if not isinstance(record, Opened | Over | Charged)])
+        _add_records(history, [record for record in records if not isinstance(record, Opened | Over | Charged)])
     return history
 
 
-def _go_on(history: History, records: list[Begun | Called | Intended | Commanded | Tried]) -> None:
-    """Adds the records of one file to a history."""
+def _add_records(history: History, records: list[Begun | Called | Intended | Commanded | Tried]) -> None:
+    """Adds the records of one attempt to a history."""
     try_ = max((record.try_ for record in records), default=0)
     if try_ > history.try_:
         history.try_, history.started_at = try_, None
@@ -230,8 +247,8 @@ def _go_on(history: History, records: list[Begun | Called | Intended | Commanded
 
 
 def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
-    """Returns the items that were kept until a newer attempt began to count, and then those that it added without a
-    gap.
+    """Returns the items that were `kept` before the first newer one, followed by the newer ones up to a gap. `newer`
+    has them by their number.
     """
     kept = kept[: min(newer, default=len(kept))]
     while len(kept) in newer:
@@ -240,7 +257,7 @@ def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
 
 
 def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, JournaledEpisode]:
-    """Sums up the records of a file, by episode."""
+    """Returns the summaries of a file's episodes, by id."""
     found: dict[str, JournaledEpisode] = {}
     for _, record in records:
         if isinstance(record, Opened):
@@ -280,7 +297,7 @@ def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
 
 
 def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Finds the offset and the length of the records of each episode in a file."""
+    """Returns the offset and length of each record in a file, by episode."""
     places: dict[str, list[tuple[int, int]]] = {}
     scan = Scan(_counted_bytes(path))
     for offset, record in _records(scan):
@@ -290,13 +307,13 @@ def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
 
 
 def _counted_bytes(path: Path) -> bytes:
-    """Reads the bytes of a fenced file that count."""
+    """Reads the bytes of a file that count: all of them, unless it is fenced."""
     match = _FENCED.search(path.name)
     with path.open("rb") as file:
         return file.read(int(match[1])) if match else file.read()
 
 
 def _age(path: Path) -> tuple[int, int, str]:
-    """Returns the key by which files sort by age. Writers are named epoch-number: those of a later driver are newer."""
+    """Returns a key that sorts files by age. A file's name begins with its driver's epoch and its worker's number."""
     match = re.match(r"(\d+)-(\d+)\.", path.name)
     return (int(match[1]), int(match[2]), path.name) if match else (-1, -1, path.name)

@@ -1,10 +1,11 @@
-"""Writes one journal file: a worker appends what happened, and leaves out what is committed now and then.
+"""Writes one journal file. A worker appends records to it, and compacts it now and then, without the episodes that are
+committed.
 
-`process` durability: a record survives the death of every process once `append` has returned. `disk`: once `sync` has
-returned it also survives the machine, as far as the disk honours flushes.
+With `process` durability, a record survives the death of every process once `append` has returned. With `disk`, it also
+survives the machine once `sync` has returned, as far as the disk obeys flushes.
 
-A compacted file takes the old one's place only if that is still there, in one step, so that a writer whose file was
-fenced never brings it back. Where the filesystem can't do that (NFS, say) the file just grows.
+A compacted file replaces the old one in one step, and only if the old one is still in its place. So a writer whose file
+was fenced never brings it back. On a filesystem that can't do that (NFS, for example) the file just grows.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from ray_gym.journal.places import Pieces, Places
 from ray_gym.journal.records import EpisodeRecord, Opened, encode
 
 COMPACT_FROM_BYTES = 8 * 2**20
-"""Bytes that a compaction has to free at least."""
+"""Least number of bytes that a compaction has to free."""
 _COPIED_AT_ONCE = 2**20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux's
 
 
 class Journal:
-    """A journal is the writer of one file."""
+    """Writes one journal file. Its records may be appended by several threads."""
 
     def __init__(self, path: Path, run_id: str, *, flush: bool) -> None:
-        """Makes the file. Errors: FileExistsError; OSError."""
+        """Creates the file. `flush`: True for `disk` durability. Errors: FileExistsError; OSError."""
         self.path = path
         self._run_id = run_id
         self._flush = flush
@@ -45,12 +46,13 @@ class Journal:
         self._appended = 0
         self._places = Places()
         self._flushed = 0
-        """Appended bytes that are flushed: it only grows, even if a compaction shrinks the file."""
+        """Number of appended bytes that are flushed. It only grows, even if a compaction shrinks the file."""
         self._flushing = asyncio.Lock()
         self._compacting = False
         self._compact_from = 0
         self.broken: OSError | None = None
-        """Set when a record could not be written: episodes that are played after that could not be resumed."""
+        """Error of a record that could not be written; None if there is none. Episodes that are played after it can't
+        be resumed."""
         self._write(self._head())
         if flush:
             flush_folder(path.parent)
@@ -62,18 +64,18 @@ class Journal:
 
     @property
     def appended(self) -> int:
-        """Returns how many bytes were appended over its whole life."""
+        """Returns the number of bytes that were ever appended."""
         return self._appended
 
     @property
     def unsynced(self) -> int:
-        """Returns how many bytes are not on the disk yet, where the run asks for that."""
+        """Returns the number of bytes that are not flushed yet; 0 without `disk` durability."""
         return self._appended - self._flushed if self._flush else 0
 
     def append(self, record: EpisodeRecord) -> None:
         """Appends a record.
 
-        Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written.
+        Errors: OSError (a full disk, for example). Then the record may be torn, and nothing after it counts as written.
         """
         data = frame(encode(record))
         with self._lock:
@@ -82,7 +84,9 @@ class Journal:
             self._places.add(record.episode, begin, len(data))
 
     async def sync(self) -> None:
-        """Waits until all that was appended is on the disk, if the run asks for that; many wait for one flush."""
+        """Waits until all appended records are on the disk, if the durability is `disk`. Several callers share one
+        flush.
+        """
         if not self._flush:
             return
         wanted = self._appended
@@ -93,16 +97,16 @@ class Journal:
                 self._flushed = max(self._flushed, reached)
 
     def forget(self, episodes: Iterable[str]) -> None:
-        """Marks the records of committed episodes as not needed any more."""
+        """Marks the records of committed episodes as not needed, so that the next compaction leaves them out."""
         with self._lock:
             for episode in episodes:
                 self._places.forget(episode)
 
     async def compact_if_due(self) -> None:
-        """Rewrites the file without what was forgotten, when that is most of it. This bounds its size by what is in
-        flight.
+        """Rewrites the file without forgotten records, when these are most of it. So its size stays proportional to the
+        episodes in flight.
 
-        If anything goes wrong, the file stays as it is, and it is tried again once that has doubled.
+        If a compaction fails, the file stays as it is, and the next attempt is made when its size has doubled.
         """
         live = self._places.bytes
         due = max(2 * live, live + COMPACT_FROM_BYTES, self._compact_from)
@@ -113,9 +117,8 @@ class Journal:
         self._compact_from = 0 if done else 2 * self._size
 
     def _compact(self) -> bool:
-        """Compacts the file and returns True if that was done.
-
-        It runs in a thread, and whole: no cancellation stops it half-way.
+        """Compacts the file, and returns True if that succeeded. It runs in a thread, which a cancellation does not
+        stop.
         """
         scratch, head = self.path.with_suffix(COMPACTING), self._head()
         try:
@@ -139,16 +142,16 @@ class Journal:
             self._compacting = False
 
     def _live_pieces(self, old: BinaryIO, to: int) -> Pieces:
-        """Returns the pieces that are still needed.
+        """Returns the pieces of the file that are needed, and their places in the new file.
 
-        Errors: OSError if the records are elsewhere than they were written to.
+        Errors: OSError if another process has changed the file.
         """
         if os.fstat(old.fileno()).st_size != self._size:
             raise OSError(f"{self.path} was changed by somebody else")
         return self._places.pieces(self._size, to)
 
     def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
-        """Puts the new file in the old one's place. Errors: OSError; FileNotFoundError if the old one was fenced."""
+        """Puts the new file in the old one's place. Errors: OSError; FileNotFoundError if the old file was fenced."""
         _copy(old, new, pieces.tail, self._size)  # what came meanwhile: little
         new.flush()
         if self._flush:
@@ -167,8 +170,8 @@ class Journal:
         self._flushed = self._appended
 
     def is_fenced(self) -> bool:
-        """Says whether the run took this file over: its writer counts as lost, and nothing that it still writes is ever
-        used.
+        """Says whether the run has fenced this file. Then the writer counts as lost, and its later records are never
+        read.
         """
         if self._is_in_place():
             return False
@@ -182,6 +185,7 @@ class Journal:
             return False
 
     def close(self) -> None:
+        """Closes the file."""
         os.close(self._fd)
 
     def _head(self) -> bytes:
@@ -204,9 +208,8 @@ def _create(path: Path) -> int:
 
 
 def _copy_live(old: BinaryIO, new: BinaryIO, pieces: Pieces) -> None:
-    """Copies the pieces byte by byte: damaged ones stay as they are, to be reported by the file's reader.
-
-    Errors: OSError.
+    """Copies the pieces byte by byte. Damaged ones stay damaged, so that a reader of the file reports them. Errors:
+    OSError.
     """
     for begin, end in pieces:
         _copy(old, new, begin, end)
@@ -222,7 +225,9 @@ def _copy(old: BinaryIO, new: BinaryIO, begin: int, end: int) -> None:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Swaps two files' names in one step. Errors: OSError: one of them is gone, or the filesystem can't do that."""
+    """Swaps the names of two files in one step. Errors: OSError if one of them is gone, or the filesystem can't do
+    that.
+    """
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -1,6 +1,4 @@
-"""Remembers where in a journal's file the records are that are still needed: a compaction copies them without looking
-at any other.
-"""
+"""Tracks where in a journal's file the needed records are, so that a compaction copies only these."""
 
 from __future__ import annotations
 
@@ -16,16 +14,16 @@ Bounds = npt.NDArray[np.int64]
 
 
 class Places:
-    """Holds the places of records by episode, no longer than the episode is in flight."""
+    """Holds the places of the records of each episode in flight."""
 
     def __init__(self) -> None:
         self._bounds: dict[str, array[int]] = {}
-        """Begin, end, begin, end, ... of each episode, in bytes."""
+        """Places of each episode's records, as begin, end, begin, end, ... in bytes."""
         self.bytes = 0
-        """Bytes that are still needed."""
+        """Number of bytes that are needed."""
 
     def add(self, episode: str, begin: int, length: int) -> None:
-        """Adds a record that was just written, after all that was added before."""
+        """Adds the place of a record (offset and length in bytes). Records must be added in the order of their places."""
         bounds = self._bounds.get(episode)
         if bounds is None:
             bounds = self._bounds[episode] = array("q")
@@ -44,11 +42,15 @@ class Places:
             self.bytes -= sum(bounds[1::2]) - sum(bounds[::2])
 
     def pieces(self, size: int, to: int) -> Pieces:
-        """Returns the pieces of a file of that size which are to be copied to the place `to` of another."""
+        """Returns the needed pieces of the file, which has `size` bytes. They are copied to another file from its
+        offset `to` on.
+        """
         return Pieces.of(self._all(), size, to)
 
     def move(self, pieces: Pieces) -> dict[str, array[int]]:
-        """Returns where the records are once the pieces are copied, and those that had come after them meanwhile."""
+        """Returns the places of all records after the pieces are copied, with those of records that were added
+        meanwhile.
+        """
         moved = pieces.move(self._all()).tobytes()
         begin, found = 0, {}
         for episode, bounds in self._bounds.items():
@@ -58,7 +60,7 @@ class Places:
         return found
 
     def take(self, moved: dict[str, array[int]]) -> None:
-        """Takes over the places of the records after they moved."""
+        """Replaces all places by those that `move` returned."""
         self._bounds = moved
 
     def _all(self) -> Bounds:
@@ -68,20 +70,21 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Pieces are the parts of a file that are needed, in its order, neighbours in one; and how far each moves when all
-    are copied to another file, one after the other.
+    """Describes the needed parts of a file, in its order and joined where they touch, and how far a copy moves each.
 
-    The last piece is the file's tail: all that comes after the moment that they were taken.
+    The last piece is the tail: everything that is appended after the pieces were taken.
     """
 
     begins: Bounds
+    """Offset at which each piece begins: int64 [n]."""
     ends: Bounds
-    """One less than `begins`: the tail has no end yet."""
+    """Offset at which each piece but the tail ends: int64 [n - 1]."""
     shifts: Bounds
+    """Bytes that are added to the offsets in each piece: int64 [n]."""
 
     @classmethod
     def of(cls, bounds: Bounds, size: int, to: int) -> Pieces:
-        """Makes pieces of bounds; the tail begins at `size`, and the first piece is copied to `to`."""
+        """Makes the pieces of some bounds. The tail begins at `size`, and the first piece is copied to offset `to`."""
         begins, ends = bounds[np.argsort(bounds[:, 0])].T
         first = np.ones(len(begins), bool)
         first[1:] = begins[1:] != ends[:-1]
@@ -92,7 +95,7 @@ class Pieces:
 
     @property
     def tail(self) -> int:
-        """Returns where the tail begins."""
+        """Returns the offset at which the tail begins."""
         return int(self.begins[-1])
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -100,8 +103,9 @@ class Pieces:
         return iter(zip(self.begins.tolist(), self.ends.tolist(), strict=False))
 
     def move(self, bounds: Bounds) -> Bounds:
-        """Returns where bounds are after the copy.
+        """Returns the bounds after the copy.
 
-        A neighbour of the tail that has grown into it moves as one with it: the tail follows it in the copy, too.
+        A record that touches the tail and has grown into it moves with the piece that it began in. The tail follows
+        that piece in the copy.
         """
         return bounds + self.shifts[np.searchsorted(self.begins, bounds[:, 0], side="right") - 1, None]

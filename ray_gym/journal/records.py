@@ -1,4 +1,7 @@
-"""Defines the records of a journal: msgpack arrays whose first element says which record they are."""
+"""Defines the records of a journal: msgpack arrays whose first element is the kind of record.
+
+`episode`, `try_` and `attempt` say which episode a record belongs to, and which try and attempt of it wrote the record.
+"""
 
 from __future__ import annotations
 
@@ -8,48 +11,55 @@ import msgspec
 
 
 class Opened(msgspec.Struct, array_like=True, tag=0, frozen=True):
-    """This first record of a file says which run and which writer it belongs to."""
+    """Records which run and which worker a file belongs to. It is the first record of a file."""
 
     run_id: str
     writer: str
 
 
 class Begun(msgspec.Struct, array_like=True, tag=1, frozen=True):
-    """This record says that an attempt took an episode over, going on from the records in the fenced files `adopted`,
-    or (with a `cause`) opened a new try.
-    """
+    """Records that an attempt began to play an episode, or (with a `cause`) began a new try of it."""
 
     episode: str
     try_: int
     attempt: int
     started_at: float
+    """Unix time in seconds at which the try began."""
     adopted: tuple[str, ...] = ()
+    """Fenced files from which the attempt continues, the oldest first."""
     cause: str = ""
+    """Reason for the new try; empty for an attempt."""
 
 
 class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
-    """This record says that a call was answered.
-
-    `seq` counts an episode's answers; `issued` is how many there were when this call was made.
-    """
+    """Records the answer of a call."""
 
     episode: str
     try_: int
     attempt: int
     seq: int
+    """Number of the answer in the episode, from 0."""
     issued: int
+    """Number of answers that the episode had when the call was made."""
     thread: str
+    """Thread of a model call; kind and name of another call."""
     number: int
+    """Number of the call in its thread, from 0."""
     request: bytes
+    """Digest of the request, with which a replay compares its own (see `MadeCall.request`)."""
     active_s: float
+    """Seconds that the episode had been played when the call was answered."""
     started_at: float
+    """Unix time in seconds at which the call was made."""
     duration_s: float
+    """Seconds from the call to its answer."""
     answer: msgspec.Raw
+    """Stored answer, as msgpack."""
 
 
 class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
-    """This record says that an effect outside the session is about to be made; a `Called` of the same thread and number
-    says that it was.
+    """Records that an effect outside of the session is about to be made. A `Called` of the same thread and number
+    records that it was made.
     """
 
     episode: str
@@ -60,43 +70,45 @@ class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
 
 
 class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
-    """This record holds a command from outside, to a session that is driven from there.
-
-    `issued` is how many answers there were when it came, `under_way` which commands before it were not done, `key` its
-    giver's name for it. `cut`: calls (thread and number) that it has ended before they were answered.
-    """
+    """Records a command of a session that is driven from outside."""
 
     episode: str
     try_: int
     attempt: int
     index: int
+    """Number of the command in its session, from 0."""
     command: msgspec.Raw
+    """The command, as msgpack."""
     key: str = ""
+    """Name that the caller gave the command."""
     issued: int = 0
+    """Number of answers that the episode had when the command came."""
     under_way: tuple[int, ...] = ()
+    """Numbers of the earlier commands that were not done."""
     cut: tuple[tuple[str, int], ...] = ()
+    """Calls (thread and number) that the command ended before they were answered."""
 
 
 class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):
-    """This record says that the episode was played to its end; its row may not be committed yet."""
+    """Records that an episode was played to its end. Its row may not be committed yet."""
 
     episode: str
     attempt: int
 
 
 class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
-    """This record says that the worker had to be ended because of this episode."""
+    """Records that a worker was ended because of this episode."""
 
     episode: str
     attempt: int
     message: str
+    """Reason for it."""
 
 
 class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
-    """This record says that a step of a session is about to be carried out for the first time, or again because its
-    worker died meanwhile; or (`survived`) that it was carried out.
+    """Records that a step of a session begins (`survived` is False), or was carried out (True).
 
-    Steps are commands, by their index, and the setup.
+    A step is a command, given by its index, or the setup.
     """
 
     episode: str
@@ -107,7 +119,7 @@ class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
 
 
 SETUP = -1
-"""Number of the setup as a step."""
+"""Number of the step that sets a session up."""
 
 EpisodeRecord = Begun | Called | Intended | Commanded | Over | Charged | Tried
 Record = Opened | EpisodeRecord
@@ -117,6 +129,6 @@ _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
 
 
 def decode(payload: bytes) -> Record:
-    """Decodes a payload. Errors: msgspec.MsgspecError (ValueError's kin) for a payload that is no record."""
+    """Decodes a payload. Errors: msgspec.MsgspecError, a ValueError, for a payload that is no record."""
     record: Record = _decoder.decode(payload)
     return record

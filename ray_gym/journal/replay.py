@@ -1,8 +1,8 @@
-"""Gives recorded answers again in the order in which they were given first.
+"""Gives the recorded answers of an episode again, in the order of the first time.
 
-For the same interleaving an answer waits until those before it were given, all recorded calls that had been made by
-then are made again, and the episode has come to rest. A call that differs from the recorded one means that the
-environment is not deterministic: `Diverged`.
+To get the same interleaving, an answer waits until three things hold: the answers before it were given, all recorded
+calls that had been made by then are made again, and the episode rests. A call that differs from the recorded one shows
+that the environment is not deterministic (`Diverged`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ray_gym.journal.stillness import Stillness
 
 
 class Diverged(Exception):
-    """Says that a replay went another way than was recorded."""
+    """Says that a replay differs from the record."""
 
 
 class Replay:
-    """A replay gives the recorded answers of one try."""
+    """Gives the recorded answers of one try."""
 
     def __init__(self, calls: Sequence[Called], stillness: Stillness, patience_s: float) -> None:
-        """Takes the calls in the order of their answers.
+        """Makes the replay of calls, which are in the order of their answers.
 
-        `patience_s`: seconds that nothing may move while something is waited for.
+        `patience_s`: seconds after which the replay counts as diverged if something waits and nothing happens.
         """
         self._calls = {(call.thread, call.number): call for call in calls}
         self._stillness = stillness
@@ -36,17 +36,17 @@ class Replay:
         self.total = len(calls)
         self.given = 0
         self._held_from = self.total
-        """Answers from here on are held, until something else was given that came before them."""
+        """Number of the first answer that is held back until `reach` or `release` moves this limit."""
 
     @property
     def is_over(self) -> bool:
-        """Returns True if all recorded answers were given."""
+        """Says whether all recorded answers were given."""
         return self.given == self.total
 
     def make(self, thread: str, number: int, request: bytes) -> Called | None:
-        """Notes that a call is made again, and returns its record, or None if it was not answered then.
+        """Registers that a call is made again. Returns the record of its answer; None if it was not answered then.
 
-        Errors: Diverged.
+        Errors: Diverged if it asks something else than the recorded call, or comes at another place in the order.
         """
         call = self._calls.get((thread, number))
         if call is None:
@@ -62,7 +62,7 @@ class Replay:
         return call
 
     async def give(self, call: Called) -> None:
-        """Waits until this answer is the next to be given, and gives it. Errors: Diverged."""
+        """Waits until this answer is the next to be given, and counts it as given. Errors: Diverged."""
 
         def is_next() -> bool:
             is_due = self.given == call.seq and call.seq < self._held_from
@@ -75,7 +75,8 @@ class Replay:
         self.look_again()
 
     async def reach(self, given: int, and_also: Callable[[], bool]) -> None:
-        """Gives answers until there were so many, holds the others, and waits until what they led to has come to rest.
+        """Gives the first `given` answers and holds back the others. Waits until the episode rests after them, and
+        `and_also` returns True.
 
         Errors: Diverged.
         """
@@ -84,20 +85,21 @@ class Replay:
         await self.wait_until(lambda: self.given >= self._held_from and and_also(), "commands", given)
 
     def release(self) -> None:
-        """Holds no answer any more."""
+        """Stops holding back answers."""
         self._held_from = self.total
         self.look_again()
 
     async def wait_until_over(self, thread: str, number: int) -> None:
-        """Waits until all recorded answers were given: a call that was not among them was answered later.
-
+        """Waits until all recorded answers were given, for a call that was not among them and so was answered later.
         Errors: Diverged.
         """
         while not self.is_over:
             await self._next_move(self._moved, thread, number)
 
     async def wait_until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
-        """Waits until a condition holds when the episode has come to rest. Errors: Diverged."""
+        """Waits until a condition holds while the episode rests. `thread` and `number` name the waiting call in errors.
+        Errors: Diverged.
+        """
         self._stillness.stir()
         while True:
             moved = self._moved
@@ -107,7 +109,7 @@ class Replay:
             await self._next_move(moved, thread, number)
 
     async def _next_move(self, moved: asyncio.Event, thread: str, number: int) -> None:
-        """Waits until something moves. Errors: Diverged if nothing moves for longer than anything may take."""
+        """Waits until something changes. Errors: Diverged if nothing changes within the replay's patience."""
         try:
             async with asyncio.timeout(self._patience_s):
                 await moved.wait()
@@ -115,7 +117,7 @@ class Replay:
             raise self._stuck(thread, number) from None
 
     def look_again(self) -> None:
-        """Wakes everything that waits, to look at its condition again."""
+        """Wakes everything that waits for a condition, to check it again."""
         self._stillness.stir()
         self._moved.set()
         self._moved = asyncio.Event()
@@ -128,7 +130,7 @@ class Replay:
 
 
 def _made_by_then(calls: Sequence[Called]) -> list[int]:
-    """Returns for each answer how many of the recorded calls had been made before it was given."""
+    """Returns, for each answer, how many of the recorded calls had been made before it was given."""
     made_after = Counter(call.issued for call in calls)
     total, needed = 0, []
     for seq in range(len(calls)):

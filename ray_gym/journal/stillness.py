@@ -1,8 +1,8 @@
-"""Tells when nothing of an episode has moved for a few turns of the event loop.
+"""Detects that an episode rests: nothing of it has moved for some turns of the event loop.
 
-Several calls of an episode may be under way at once. Answers are let through one after the other, each only when the
-code that got the one before has come as far as it can without another answer: so the same answers in the same order
-lead to the same play, independent of timing.
+Several calls of an episode may be under way at once. Their answers are given one after the other, each only when the
+code that got the one before can't continue without another answer. So the same answers in the same order lead to the
+same play, whatever their timing.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 
 TURNS = 16
-"""Turns of the event loop without a move that count as stillness. Handing something on (a queue, a lock, the end of a
-task) takes one to three.
-"""
+"""Turns of the event loop without a move that count as rest. Passing something on (by a queue, a lock, or the end of a
+task) takes one to three."""
 
 
 class Stillness:
-    """Counts the turns of the event loop since something of an episode moved."""
+    """Counts the turns of the event loop since something of an episode last moved."""
 
     def __init__(self) -> None:
         self._left = 0
@@ -24,10 +23,11 @@ class Stillness:
 
     @property
     def is_still(self) -> bool:
+        """Says whether the episode rests."""
         return self._still is None
 
     def stir(self) -> None:
-        """Notes that something moves: a call was made, or an answer was given."""
+        """Registers a move: a call was made, or an answer was given."""
         self._left = TURNS
         if self._still is None:
             loop = asyncio.get_running_loop()
@@ -35,7 +35,7 @@ class Stillness:
             loop.call_soon(self._turn, loop)
 
     async def wait(self) -> None:
-        """Waits until the episode is still."""
+        """Waits until the episode rests."""
         while self._still is not None:
             await asyncio.shield(self._still)
 
