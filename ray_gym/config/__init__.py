@@ -1,1 +1,1 @@
-"""Holds the config: its sections, the file they are read from, and what a value may refer to."""
+"""Reads configs: defines their sections, parses their files, and keeps their interpolations."""

@@ -1,6 +1,6 @@
-"""Reads a config: YAML, then dotted overrides, then pydantic.
+"""Reads a config: parses YAML, applies dotted overrides, and validates the result with pydantic.
 
-Every mistake is a `UserError` that names file, field and fix.
+Every mistake is a `UserError` that names the file, the field and the fix.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes YAML, and also quotes the texts that OmegaConf would take for numbers, and PyYAML would not: 1e5."""
+    """Writes YAML, and quotes texts like 1e5, which OmegaConf reads as numbers and PyYAML does not."""
 
 
 _Dumper.add_implicit_resolver(
@@ -39,7 +39,7 @@ _Dumper.add_implicit_resolver(
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Reads a config file, with dotted overrides (key=value).
 
-    Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, a wrong type.
+    Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, or a wrong type.
     """
     try:
         text = path.read_text()
@@ -57,8 +57,8 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """Writes a resolved config as a file that `read_config` reads back as it was: a literal ${ in it stays one, and so
-    do backslashes before it.
+    """Writes a resolved config as YAML that `read_config` reads back unchanged. A literal ${ in it is escaped, and so
+    are backslashes before it.
     """
 
     def escape(node: Any) -> Any:
@@ -74,12 +74,12 @@ def as_yaml(data: Mapping[str, Any]) -> str:
 
 
 def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """Returns a mapping in YAML with dotted overrides applied, as plain data. Errors: UserError."""
+    """Applies dotted overrides to a mapping in YAML, and returns it as plain data. Errors: UserError."""
     return _written_and_resolved(text, file, overrides)[1]
 
 
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the config twice: with every ${...} as it is written, and with it filled in. Errors: UserError."""
+    """Returns the config twice: with every ${...} as it is written, and with its value. Errors: UserError."""
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
@@ -103,9 +103,9 @@ def _by_name(plain: Any) -> dict[str, Any]:
 
 
 def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:
-    """Validates `data` as `model`; `prefix` is the path of keys in the file at which it stands.
+    """Validates `data` as `model`. `prefix` is the path of keys in the file that leads to the data.
 
-    Errors: UserError with one line a problem, each naming the field and what to do.
+    Errors: UserError with one line for each problem, which names the field and the fix.
     """
     try:
         return model.model_validate(dict(data))
@@ -114,7 +114,7 @@ def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tu
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:
-    """Describes each problem of a validation in one line. For an unknown key, it names the nearest known one."""
+    """Describes each problem of a validation in one line. For an unknown key it suggests the nearest known one."""
     lines = []
     for problem in error.errors(include_url=False):
         location = problem["loc"]
@@ -139,8 +139,8 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
 
 
 def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
-    """Returns the known keys at the place of an error, by walking the models' fields; of a union, those of all its
-    kinds.
+    """Returns the known keys at the location of an error, by walking the models' fields. For a union these are the keys
+    of all its members.
     """
     kinds = _kinds(annotation)
     for part in location:
@@ -159,7 +159,7 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 def _inside(kind: Any, part: Any) -> list[Any]:
-    """Returns the types that may stand under a key, or at a place, of a model, a mapping or a sequence."""
+    """Returns the types that a model, a mapping or a sequence allows under a key or index."""
     fields, arguments = _fields(kind), get_args(kind)
     if part in fields:
         return _kinds(fields[part])
@@ -180,7 +180,7 @@ def _fields(annotation: Any) -> dict[str, Any]:
 
 
 def keys_of(name: str, field: FieldInfo) -> list[str]:
-    """Returns the names that the input may use for a field of a model: its name and its aliases."""
+    """Returns the keys that the input may use for a field of a model: its name and its aliases."""
     alias = field.validation_alias
     choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]

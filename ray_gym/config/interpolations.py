@@ -1,5 +1,5 @@
-"""Keeps ${...} of a config as it is written wherever the config is written down again: an environment variable may be a
-secret.
+"""Keeps the ${...} of a config as they are written wherever the config is written again, because an environment
+variable may be a secret.
 """
 
 from __future__ import annotations
@@ -9,26 +9,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
-"""Fields that say where a run and its tasks are: they are settled when the run begins, and are no secret."""
+"""Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
 
 Path = tuple[str | int, ...]
+"""Keys and indices that lead to a value of the config."""
 
 
 class Verbatim(str):
-    """A verbatim text comes from a config file; ${...} in it is meant as an interpolation."""
+    """Marks a text of a config file whose ${...} is an interpolation, so that it must not be escaped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """An interpolation is a value of the config that its file has as `text`, with ${...}."""
+    """Records a value of the config that its file has as a text with ${...}."""
 
     path: Path
+    """Place of the value in the config."""
     text: str
+    """Text in the file."""
     value: Any = field(repr=False)
+    """Value that the text stood for."""
 
 
 def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Interpolation]:
-    """Yields the places where the written and the resolved config differ, as they do only by what was filled in."""
+    """Yields the values in which the written and the resolved config differ. They differ only by interpolations."""
     if isinstance(written, str):
         if written != resolved and path not in PLACES:
             yield Interpolation(path, written, resolved)
@@ -41,7 +45,7 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:
-    """Returns `data` with the file's own text where it still has the value that was filled in there."""
+    """Returns `data` with the file's own text in place of every value that still is the text's value."""
     texts = {each.path: each for each in filled_in}
 
     def written(node: Any, path: Path) -> Any:

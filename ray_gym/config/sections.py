@@ -1,7 +1,7 @@
-"""Defines the config of a run, as pydantic models. `config.file` reads one; `run.plan` brings it to life.
+"""Defines the config of a run, as pydantic models. `config.file` reads a config; `run.plan` makes a plan of it.
 
-Options of environments and engines (`environment.*` beside `id`, `models.NAME.*` beside `engine`) belong to their own
-classes and are validated by those.
+Options of environments and engines (`environment.*` beside `id`, `models.NAME.*` beside `engine`) are defined and
+validated by their own classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 MOST_WAITING = 64
-"""Commands that may wait in one session, unless `service.max_waiting_commands` says otherwise."""
+"""Default of `service.max_waiting_commands`."""
 
 
 class Section(BaseModel):
@@ -34,8 +34,9 @@ class RunSection(Section):
     """This section names a run and its seed."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=128)] | None = None
-    """Name of the run. Without one it is made of the config's name and the time."""
+    """Name of the run. Without one it is made from the config's name and the time."""
     seed: int = 0
+    """Seed of all random numbers of the run."""
 
 
 class PluginSection(Section):
@@ -50,25 +51,31 @@ class PluginSection(Section):
 
 
 class EnvironmentSection(PluginSection):
+    """This section chooses the environment; its further keys are the environment's options."""
+
     id: str
     """A registered id, or package.module:Class."""
 
 
 class ModelSection(PluginSection):
+    """This section chooses the engine of a model; its further keys are the engine's options."""
+
     engine: str
     """vllm, openai, scripted, or package.module:Class."""
 
 
 class TasksSection(Section):
-    """This section says where tasks come from, and how often each is played."""
+    """This section says where tasks come from, and how many times each is played."""
 
     path: str | None = None
-    """A .jsonl or .parquet file; a relative path is taken from the config's folder, then from the working directory."""
+    """A .jsonl or .parquet file. A relative path starts in the config's folder or, if the file isn't there, in the
+    working directory."""
     generate: Positive | None = None
     """Number of tasks to take from the environment's generator (under `run.seed`)."""
     limit: Positive | None = None
+    """Most tasks to take. Default: all."""
     repeats: Positive = 1
-    """Episodes a task: the size of a group."""
+    """Number of episodes of each task, which make up a group."""
 
     @model_validator(mode="after")
     def _one_source(self) -> TasksSection:
@@ -78,214 +85,242 @@ class TasksSection(Section):
 
 
 class ParticipantSection(Section):
-    """This section says which model plays a participant, and how it is asked."""
+    """This section says which model plays a participant, and how the model is called."""
 
     model: str
+    """Name of the model under `models`."""
     system_prompt: str | None = None
+    """System prompt. Default: the one of the environment's opening."""
     sampling: Sampling = Sampling()
     tool_choice: ToolChoice = "auto"
+    """none: it is offered no tools; required: every message has to call one."""
     parallel_tool_calls: bool = False
     """Under `tool_choice: required`: true if one message may hold several calls."""
     trainable: bool | None = None
-    """True if its samples are trained on. Default: the policy's are, others' are not."""
+    """True if its samples may be trained on. Default: true for the policy, false for others."""
     stop_text: str | None = None
-    """Ends the episode when this participant says it; words count only where they stand by themselves."""
+    """Text that ends the episode when this participant says it. It counts only as whole words."""
     max_turns: Positive | None = None
+    """Turns that it may have. Default: `limits.max_turns`."""
     max_steps_per_turn: Positive | None = None
+    """Model calls that it may make in a turn. Default: `limits.max_steps_per_turn`."""
     concurrency: Positive | None = None
-    """Its calls in flight at once in a worker, for a judge on a model that others need more. Default: no limit."""
+    """Most of its calls that may be in flight at once in a worker, for example for a judge that shares its model.
+    Default: no limit."""
 
 
 class RetriesSection(Section):
-    """This section says how often to try again, by whose fault the failure was."""
+    """This section says how many times something is tried again, by the kind of the failure."""
 
     infra: Natural = 10
-    """Calls made again, with longer and longer pauses; some minutes in all."""
+    """Retries of a call, with growing pauses; they take some minutes in all."""
     user: Natural = 2
-    """New tries of an episode, from its start, after a fault of the simulated user (or of a simulated tool)."""
+    """New tries of an episode, from its start, after a failure of the simulated user (or of a simulated tool)."""
     judge: Natural = 2
+    """New tries of an episode after a failure of a judge."""
     environment: Natural = 0
+    """New tries of an episode after a failure of the environment's code."""
     nondeterminism: Natural = 1
-    """New tries after a replay that went another way than what was recorded."""
+    """New tries of an episode whose replay diverged from the record."""
 
 
 class LimitsSection(Section):
     """This section limits the turns, tokens and seconds of an episode, and the failures of a run."""
 
     max_turns: Positive = 10
-    """Turns of the policy; each other participant may have as many."""
+    """Turns of the policy in an episode. Each other participant may have as many."""
     max_steps_per_turn: Positive = 10
+    """Model calls of a participant in one turn."""
     token_budget: Positive | None = None
-    """Generated tokens an episode, over all participants; judges' don't count."""
+    """Tokens that may be generated in an episode, over all participants; judges' tokens don't count. Default: no
+    limit."""
     episode_deadline_s: Seconds = 600
-    """Seconds that the episode is really played: pauses after failures don't count, nor what is replayed."""
+    """Seconds for which an episode may be played. Pauses after failures, and replayed calls, don't count."""
     call_deadline_s: Seconds = 300
+    """Seconds that a model call, or the environment's `setup`, may take."""
     tool_deadline_s: Seconds = 60
+    """Seconds that a tool call may take."""
     score_deadline_s: Seconds = 600
+    """Seconds that the scoring of an episode, or of a group, may take."""
     retries: RetriesSection = RetriesSection()
     max_failed: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, le=1)] | None = None
-    """Stop the run when more episodes than this have failed: a number, or a share of all (a fraction)."""
+    """Most failed episodes before the run is stopped: a number, or a fraction of all episodes. Default: no limit."""
 
 
 class FanoutSection(Section):
-    """This section says on how many workers episodes are played, and how many at once."""
+    """This section says how many workers play episodes, and how many episodes they play at once."""
 
     workers: Positive = 2
+    """Number of workers."""
     concurrency: Positive = 64
-    """Episodes in flight, over all workers."""
+    """Number of episodes in flight, over all workers."""
     cpus_per_worker: Annotated[float, Field(ge=0)] = 0
+    """CPUs that Ray reserves for each worker."""
     stuck_after_s: Seconds = 30
-    """A worker whose event loop does not turn for this long is ended; the episode that blocked it has failed."""
+    """Seconds after which a worker with a blocked event loop is ended. The episode that blocked it has failed."""
     memory_gb: Annotated[float, Field(gt=0)] | None = None
-    """A worker that takes more than this is ended, and the episodes that it had are played on elsewhere. Default: Ray's own limit."""
+    """Memory in GiB above which a worker is ended; its episodes are resumed elsewhere. Default: Ray's own limit."""
 
 
 class GroupsSection(Section):
-    """This section says what becomes of a group of which an episode failed."""
+    """This section says what happens to a group with a failed episode."""
 
     incomplete: Literal["wait", "release", "drop"] = "release"
-    """wait: play the failed ones again first (`extra_tries`); release: go on without them; drop: leave the whole group out."""
+    """wait: play the failed episodes again first (`extra_tries`); release: commit the group without them; drop: leave
+    out the whole group."""
     minimum: Positive = 1
-    """A group with fewer completed episodes than this is dropped."""
+    """Least number of completed episodes of a group that is not dropped."""
     extra_tries: Natural = 2
+    """New tries of a failed episode while its group waits."""
 
 
 class OutputSection(Section):
-    """This section says where a run writes, and how durably."""
+    """This section says where a run writes, and which failures its journal survives."""
 
     dir: str = "runs"
     """Folder in which run directories are made: a path, or the URI of an object store, e.g. s3://bucket/prefix.
-    Credentials are the environment's.
-    """
+    Credentials come from environment variables."""
     journal_dir: str | None = None
-    """Folder of journals, with a folder for each run: on a filesystem that all nodes share. Default: in the run
-    directory, which can't be if that is on an object store.
-    """
+    """Folder of journals, with a folder for each run, on a filesystem that all nodes share. Default: in the run
+    directory, unless that is on an object store."""
     durability: Literal["off", "process", "disk"] = "process"
-    """The end that a journaled call survives. process: that of every process, not of a machine; disk: also that of a
-    machine; off: no journal, so episodes that were half played are played anew.
-    """
+    """Failures that a journaled call survives. process: the death of any process, but not of a machine; disk: also that
+    of a machine; off: none, for no journal is kept, and half-played episodes are played anew."""
     roll_rows: Positive = 2000
+    """Number of rows at which a worker stages a file."""
     roll_mb: Positive = 64
+    """Size of the rows in MiB at which a worker stages a file."""
     roll_s: Seconds = 20
+    """Seconds after which a worker stages a file."""
 
     @field_validator("durability", mode="before")
     @classmethod
     def _off(cls, value: Any) -> Any:
-        """Reads a bare off, which is false in YAML."""
+        """Reads an unquoted off, which is false in YAML."""
         return "off" if value is False else value
 
 
 class LogSection(Section):
-    """This section is about lines on the standard error of the command, and of workers (Ray keeps theirs in its own log
-    folder).
+    """This section configures the log lines on standard error, of the command and of workers. Ray keeps the workers'
+    lines in its own log folder.
     """
 
     format: Literal["plain", "json"] = "plain"
-    """json: one object a line, and nothing else is written."""
+    """plain: lines of text; json: one object in each line, and no other output."""
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """debug has lines for every episode: that it ended, that it is committed, that it goes on elsewhere."""
+    """Least level of the lines. debug has lines for every episode: that it ended, is committed, or is resumed
+    elsewhere."""
 
 
 class OfferSection(Section):
-    """An offer is an environment that a service offers beside that of its config, with the participants that play
-    it.
+    """This section describes an environment that a service offers beside its config's own, with the participants that
+    play it.
     """
 
     environment: EnvironmentSection
     participants: Annotated[dict[str, ParticipantSection], Field(min_length=1)]
+    """Participants by name."""
     sources: dict[str, TasksSection] = {}
+    """Tasks by the name of their source."""
 
 
 class TokensSection(Section):
-    """This section says where the bearer tokens of a service's callers are; they are never in the config itself."""
+    """This section says where the bearer tokens of a service's callers are. The tokens themselves are never in the
+    config.
+    """
 
     file: str | None = None
-    """Lines of NAME TOKEN; readable by its owner only."""
+    """File with lines of NAME TOKEN. Only its owner may be able to read it."""
     env: str | None = None
-    """An environment variable with NAME=TOKEN pairs, separated by spaces."""
+    """Environment variable with NAME=TOKEN pairs, separated by spaces."""
 
 
 class ServiceSection(Section):
-    """This section says what `ray-gym serve` opens, and how much of it."""
+    """This section configures `ray-gym serve`, and limits its callers."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)] = "service"
-    """Name of the service's directory in output.dir: a service of the same name resumes what is there."""
+    """Name of the service's directory in output.dir. A service of the same name resumes its rollouts and sessions."""
     host: str = "127.0.0.1"
+    """Address on which the gateways listen."""
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    """Port on which the gateways listen."""
     tokens: TokensSection | None = None
-    """Needed unless the host is a loopback address."""
+    """Bearer tokens of callers. They are required unless the host is a loopback address."""
     offers: dict[str, OfferSection] = {}
-    """Further environments, by the name that callers give."""
+    """Further environments, by the name that callers use."""
     sources: dict[str, TasksSection] = {}
-    """Further tasks of the config's own environment; `default` is the section `tasks`."""
+    """Further sources of tasks for the config's own environment, by name; `default` is the section `tasks`."""
     gateways: Positive = 1
-    """Replicas of the gateway."""
+    """Number of replicas of the gateway."""
     max_body_mb: Annotated[float, Field(gt=0)] = 16
+    """Largest body of a request, in MiB."""
     body_deadline_s: Seconds = 30
     """Seconds that a request's body may take to arrive."""
     max_requests: Positive = 2000
-    """Requests in flight at one gateway; further ones are answered 503."""
+    """Requests in flight at one gateway; any further one is answered 503."""
     max_streams: Positive = 256
     """Streams open at one gateway."""
     active_rollouts: Positive = 2
-    """Runs that are played at once."""
+    """Rollouts that are played at once."""
     queued_rollouts: Positive = 64
-    """Runs that may wait; further ones are answered 429."""
+    """Rollouts that may wait; any further one is answered 429."""
     max_episodes: Positive = 100_000
     """Episodes of one rollout."""
     max_sessions: Positive = 2000
-    """Sessions open at once; further ones are answered 429."""
+    """Sessions that may be open at once; any further one is answered 429."""
     max_waiting_commands: Positive = MOST_WAITING
-    """Commands of one session that wait for their turn, or for the answer of one that is carried out already; further
-    ones are answered 429.
-    """
+    """Commands of one session that may wait for their turn, or for the result of the same command; any further one is
+    answered 429."""
     caller_share: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """Where there are several callers: share that one may have of `max_requests`, `max_streams`, `max_sessions` and the
-    queue of rollouts.
-    """
+    """Share that one of several callers may have of `max_requests`, `max_streams`, `max_sessions` and the queue of
+    rollouts."""
     session_workers: Positive = 2
+    """Number of workers that play sessions."""
     idle_s: Seconds = 600
-    """A session to which nothing was said for this long is closed."""
+    """Seconds without a command after which a session is closed."""
 
     def share_for(self, callers: int) -> ServiceSection:
-        """Returns the section for a number of callers: a single one has all of it."""
+        """Returns the section for a number of callers. A single caller may have all of everything."""
         return self if callers > 1 else self.model_copy(update={"caller_share": 1.0})
 
     def most_of_one(self, most: int) -> int:
-        """Returns how much one caller may have of what there is for all."""
+        """Returns how much one caller may have of `most`, which is for all callers."""
         return math.ceil(most * self.caller_share)
 
 
 class RunConfig(Section):
-    """This is the whole config of a run."""
+    """This is the whole config of a run, a service or a stream."""
 
     run: RunSection = RunSection()
     train: Literal["any", "strict"] = "any"
-    """strict: refuse to start if a trainable participant's samples would be other than plain (see docs/tokens.md); any: warn."""
+    """strict: refuse to start if samples of a trainable participant would not be plain (see docs/tokens.md); any:
+    warn."""
     environment: EnvironmentSection
     tasks: TasksSection
     models: Annotated[dict[str, ModelSection], Field(min_length=1)]
+    """Models by name."""
     participants: Annotated[dict[str, ParticipantSection], Field(min_length=1)]
+    """Participants by name."""
     limits: LimitsSection = LimitsSection()
     groups: GroupsSection = GroupsSection()
     fanout: FanoutSection = FanoutSection()
     output: OutputSection = OutputSection()
     log: LogSection = LogSection()
     service: ServiceSection = ServiceSection()
-    """Only `ray-gym serve` looks at it."""
+    """Options of `ray-gym serve`; runs ignore them."""
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())
 
     def with_filled_in(self, filled_in: tuple[Interpolation, ...]) -> RunConfig:
-        """Returns a copy that remembers what its file has as ${...}."""
+        """Returns a copy that knows which of its values the file has as ${...}."""
         config = self.model_copy()
         config._filled_in = filled_in
         return config
 
     def with_sections(self, moved: Mapping[tuple[str, ...], tuple[str, ...]], **changes: Any) -> RunConfig:
-        """Returns a copy with other sections in the place of its own.
+        """Returns a copy with the sections of `changes`.
 
-        `moved` maps paths of keys: for sections that lay elsewhere in the file, where they lay, to where they lie now.
+        `moved` maps paths of keys, for sections that come from elsewhere in the file: from their old place to their new
+        one.
         """
         config = self.model_copy(update=changes)
         replaced = set(changes)
@@ -297,8 +332,8 @@ class RunConfig(Section):
         return config.with_filled_in(tuple(kept))
 
     def as_written(self, **changes: Any) -> dict[str, Any]:
-        """Returns all of the config, defaults too, as it may be written down and shown: values that came out of ${...}
-        are that again.
+        """Returns the whole config with its defaults, as plain data that may be stored and shown. Values that came from
+        ${...} are written as that again.
         """
         written: dict[str, Any] = as_written({**self.model_dump(mode="json"), **changes}, self._filled_in)
         return written
