@@ -1,1 +1,1 @@
-"""Reads files of task rows as they come, reports all that is wrong with them, and makes them ready for runs."""
+"""Reads files of task rows, reports all that is wrong with them, and prepares them for runs."""

@@ -1,5 +1,5 @@
-"""Checks that a row is a task of an environment, and says why not: the same for a run, for `data validate` and for
-`data prepare`.
+"""Checks that a row is a task of an environment, or says why not. Runs, `data validate` and `data prepare` use the same
+checks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ray_gym.task import Task
 
 
 class BadRow(Exception):
-    """Says that a row is no playable task. `problems`: a line each, which begins with the field."""
+    """Says that a row is no playable task. `problems` has a line for each reason, which begins with the field."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -28,7 +28,7 @@ class BadRow(Exception):
 
 
 def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
-    """Makes a task of a row. Errors: BadRow."""
+    """Makes a task from a row, and checks it. Errors: BadRow."""
     task_type = environment.task_type
     if row.fields is None:
         raise BadRow([row.problem])
@@ -48,14 +48,16 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
-    """Returns the fields of a NeMo Gym row under our names, unless the environment takes such rows as they are."""
+    """Returns the fields of a row, those of a NeMo Gym row under our names. If the environment takes NeMo Gym rows,
+    they stay as they are.
+    """
     if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
         return fields
     return task_fields(fields, names_of(task_type))
 
 
 def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
-    """Describes what the environment's participants could not play in a task, a line each."""
+    """Describes the parts of a task that the environment's participants can't play, in a line for each."""
     participants = environment.participants
     problems = [
         f"system_prompts.{name}: known participants: {', '.join(participants)}"
@@ -73,5 +75,5 @@ def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
 
 @cache
 def names_of(task_type: type[Task]) -> frozenset[str]:
-    """Returns the names that a row may use for the fields of a task, aliases included."""
+    """Returns the names that a row may use for the fields of a task, with their aliases."""
     return frozenset(key for name, field in task_type.model_fields.items() for key in keys_of(name, field))

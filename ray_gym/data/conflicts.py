@@ -1,4 +1,4 @@
-"""Finds what would change in files that were prepared before."""
+"""Compares a data set that is about to be written with one that was prepared before."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from ray_gym.data.prepared import SPLITS, Prepared, Split
 from ray_gym.errors import describe
 
 Place = tuple[Split, dict[str, Any]]
-"""A split, and a row in it."""
+"""Split of a row, and its fields."""
 
 
 @dataclass
 class Conflict:
-    """A conflict lists task ids by what would become of them; `unreadable` are files whose tasks can't be read."""
+    """Lists the tasks that differ between an earlier data set and a new one, by their ids."""
 
     added: list[str] = field(default_factory=list)
+    """Ids that only the new data set has."""
     removed: list[str] = field(default_factory=list)
+    """Ids that only the earlier data set has."""
     changed: list[str] = field(default_factory=list)
+    """Ids of tasks with other fields."""
     moved: list[str] = field(default_factory=list)
+    """Ids of tasks in another split."""
     reordered: list[Split] = field(default_factory=list)
+    """Splits whose rows are the same in another order. They are listed only if nothing else differs."""
     unreadable: list[str] = field(default_factory=list)
+    """Files of the earlier data set that can't be read, with the reason."""
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
 
     def lines(self, most: int) -> list[str]:
-        """Describes each kind of change in a line, with the first `most` ids of each."""
+        """Describes each kind of difference in a line, with the first `most` ids of each."""
         return [
             f"{kind}: {len(names)} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
             for kind, names in vars(self).items()
@@ -38,9 +44,8 @@ class Conflict:
 
 
 def conflict_with(directory: Path, prepared: Prepared) -> Conflict:
-    """Compares prepared rows with the files in a directory.
-
-    The conflict is empty where nothing, or the very same, was prepared before.
+    """Compares prepared rows with the files in a directory. The conflict is empty if nothing, or exactly the same, was
+    prepared before.
     """
     conflict = Conflict()
     before: dict[Split, list[dict[str, Any]]] = {}

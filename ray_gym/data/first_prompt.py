@@ -1,5 +1,5 @@
-"""Finds what the policy would be shown first in an episode of a task: its system prompt, and what the opening, or the
-row, puts after it.
+"""Finds the first prompt of the policy in an episode of a task: its system prompt, and the messages of the opening or
+the row.
 """
 
 from __future__ import annotations
@@ -26,22 +26,24 @@ POLICY = "policy"
 
 
 class NoModel:
-    """Stands where a model would: there is none while data is looked at."""
+    """Takes the place of a model while data is examined, and fails every call."""
 
     def __init__(self) -> None:
         self.was_asked = False
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        """Raises EpisodeFailure (data), and remembers that the model was called."""
         self.was_asked = True
         raise EpisodeFailure(FailureKind.DATA, "model", "there is none while data is looked at", retry=False)
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Does nothing."""
 
 
 class FirstPrompts:
-    """Sets episodes up, as a run would, and goes no further.
+    """Sets episodes up as a run does, up to the first prompt, without any model.
 
-    Where that reaches outside, it takes the row's own messages alone.
+    If the environment's `setup` reaches outside of the worker, the row's own messages are taken instead.
     """
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
@@ -60,9 +62,9 @@ class FirstPrompts:
         return [tool.schema for tool in tools if tool.offered_to(POLICY)]
 
     async def of(self, task: Task) -> list[Message] | None:
-        """Returns the messages of the first prompt of a task; None where a model would have to be asked first.
+        """Returns the messages of a task's first prompt; None if the environment calls a model before it.
 
-        Errors: BadRow if the environment can't set the task up; UserError if something that it needs is out of order.
+        Errors: BadRow if the environment can't set the task up; UserError if infrastructure fails.
         """
         if self.environment.opens_outside:
             return _own_messages(task)
@@ -81,7 +83,7 @@ class FirstPrompts:
         return list(episode.threads[POLICY].messages)
 
     async def close(self) -> None:
-        """Closes the environment and what runs its tools."""
+        """Closes the environment and the runner of its tools."""
         await self._stage.tool_runner.close()
         await self.environment.close()
 

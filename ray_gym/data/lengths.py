@@ -1,4 +1,4 @@
-"""Measures how long prompts are: in characters, or in the tokens of a tokenizer."""
+"""Measures the length of prompts in characters, or in the tokens of a tokenizer."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ CHAT_FORMAT = "ray_gym.deployments.chat.chat_format:ChatFormat"
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """A ruler measures prompts in a unit.
-
-    `measure` gives the length of messages; `measure_tools` says how much longer tools make a prompt, where that can be
-    said.
-    """
+    """Measures prompts in a unit."""
 
     unit: str
+    """Name of the unit, for people."""
     measure: Callable[[Sequence[Message]], int]
+    """Function that returns the length of messages."""
     measure_tools: Callable[[Sequence[Message], Sequence[ToolSchema]], int] | None = None
+    """Function that returns how much longer tools make a prompt; None if that can't be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthSpread:
-    """Describes how lengths are spread: their count, and their extremes, median and 95th percentile."""
+    """Describes a set of lengths by some figures."""
 
     count: int
     min: int
     median: int
     p95: int
+    """95th percentile."""
     max: int
 
     @classmethod
     def of(cls, lengths: Sequence[int]) -> LengthSpread | None:
-        """Returns the spread of lengths; None where there are none. Each figure is the length of some row."""
+        """Returns the spread of lengths; None for no lengths. Median and percentile are lengths that occur."""
         if not lengths:
             return None
         ordered = sorted(lengths)
@@ -57,7 +57,7 @@ def character_ruler() -> Ruler:
 
 
 def token_ruler(name: str) -> Ruler:
-    """Returns a ruler that counts the tokens of messages with the chat template around them, as a model is shown them.
+    """Returns a ruler that counts the tokens of messages in the chat template of a model. `name` is the tokenizer's.
 
     Errors: UserError for a tokenizer that can't be loaded.
     """

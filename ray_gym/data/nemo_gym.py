@@ -1,13 +1,13 @@
-"""Reads rows of NeMo Gym's datasets: `{"responses_create_params": {"input": ..., "tools": ...}, ...the task's own
-fields}`.
+"""Reads rows of NeMo Gym's datasets: `{"responses_create_params": {"input": ..., "tools": ...}, ...fields of the
+task}`.
 
-`input` (and `instructions`, as a system message before it) becomes the task's `messages`; the task's own fields stay as
-they are. All else is dropped here, and nowhere else:
+`input` (with `instructions` as a system message before it) becomes the task's `messages`, and the task's own fields
+stay as they are. Everything else is dropped here, and nowhere else:
 
-* `tools`: ours are the environment's, whose schemas come from its code;
-* sampling and other settings of the request: a run's config says them, for every episode alike;
-* bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there is not always
-  one of its own, so it is no `task_id`. Fields that an environment's task has, too, are kept.
+* `tools`: the environment has its own, whose schemas come from its code;
+* sampling and other settings of the request: the run's config has them, for every episode alike;
+* bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there need not be
+  unique, so it does not become the `task_id`. Bookkeeping fields that the environment's task defines are kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 REQUEST = "responses_create_params"
+"""Key of the request in a row."""
 BOOKKEEPING = frozenset(
     {
         "agent_ref",
@@ -32,9 +33,11 @@ BOOKKEEPING = frozenset(
         "split",
     }
 )
+"""Fields that are dropped unless the task has them."""
 BOOKKEEPING_PREFIX = "_ng_"
+"""Prefix of further fields that are dropped unless the task has them."""
 ELSEWHERE = ("previous_response_id", "prompt", "conversation")
-"""Settings that stand for messages which are not in the row."""
+"""Settings that refer to messages outside of the row, which are refused."""
 
 
 def is_nemo_gym(fields: Mapping[str, Any]) -> bool:
@@ -43,7 +46,7 @@ def is_nemo_gym(fields: Mapping[str, Any]) -> bool:
 
 
 def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
-    """Returns the fields that the environment's task takes of a row; `known` are the names of its fields.
+    """Returns the fields of a row for the environment's task. `known` are the names of the task's fields.
 
     Errors: ValueError that names the field.
     """
@@ -57,7 +60,7 @@ def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
 
 
 def _is_dropped(name: str, known: Set[str]) -> bool:
-    """Says whether a field is bookkeeping that the task has no field for."""
+    """Says whether a field is bookkeeping that the task does not have."""
     return name not in known and (name in BOOKKEEPING or name.startswith(BOOKKEEPING_PREFIX))
 
 

@@ -1,8 +1,8 @@
-"""Writes task rows as Parquet, and reads them back, without losing anything.
+"""Writes task rows as Parquet and reads them back without loss.
 
-A column whose values are all text, whole numbers, numbers or truth values is of that type; any other has Parquet's JSON
-type, so that rows may differ in their nested keys and types. Fields that a row does not set are null. Files of others
-may have nested columns instead: there nulls, which stand for keys that other rows have, are left out.
+A column whose values are all text, whole numbers, numbers or truth values has that type. Any other column has Parquet's
+JSON type, so that rows may differ in their nested keys and types. Fields that a row does not set are null. Files from
+elsewhere may have nested columns instead; their nulls stand for keys that only other rows have, and are left out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 BATCH = 1000
+"""Number of rows that are read at once."""
 _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields each row's fields, less those that are null.
+    """Yields the fields of each row that are not null.
 
-    Errors: any that pyarrow raises; ValueError for a JSON column that holds none.
+    Errors: exceptions of pyarrow; ValueError for a JSON column with invalid JSON.
     """
     with pq.ParquetFile(path) as file:
         json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
@@ -32,7 +33,9 @@ def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], file: IO[bytes]) -> None:
-    """Writes JSON objects as one table. Its columns are in the order in which they first occur in the rows."""
+    """Writes JSON objects as one table. Its columns are in the order in which they first occur in the rows. Errors:
+    OSError.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = [_column(name, rows) for name in names]
     pq.write_table(pa.Table.from_arrays(columns, names=names), file, compression="zstd")
@@ -47,7 +50,7 @@ def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
 
 
 def _fit(values: Sequence[Any]) -> bool:
-    """Says whether all whole numbers fit into 64 bits."""
+    """Says whether all whole numbers among the values fit into 64 bits."""
     return all(not isinstance(value, int) or -(2**63) <= value < 2**63 for value in values)
 
 

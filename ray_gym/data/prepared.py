@@ -1,4 +1,4 @@
-"""Makes the files of a data set out of task rows from any source: it splits them, and describes them."""
+"""Makes the files of a data set from task rows: splits the rows, and describes them."""
 
 from __future__ import annotations
 
@@ -21,30 +21,35 @@ from ray_gym.task import Task
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = ("train", "validation")
+"""Splits of a data set, in the order of their files."""
 STATISTICS = "statistics.json"
+"""Name of the file that describes a data set."""
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """These settings say how a data set was made.
-
-    `options` are all of the environment's; `validation` is the share of rows, 0 to 1, in the validation split.
-    """
+    """Holds the settings with which a data set is made."""
 
     environment: str
+    """Id of the environment."""
     options: Mapping[str, Any]
+    """All options of the environment."""
     validation: float
+    """Share of the rows in the validation split, 0 to 1."""
     seed: int
+    """Seed of the split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A prepared data set has its rows by split: all of them, unless `reports` has bad ones."""
+    """Holds the rows of a data set before it is written."""
 
     settings: Settings
     reports: list[ValidationReport]
+    """Reports on the files that the rows come from."""
     rows: dict[Split, Rows]
+    """Good rows, by split."""
 
     @property
     def bad(self) -> int:
@@ -63,9 +68,9 @@ def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings:
 
 
 def rows_of(tasks: Sequence[Placed]) -> Rows:
-    """Returns the fields that each task sets, under the id that it has in a run.
+    """Returns the fields that each task sets, with the id that it has in a run.
 
-    Errors: UserError for an id that is given twice.
+    Errors: UserError for an id that two tasks have.
     """
     return [
         {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
@@ -74,18 +79,17 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
 
 
 def choose_split(task: Task, settings: Settings) -> Split:
-    """Chooses a task's split by nothing but the seed and the id, so that a row stays where it is when others are added.
-
-    Without a given id, the content counts.
+    """Chooses a task's split by the seed and the task's id (or content, without an id), so that other rows don't change
+    it.
     """
     drawn = derive_seed(settings.seed, "split", task.task_id or content_id(task)) / 2**63
     return "validation" if drawn < settings.validation else "train"
 
 
 def files_of(prepared: Prepared) -> dict[str, bytes]:
-    """Returns the bytes of the files, by name.
+    """Returns the contents of the data set's files, by name. A split without rows has no file.
 
-    A split without rows has no file. The same input gives the same bytes.
+    The same rows and settings give the same bytes.
     """
     files = {f"{split}.parquet": _parquet(rows) for split, rows in prepared.rows.items() if rows}
     statistics = _statistics(prepared, files)
@@ -100,7 +104,7 @@ def _parquet(rows: Rows) -> bytes:
 
 
 def _statistics(prepared: Prepared, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Returns counts, lengths, settings and checksums of the rows, their sources and the files."""
+    """Returns counts, lengths, settings and checksums for the file `STATISTICS`."""
     return {
         "settings": asdict(prepared.settings),
         "rows": {split: len(rows) for split, rows in prepared.rows.items()},

@@ -1,4 +1,4 @@
-"""Describes what was found in a file, as lines for a person."""
+"""Describes a validation report in lines for a person."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from ray_gym.data.validation import ValidationReport
 
 MOST_ROWS = 20
-"""Bad rows, and groups of equal ones, that are shown unless all are asked for."""
+"""Number of bad rows, and of groups of equal rows, that are shown by default."""
 LONGEST = 400
-"""Characters of one problem that are shown."""
+"""Number of characters of a problem that are shown."""
 
 
 def report_lines(report: ValidationReport, show_all: bool = False) -> list[str]:
-    """Returns the lines of a report: problems, counts, duplicates, remarks and lengths."""
+    """Returns the lines of a report: problems, counts, duplicates, remarks and lengths. `show_all` shows every bad row
+    and group.
+    """
     bad = f"{len(report.bad):,} bad" if report.bad else "none bad"
     return [
         *_problems(report, show_all),
@@ -69,7 +71,7 @@ def _lengths(report: ValidationReport) -> list[str]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Returns rising numbers as `1, 3-5, 9`."""
+    """Returns increasing numbers as a text like `1, 3-5, 9`."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][-1] + 1:

@@ -1,6 +1,6 @@
-"""Reads the rows of a task file (JSON Lines or Parquet) one by one, each with its place.
+"""Reads the rows of a task file (JSON Lines or Parquet) one by one, each with its place in the file.
 
-A row that can't be read says why; the others go on.
+A row that can't be read has a description of the problem, and reading goes on after it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from ray_gym.data.parquet import plain_rows
 from ray_gym.errors import UserError, describe
 
 LONGEST_LINE = 32 * 2**20
-"""Bytes. A line that is longer is skipped without holding it in memory."""
+"""Largest length of a line in bytes. A longer one is skipped, and never held in memory."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Bytes with which some editors begin a file."""
 _decode = msgspec.json.Decoder().decode
 
 
 class RepeatedKey(ValueError):
-    """Says that an object has a key twice: readers of JSON take one of the two values without a word."""
+    """Says that an object has a key twice. Other readers of JSON silently take one of the two values."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -35,31 +36,34 @@ class RepeatedKey(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row of a file has its fields, or a problem.
-
-    `number` counts lines from 1, or Parquet rows from 0. `fields` is None where `problem` says why.
-    """
+    """Holds the fields of a row, or the problem for which it can't be read."""
 
     place: str
+    """File and number, for messages."""
     number: int
+    """Number of the line, from 1, or of the Parquet row, from 0."""
     fields: dict[str, Any] | None
+    """Fields of the row; None if it can't be read."""
     problem: str = ""
+    """Reason for which it can't be read; empty if it can."""
 
 
 @dataclass
 class TaskFile:
-    """A task file is a .jsonl or .parquet file of task rows."""
+    """Reads a .jsonl or .parquet file of task rows."""
 
     path: Path
     remarks: dict[str, list[int]] = field(default_factory=dict)
-    """Harmless oddities that `rows` passed over, with the numbers of their lines."""
+    """Harmless oddities that `rows` has accepted, with the numbers of their lines."""
 
     @property
     def suffix(self) -> str:
+        """Returns the suffix of the file in lower case."""
         return self.path.suffix.lower()
 
     @property
     def unit(self) -> str:
+        """Returns the word for one row of the file in messages."""
         return "row" if self.suffix == ".parquet" else "line"
 
     def rows(self) -> Iterator[FileRow]:
@@ -82,7 +86,7 @@ class TaskFile:
             raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
 
     def _row_of(self, number: int, line: bytes | None) -> FileRow | None:
-        """Makes a row of a line; None for an empty one."""
+        """Returns the row of a line; None for an empty line."""
         place = f"{self.path}:{number}"
         if line is None:
             return FileRow(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
@@ -121,7 +125,9 @@ class TaskFile:
 
 
 def not_finite(value: Any, field: str = "") -> str:
-    """Names the first number in some JSON data that JSON has no word for; "" if there is none."""
+    """Describes the first number in some JSON data that is infinite or NaN, which JSON can't spell; "" if there is
+    none. `field` is the path to the data.
+    """
     if isinstance(value, float) and not math.isfinite(value):
         return f"{field or '(top level)'}: {value} is no number that JSON has; leave it out, or write null"
     if isinstance(value, dict | list):
@@ -131,7 +137,7 @@ def not_finite(value: Any, field: str = "") -> str:
 
 
 def not_json(fields: dict[str, Any]) -> str:
-    """Says why a row could not be read again from a file; "" if it can."""
+    """Describes why a row's fields could not be read again from a file; "" if they can."""
     try:
         return not_finite(fields)
     except RecursionError:
@@ -139,7 +145,7 @@ def not_json(fields: dict[str, Any]) -> str:
 
 
 def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """Yields the lines of a file; None for one that is too long."""
+    """Yields the lines of a file, and None for a line that is too long."""
     while line := file.readline(LONGEST_LINE):
         if len(line) < LONGEST_LINE or line.endswith(b"\n"):
             yield line
@@ -150,7 +156,7 @@ def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes a dict of an object's pairs. Errors: RepeatedKey."""
+    """Returns the pairs of an object as a dict. Errors: RepeatedKey."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -159,7 +165,7 @@ def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _what_is_wrong(line: bytes) -> str:
-    """Describes the problem of a line with slower readers, which know the place."""
+    """Describes the problem of a line, with slower readers that know its position."""
     if line.startswith(BYTE_ORDER_MARK):
         return "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with"
     try:

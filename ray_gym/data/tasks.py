@@ -1,4 +1,4 @@
-"""Reads the tasks that episodes start from, out of a file or the environment's generator, each with a stable id."""
+"""Reads the tasks of a run from a file or from the environment's generator, and gives each a stable id."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task
 
 Placed = tuple[str, Task]
-"""The place of a task, for messages, and the task."""
+"""A task with its place, for messages."""
 MAX_PROBLEMS = 20
-"""Bad rows that are shown before the rest is only counted."""
+"""Number of problems of a file that are shown. Further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A task row is a validated task: its id, and its JSON as it goes into the record."""
+    """Holds a validated task as text, with its id."""
 
     task_id: str
     task: str
+    """The task as JSON text, which goes into the record."""
 
 
 def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
-    """Reads all tasks of a run, in order.
+    """Reads all tasks of a run, in order. A relative path starts in `config_dir`; `seed` is the generator's.
 
-    Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at
-    all.
+    Errors: UserError for a missing file, a row that is no task (with file, line and field), or no rows at all.
     """
     if section.path is not None:
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
@@ -49,7 +49,9 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
 
 
 def locate(path: str, config_dir: Path) -> Path:
-    """Finds a task file, in the config's folder or in the working directory. Errors: UserError."""
+    """Returns the path of a task file, in the config's folder or in the working directory. Errors: UserError if there
+    is none.
+    """
     candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
     for candidate in candidates:
         if candidate.is_file():
@@ -73,7 +75,7 @@ def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None
 
 
 def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
-    """Yields the first `count` tasks of the environment's generator under a seed.
+    """Yields the first `count` tasks that the environment's generator makes under a seed.
 
     Errors: UserError for a generator that fails, or is missing.
     """
@@ -91,10 +93,10 @@ def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) ->
 
 
 def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
-    """Yields the tasks with their ids: the given one, or a hash of the content; equal rows get distinct ids by
-    counting.
+    """Yields the tasks with their ids: the one that the row gives, or a hash of its content. Equal rows without ids get
+    numbered hashes.
 
-    Errors: UserError for an id given twice, or given to one row where another has it as its hash.
+    Errors: UserError for an id that is given twice, or equals the hash of another row.
     """
     counts: dict[str, int] = {}
     places: dict[str, str] = {}

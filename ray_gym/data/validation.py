@@ -1,6 +1,4 @@
-"""Validates every row of a file for an environment: finds bad rows, rows that occur twice, and how long their prompts
-are.
-"""
+"""Validates every row of a file for an environment: finds bad rows and duplicates, and measures the first prompts."""
 
 from __future__ import annotations
 
@@ -23,18 +21,22 @@ from ray_gym.task import Task
 
 @dataclass
 class ValidationReport:
-    """A report tells what was found in a file.
-
-    `bad` has each bad row by its number, with a line for every problem; lengths are of good rows.
-    """
+    """Reports on the rows of one file."""
 
     file: TaskFile
+    """The file."""
     ruler: Ruler
+    """Ruler with which prompts were measured."""
     rows: int = 0
+    """Number of rows."""
     bad: dict[int, list[str]] = field(default_factory=dict)
+    """Problems of each bad row, by its number."""
     rows_by_content: dict[str, list[int]] = field(default_factory=dict)
+    """Numbers of the good rows, by a hash of their content."""
     lengths: list[int] = field(default_factory=list)
+    """Lengths of the good rows' first prompts."""
     tools_length: int | None = None
+    """Length that the policy's tools add to a prompt; None if it was not measured."""
 
     @property
     def good(self) -> int:
@@ -43,23 +45,25 @@ class ValidationReport:
 
     @property
     def duplicates(self) -> list[list[int]]:
-        """Returns groups of rows that differ in their ids only, by their numbers."""
+        """Returns groups of good rows that differ only in their ids, by their numbers."""
         return [numbers for numbers in self.rows_by_content.values() if len(numbers) > 1]
 
     @property
     def spread(self) -> LengthSpread | None:
-        """Returns how the lengths of first prompts are spread; None if there are none."""
+        """Returns the spread of the first prompts' lengths; None if there are none."""
         return LengthSpread.of(self.lengths)
 
 
 class GivenIds:
-    """Remembers the ids that rows give: each may be given once, over all files."""
+    """Remembers the ids that rows have, which must be unique over all files."""
 
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
 
     def problem_of(self, row: FileRow) -> str:
-        """Describes the problem of a row's own id, also where the row is bad in other ways; "" for none."""
+        """Describes the problem of a row's id, and remembers the id. Returns "" if there is no problem. The row may be
+        bad in other ways.
+        """
         given = (row.fields or {}).get("task_id")
         if not isinstance(given, str):
             return ""
@@ -68,12 +72,12 @@ class GivenIds:
 
 
 def content_id(task: Task) -> str:
-    """Returns an id of a task's content, the same for tasks that differ in their ids only."""
+    """Returns a hash of a task's content without its id."""
     return stable_id(task.model_dump_json(exclude={"task_id"}))
 
 
 def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> ValidationReport:
-    """Validates a file. Errors: UserError if the file can't be read."""
+    """Validates one file. Errors: UserError if the file can't be read."""
     ((report, _),) = validate_all([file], environment, ruler)
     return report
 
@@ -81,9 +85,8 @@ def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -
 def validate_all(
     files: Sequence[TaskFile], environment: Environment[Any, Any], ruler: Ruler
 ) -> list[tuple[ValidationReport, list[Placed]]]:
-    """Returns the report of each file, and its good tasks.
-
-    An id may be given once in all of them. Errors: UserError.
+    """Validates files, and returns the report and the good tasks of each. Ids must be unique over all of them. Errors:
+    UserError.
     """
 
     async def look() -> list[tuple[ValidationReport, list[Placed]]]:
@@ -101,7 +104,7 @@ def validate_all(
 
 
 async def _good_tasks(report: ValidationReport, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
-    """Yields the good tasks of a file; bad rows go into the report."""
+    """Yields the good tasks of a file, and puts the bad rows into the report."""
     for row in report.file.rows():
         report.rows += 1
         repeated = given_ids.problem_of(row)
@@ -125,7 +128,7 @@ async def _good_tasks(report: ValidationReport, given_ids: GivenIds, prompts: Fi
 
 
 def _length(ruler: Ruler, messages: Sequence[Message]) -> int:
-    """Measures messages. Errors: BadRow for messages that the tokenizer's chat template refuses."""
+    """Returns the length of messages. Errors: BadRow if the tokenizer's chat template refuses them."""
     try:
         return ruler.measure(messages)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""Writes files that are there whole or not at all."""
+"""Writes files whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
-    """Writes files into a directory. A new one appears with all its files; in one that is there each file is exchanged
-    whole, in order, and then `stale` ones go.
+    """Writes files into a directory, and deletes `stale` ones.
 
-    Errors: OSError.
+    A new directory appears with all its files at once. In an existing one each file is replaced whole, in order, and
+    stale files are deleted last. Errors: OSError.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     if directory.exists():
@@ -30,14 +30,14 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file. Errors: OSError."""
+    """Writes a file whole or not at all. Errors: OSError."""
     write_chunks(path, (data,))
 
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
-    """Writes chunks as they come, so that they need not fit into memory.
+    """Writes a file from chunks, which need not fit into memory together.
 
-    Errors: OSError, and any that `chunks` raises: then nothing is written.
+    Errors: OSError, and exceptions of `chunks`. Then nothing is written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
