@@ -1,4 +1,4 @@
-"""Graders are the parts that a `score` is made of. Each one's calls and verdicts are in the record."""
+"""Exports graders, the parts of which a `score` is made. The calls and the verdict of each are in the record."""
 
 from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
 from ray_gym.graders.comparison import PairwiseComparison

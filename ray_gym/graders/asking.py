@@ -1,4 +1,4 @@
-"""Asks a model for an answer of a certain form, again and again until it gives one."""
+"""Asks a model for an answer in a certain form, and repeats the question until it gives one."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class AskResult(Generic[Found]):
-    """This is what came of asking.
-
-    `found` is None if no answer had the form; `last` is the last answer, `answers` their number. `too_long`: the
-    question left no room for an answer.
-    """
+    """Holds the result of asking."""
 
     found: Found | None
+    """Value that was read from the last answer; None if no answer had the form."""
     last: str
+    """Text of the last answer."""
     answers: int
+    """Number of answers."""
     too_long: bool = False
+    """True if the question left no room for an answer in the model's context."""
 
 
 async def ask_until(
     episode: Episode, auxiliary: str, question: str, read: Callable[[str], Found | None], reminder: str, retries: int
 ) -> AskResult[Found]:
-    """Asks the question until `read` finds what it looks for, at most `retries` times more. Answers that a limit has
-    cut are read as far as they go.
+    """Asks a question until `read` returns a value for the answer. It asks at most `retries` more times.
 
-    An answer that can't be read is asked for again in the same conversation, with the reminder; but after an empty
-    answer, which templates may refuse, in a fresh one. Where the context is full, another question would only be
-    longer.
+    An answer that was cut is read too. After an answer that can't be read, the model is asked again in the same
+    conversation, with the reminder. After an empty answer, which chat templates may refuse, it is asked in a fresh one.
+    If the context is full, it is not asked again, since the next question would be longer still. Errors: those of
+    `episode.consult`.
     """
     conversation = first = [Message("user", question)]
     for count in range(1, retries + 2):

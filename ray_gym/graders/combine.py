@@ -1,4 +1,4 @@
-"""Combines graders into graders. Inner graders are asked at the same time, where order does not matter."""
+"""Combines graders into one. The parts are asked at the same time if their order does not matter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Weighted(Grader):
-    """Gives the sum of named graders' values, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
+    """Adds up the values of named graders, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
 
     Errors: ValueError without any part.
     """
@@ -26,6 +26,7 @@ class Weighted(Grader):
         self._parts = parts
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the weighted sum, with the value of each part."""
         given = await _verdicts(episode, {name: grader for name, (_, grader) in self._parts.items()})
         total = math.fsum(weight * given[name].value for name, (weight, _) in self._parts.items())
         why = " + ".join(f"{weight:g} * {given[name].value:g} ({name})" for name, (weight, _) in self._parts.items())
@@ -33,10 +34,10 @@ class Weighted(Grader):
 
 
 class AllOf(Grader):
-    """Gives 1 if each of the named graders gives at least `enough`, else 0. A mapping names parts that may be called
-    anything.
+    """Gives 1 if each of the named graders gives at least `enough`, else 0. Names that are no keywords are given by a
+    mapping.
 
-    Errors: ValueError without any part, or if two have one name.
+    Errors: ValueError without any part, or if two parts have the same name.
     """
 
     def __init__(self, named: Mapping[str, Grader] | None = None, /, *, enough: float = 1.0, **parts: Grader) -> None:
@@ -49,6 +50,7 @@ class AllOf(Grader):
             raise ValueError("AllOf: two parts have the same name")
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns 1 or 0, with the value of each part."""
         given = await _verdicts(episode, self._parts)
         missed = [name for name, verdict in given.items() if verdict.value < self._enough]
         why = f"not met: {', '.join(missed)}" if missed else "all met"
@@ -56,9 +58,10 @@ class AllOf(Grader):
 
 
 class FirstThatPasses(Grader):
-    """Asks graders from the cheapest to the dearest; the next is asked only if the one before gave less than `enough`.
+    """Asks graders in order, until one gives at least `enough`, and gives the value of the last one asked. Put the
+    cheapest first.
 
-    Its value is that of the last one asked. Errors: ValueError without any grader.
+    Errors: ValueError without any grader.
     """
 
     def __init__(self, *graders: Grader, enough: float = 0.5) -> None:
@@ -67,6 +70,7 @@ class FirstThatPasses(Grader):
         self._graders, self._enough = graders, enough
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the value of the last grader that was asked."""
         for grader in self._graders:
             given = await grader.verdict(episode)
             if given.value >= self._enough:
@@ -76,15 +80,15 @@ class FirstThatPasses(Grader):
 
 @dataclass(frozen=True)
 class Constraints(Grader):
-    """Gives 1 if all named conditions, worked out already, hold, else 0; with `partial`, the share that holds.
-
-    All are parts.
-    """
+    """Gives 1 if all named conditions hold, else 0; with `partial`, the share of the conditions that hold."""
 
     conditions: Mapping[str, bool]
+    """Conditions that were checked already, by name. Each becomes a part of the verdict."""
     partial: bool = False
+    """True for a value between 0 and 1."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the value, with 1 or 0 for each condition."""
         broken = [name for name, holds in self.conditions.items() if not holds]
         share = 1 - len(broken) / len(self.conditions) if self.conditions else 1.0
         value = share if self.partial else float(not broken)

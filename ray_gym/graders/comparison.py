@@ -1,6 +1,7 @@
-"""Compares the answers of a group in pairs with a generative reward model, so each one's score depends on the others.
+"""Compares the answers of a group in pairs by a generative reward model, so that each score depends on the other
+answers.
 
-For a pair the model writes two scores (1 to 5) and a ranking (1: the first is much better, ... 6: the second is much
+For a pair, the model writes two scores (1 to 5) and a ranking (1: the first is much better, ... 6: the second is much
 better).
 """
 
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
 
 LOWEST, HIGHEST = 1, 5
+"""Ends of the scale of scores."""
 FIRST_MUCH_BETTER, SECOND_MUCH_BETTER = 1, 6
+"""Ends of the scale of rankings."""
 TIE_STEP = 0.5
-"""Points that a ranking moves each of two answers with the same score, at most: the two are then one point apart, or
-half of one at the ends of the scale, which no answer can leave.
-"""
+"""Most points by which a ranking moves each of two answers with the same score. The two are then one point apart, or
+half a point at the ends of the scale, which no answer can leave."""
 FORM = "Scores: <first>, <second>\nRanking: <1 to 6>"
+"""Form in which the model has to answer."""
 REMINDER = f"That can't be read. Scores are whole numbers from 1 to 5, the ranking is one from 1 to 6. Answer in this form:\n{FORM}"
+"""Message to a model whose answer can't be read."""
 
 # All repetitions are bounded: the text that is read here may be long, and anything at all.
 _NUMBER = r"[^\w\n/.-]{0,10}(\d+)(?:\.0+)?(?!\.?\d)"
@@ -40,44 +44,46 @@ _SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
 _RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
 
 Ask = Callable[[str, str], str]
-"""Writes the question about two answers, of which the first is named first."""
+"""Function that writes the question about two answers, the first and the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison gives each of two answers points between 1 and 5.
-
-    `read` is False if they were set, because nothing could be read.
-    """
+    """Holds the points of two answers, between 1 and 5."""
 
     first: float
+    """Points of the first answer."""
     second: float
+    """Points of the second answer."""
     read: bool = True
+    """False if the points were not read from an answer of the model, but set instead."""
 
 
 @dataclass(frozen=True)
 class PairwiseComparison:
     """Asks a reward model about pairs of a group's answers, and gives each answer the mean of its points.
 
-    `pairs`: in a circle (each answer twice, once in each place) or all of them, in one order each (see `every_pair`).
-
-    `ask` writes the question; it has to ask for `FORM`. An answer that can't be read is asked for again, `retries`
-    times; after that both get `unreadable` points, which the verdict says, or, if that is None, it is the model's
-    failure. An answer that was cut is read as far as it goes. Where the model's context has no room for the two, the
-    longer one has lost: else one answer could spoil its whole group. Calls are on the record of the first of a pair.
+    An answer of the model that can't be read is asked for again. An answer that was cut is read too. If the model's
+    context has no room for a pair, the longer answer has lost: otherwise one answer could spoil its whole group. The
+    calls of a pair are in the record of the first answer's episode.
     """
 
     ask: Ask
+    """Writes the question, which has to ask for `FORM`."""
     pairs: Literal["circle", "all"] = "circle"
+    """circle: each answer with its neighbour (`circle`); all: every two answers (`every_pair`)."""
     retries: int = 2
+    """Number of times that an unreadable answer is asked for again."""
     unreadable: float | None = None
+    """Points of both answers if no answer of the model can be read; None makes that the model's failure."""
     reward_model: str = "reward_model"
+    """Name of the reward model among the environment's `auxiliary`."""
 
     async def verdicts(self, episodes: Sequence[Episode], answers: Sequence[str]) -> list[Verdict]:
-        """Returns a verdict for each answer, with a value between 0 and 1: the mean of its points. Alone in its group,
-        an answer gets 0.5.
+        """Returns a verdict for each answer: the mean of its points, on a scale from 0 to 1. An answer that is alone in
+        its group gets 0.5.
 
-        The part `unreadable` is the number of its comparisons that could not be read. Errors: EpisodeFailure (judge).
+        The part `unreadable` is the number of comparisons that could not be read. Errors: EpisodeFailure (judge).
         """
         pairs = circle(len(answers)) if self.pairs == "circle" else every_pair(len(answers))
         compared = await run_concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
@@ -111,8 +117,8 @@ class PairwiseComparison:
 
 
 def circle(count: int) -> list[tuple[int, int]]:
-    """Pairs each answer with its neighbour, the last with the first: every answer is once in each place, also of
-    two.
+    """Pairs each answer with the next, and the last with the first, so that each is once in the first place and once in
+    the second.
     """
     return [(i, (i + 1) % count) for i in range(count)] if count > 1 else []
 
@@ -120,18 +126,17 @@ def circle(count: int) -> list[tuple[int, int]]:
 def every_pair(count: int) -> list[tuple[int, int]]:
     """Pairs every two answers once.
 
-    An answer is in the first place as often as in the second, or, if their number is even, once more or less.
+    With an odd number of answers, each is in the first place as often as in the second. With an even number, the two
+    differ by one.
     """
     distances = range(1, count // 2 + 1)
     return [(i, (i + far) % count) for far in distances for i in range(far if 2 * far == count else count)]
 
 
 def read_comparison(text: str) -> Comparison | None:
-    """Reads the last scores and the last ranking that have the form; None if there are none, or if they are out of
-    their range.
+    """Reads the last scores and the last ranking in a text. Returns None if one of them is missing or out of range.
 
-    The scores count. The ranking only breaks ties: it says nothing against different scores, even if it contradicts
-    them.
+    The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
     scores, rankings = _SCORES.findall(text), _RANKING.findall(text)
     if not scores or not rankings:
@@ -148,12 +153,12 @@ def read_comparison(text: str) -> Comparison | None:
 
 
 def _within(points: float) -> float:
-    """Limits points to the scale."""
+    """Returns the points, limited to the scale."""
     return min(max(points, float(LOWEST)), float(HIGHEST))
 
 
 def _verdict(points: Sequence[float], unread: int) -> Verdict:
-    """Makes the verdict of an answer out of its points."""
+    """Returns the verdict of an answer with these points."""
     if not points:
         return Verdict(0.5, "there was nothing to compare it with", {"unreadable": 0.0})
     mean = sum(points) / len(points)

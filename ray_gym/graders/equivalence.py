@@ -1,6 +1,4 @@
-"""Asks a judge whether an answer and the expected one are the same, without telling it which is which, in both
-orders.
-"""
+"""Asks a judge whether an answer equals the expected one, in both orders, without telling the judge which is which."""
 
 from __future__ import annotations
 
@@ -22,18 +20,19 @@ if TYPE_CHECKING:
     from ray_gym.models.base import CompletionRequest
 
 EQUAL, DIFFERENT = "[[A=B]]", "[[A!=B]]"
+"""Labels that the judge answers with."""
 LABELS = {EQUAL: 1.0, DIFFERENT: 0.0}
 PLACES = ("question", "first", "second")
+"""Places of the judge's prompt."""
 
 
 class QuestionTask(Task):
-    """A question task is a task with a question and its answer.
-
-    Without a `question`, the last user message of `messages` is it.
-    """
+    """A question task has a question and its answer."""
 
     question: str = ""
+    """The question. If it is empty, the last user message of `messages` is the question."""
     expected_answer: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    """The correct answer."""
 
     @model_validator(mode="after")
     def _asks_something(self) -> QuestionTask:
@@ -43,32 +42,39 @@ class QuestionTask(Task):
 
     @property
     def asked(self) -> str:
-        """Returns the question."""
+        """Returns the question, from `question` or from `messages`."""
         asked = [message.content for message in self.messages if message.role == "user"]
         return self.question or (asked[-1] if asked else "")
 
 
 @dataclass(frozen=True)
 class Equivalence(Grader):
-    """Gives 1 if the judge finds the two equal, also when they are exchanged, else 0; `disagreement` if it does so in
-    one order only.
+    """Gives 1 if the judge finds two answers equal in both orders, 0 if not in the first, and `disagreement` if only in
+    the first.
 
-    The prompt has the places {question}, {first} and {second}, and asks for `[[A=B]]` or `[[A!=B]]`. An answer longer
-    than `longest` is not judged and not equal, nor is one that the judge has no room for: of a part, nobody could tell
-    what the rest contradicts. `retries` and `unlabelled` are those of `Judge`.
+    An answer longer than `longest`, or too long for the judge's context, gets 0 without being judged: its beginning
+    alone would not show what the rest contradicts.
     """
 
     prompt: str
+    """Prompt with the places {question}, {first} and {second}, which asks for `[[A=B]]` or `[[A!=B]]`."""
     question: str
     expected: str
+    """The correct answer."""
     given: str
+    """Answer that is judged."""
     longest: int
+    """Largest number of characters of an answer that is judged."""
     both_orders: bool = True
+    """False to ask only once."""
     disagreement: float = 0.0
     retries: int = 2
+    """Number of times that an answer of the judge without a label is asked for again."""
     unlabelled: float | None = None
+    """Value if no answer of the judge has a label; None makes that the judge's failure."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the value, after one or two questions to the judge. Errors: EpisodeFailure (judge)."""
         if len(self.given) > self.longest:
             return Verdict(0.0, f"the answer has {len(self.given)} characters, and at most {self.longest} are judged")
         one_way = self._judge(self.expected, self.given)
@@ -82,23 +88,23 @@ class Equivalence(Grader):
 
 
 def equivalence_prompt(text: str) -> str:
-    """Returns the same text, if it can be filled in. Errors: ValueError if it can't."""
+    """Checks the text of a prompt, and returns it. Errors: ValueError if its places are wrong."""
     JudgePrompt(text, PLACES)
     return text
 
 
 def literal_judge(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a judge by a script: answers are equal if they are the same text, case and white space aside."""
+    """Plays a judge by a script: two answers are equal if they are the same text apart from case and white space."""
     first, second = compared(request)
     return says_equal(first == second)
 
 
 def compared(request: CompletionRequest) -> tuple[str, str]:
-    """Returns the two answers that a judge is shown, folded: for scripted judges."""
+    """Returns the two answers in a judge's prompt, folded, for scripted judges."""
     first, second = fenced_texts(request.messages[-1].content)[-2:]
     return folded(first), folded(second)
 
 
 def says_equal(equal: bool) -> Message:
-    """Returns a judge's message that gives its verdict."""
+    """Returns a scripted judge's message with its verdict."""
     return Message("assistant", EQUAL if equal else DIFFERENT)

@@ -1,7 +1,6 @@
-"""Finds the answer in what was said. Each function gives None where there is none, or nothing but white space.
+"""Finds the answer in a text. Each function returns None if there is no answer, or only white space.
 
-The text is a model's, so all of these take a time that grows with its length and no faster; `by_regex` is as quick as
-its pattern.
+The text comes from a model, so every function takes linear time; `by_regex` is only as fast as its pattern.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 Extract = Callable[[str], str | None]
+"""Function that returns the answer in a text; None if there is none."""
 
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -18,13 +18,13 @@ _ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECA
 
 
 def whole(text: str) -> str | None:
-    """Returns all of the text, without the white space around it."""
+    """Returns the whole text without white space around it."""
     return text.strip() or None
 
 
 def last_boxed(text: str) -> str | None:
-    r"""Returns the content of the last `\boxed{...}`, with the braces inside it counted; one that is never closed
-    counts for nothing.
+    r"""Returns the content of the last `\boxed{...}`, in which braces are paired. A box that is not closed does not
+    count.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
@@ -41,9 +41,7 @@ def last_boxed(text: str) -> str | None:
 
 
 def answer_line(text: str) -> str | None:
-    """Returns the text behind the last `Answer:` that has something behind it on its line; the line may be bold, as in
-    Markdown.
-    """
+    """Returns the text after the last `Answer:` that has some on its line. The line may be bold, as in Markdown."""
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)]
@@ -54,8 +52,8 @@ def answer_line(text: str) -> str | None:
 
 
 def tagged(tag: str) -> Extract:
-    """Makes an extract of the text between the last `<tag>` and its `</tag>`; one that is never closed counts for
-    nothing.
+    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`. A tag that is not closed
+    does not count.
     """
     opening, closing = f"<{tag}>", f"</{tag}>"
 
@@ -72,9 +70,10 @@ def tagged(tag: str) -> Extract:
 
 
 def by_regex(pattern: str, flags: int = 0) -> Extract:
-    """Makes an extract of the last match: its first group that took part, or all of it if the pattern has no groups.
+    """Returns a function that extracts the last match: its first group that took part, or all of it if the pattern has
+    no groups.
 
-    A pattern that can take forever on some text belongs into a function that `episode.isolated` calls. Errors:
+    A pattern that may take very long on some text belongs into a function that `episode.isolated` calls. Errors:
     re.error.
     """
     compiled = re.compile(pattern, flags)
@@ -90,5 +89,5 @@ def by_regex(pattern: str, flags: int = 0) -> Extract:
 
 
 def first_of(*extracts: Extract) -> Extract:
-    """Makes an extract that tries several in order, and returns what the first successful one finds."""
+    """Returns a function that tries several extracts in order, and returns the first answer that is found."""
     return lambda text: next((found for extract in extracts if (found := extract(text)) is not None), None)

@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 
 SHOWN = 200
-"""Characters of a value that a verdict's reason shows."""
+"""Number of characters of a value that a verdict's reason shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict is a value with its reason, `why`.
-
-    `value` is between 0 and 1 unless a grader says otherwise; `parts` are what it was made of.
-    """
+    """A verdict gives a value, and the reason for it."""
 
     value: float
+    """Between 0 and 1, unless the grader says otherwise."""
     why: str = ""
+    """Reason, for the record."""
     parts: Mapping[str, float] = field(default_factory=dict)
+    """Values of which the verdict is made, by name."""
 
 
 def shown(value: object) -> str:
-    """Shows a value in the reason of a verdict, cut to `SHOWN` characters: answers can be long, and the record has them
-    already.
-    """
+    """Returns a value as text for the reason of a verdict, cut to `SHOWN` characters."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 
 
 class Grader(ABC):
-    """A grader overrides `grade`; callers use `verdict`, which also writes the verdict down."""
+    """A grader judges a played episode. Subclasses override `grade`; callers use `verdict` or `score`, which also
+    record the verdict.
+    """
 
     @property
     def name(self) -> str:
@@ -57,16 +57,20 @@ class Grader(ABC):
     async def grade(self, episode: Episode) -> Verdict:
         """Judges a played episode.
 
-        Errors: EpisodeFailure, of the kind of the party at fault (a judge that gives no verdict, say).
+        Errors: EpisodeFailure, whose kind names the party at fault (a judge that gives no verdict, for example).
         """
 
     async def verdict(self, episode: Episode, name: str | None = None) -> Verdict:
-        """Returns the verdict, after adding it to the record's events under `name` (default: the grader's own)."""
+        """Judges an episode, and records the verdict under `name` (default: the grader's own). Errors: those of
+        `grade`.
+        """
         given = await self.grade(episode)
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 
     async def score(self, episode: Episode, name: str | None = None) -> Score:
-        """Returns the verdict as a score, for an environment's `score`: its value as the reward, and its parts."""
+        """Judges an episode for an environment's `score`. Returns the verdict's value as the reward, with its parts.
+        Errors: those of `grade`.
+        """
         given = await self.verdict(episode, name)
         return Score(given.value, given.parts)

@@ -1,7 +1,7 @@
-"""Asks a language model as the judge for a label, and asks again if its answer has none.
+"""Asks a language model, the judge, for a label, and asks again if its answer has none.
 
-Judges are participants of the environment's `auxiliary`, so each is a named model of the config. A judge that can't be
-understood is at fault itself (`judge`): the episode gets a new try, and never a score that the policy did not earn.
+Judges are in the environment's `auxiliary`, so each has a model in the config. If a judge can't be understood, that is
+its own failure (`judge`): the episode gets a new try, and never a score that the policy did not earn.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge(Grader):
-    """Asks for a label, and gives the value of the one that comes first in the judge's answer.
+    """Asks a judge for a label, and gives the value of the label that comes first in the answer.
 
-    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels.
-
-    An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth
-    `unlabelled`, or, if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
-
-    A question that leaves the judge's context no room for a label is worth `too_long`, or, if that is None, what no
-    label is worth. Set it where the question holds what the policy wrote: else the policy escapes a bad verdict by its
-    length.
+    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. A label also counts if the rest of
+    the answer was cut.
     """
 
     question: str
     labels: Mapping[str, float]
+    """Value of each label."""
     retries: int = 2
+    """Number of times that an answer without a label is asked for again, in the same conversation."""
     unlabelled: float | None = None
+    """Value if no answer has a label; None makes that the judge's failure."""
     too_long: float | None = None
+    """Value if the question leaves no room for a label in the judge's context; None treats it as an answer without a
+    label.
+
+    Set it if the question contains words of the policy: otherwise the policy can escape a bad verdict by its length."""
     judge: str = "judge"
+    """Name of the judge among the environment's `auxiliary`."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the value of the judge's label. Errors: EpisodeFailure (judge)."""
         names = ", ".join(self.labels)
         reminder = f"Your answer has none of the labels. Answer with exactly one of: {names}"
         asked = await ask_until(
@@ -60,18 +63,23 @@ class Judge(Grader):
 
 @dataclass(frozen=True)
 class SwapCheck(Grader):
-    """Asks the same question in both orders. The second is asked only if the first verdict is at least `enough`.
+    """Asks the same question in both orders, to detect a judge that prefers a place.
 
-    Agreement gives the second verdict's value, disagreement `disagreement`. The parts say what was asked: `one_way`,
-    `other_way`.
+    The second order is asked only if the first verdict is at least `enough`. If both are, the value is the second
+    verdict's.
     """
 
     one_way: Grader
+    """Grader that asks in the first order; its value is a part of the verdict."""
     other_way: Grader
+    """Grader that asks in the second order; its value is a part of the verdict."""
     disagreement: float = 0.0
+    """Value if only the first verdict is at least `enough`."""
     enough: float = 0.5
+    """Least value that counts as a yes."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the verdict, after one or two questions. Errors: EpisodeFailure (judge)."""
         first = await self.one_way.verdict(episode)
         if first.value < self.enough:
             return Verdict(first.value, first.why, {"one_way": first.value})
@@ -83,6 +91,6 @@ class SwapCheck(Grader):
 
 
 def first_label(text: str, labels: Mapping[str, float]) -> str | None:
-    """Returns the label that comes first in a text; of two at the same place, the longer. None if there is none."""
+    """Returns the label that comes first in a text; None if there is none. Of two at the same place it is the longer."""
     found = [(position, -len(label), label) for label in labels if (position := text.find(label)) >= 0]
     return min(found)[2] if found else None

@@ -1,5 +1,5 @@
-"""Verifies by a library, in a process of its own with a time limit: parsers hang on strange input, and threads can't be
-killed.
+"""Verifies an answer by a library function, in a process with a time limit: parsers hang on strange input, and threads
+can't be killed.
 """
 
 from __future__ import annotations
@@ -17,26 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Library(Grader):
-    """Gives what a function returns for `arguments` (JSON data): a number, or a number and its reason.
+    """Gives the value that a function returns: a number, or a number and its reason.
 
-    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. Caches
-    that every call should find filled are filled by the module's function `warm_up`, if it has one. A function that is
-    late, crashes or raises gives no verdict, which is worth `undecided`; that is recorded, so a replay does not decide
-    otherwise. A function that isn't there, or gives something else than a verdict, is the environment's failure.
+    The function's module is imported once in a worker, and each call runs in a fork of that process. If the module has
+    a function `warm_up`, it is called first, to fill caches. A function that is late, crashes or raises gives
+    `undecided`, which is recorded, so that a replay decides the same. A function that does not exist, or returns
+    something else, is the environment's failure.
     """
 
     function: str
+    """Name as package.module:name."""
     arguments: tuple[Any, ...]
+    """Arguments of the call (JSON data)."""
     deadline_s: float = 5.0
+    """Seconds that the call may take."""
     memory_mb: int | None = None
+    """Memory in MiB that the process may take; None means no limit."""
     undecided: float = 0.0
+    """Value if the function gives none."""
 
     @property
     def name(self) -> str:
-        """Returns the function's name."""
+        """Returns the function's name, without its module."""
         return self.function.partition(":")[2]
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Calls the function, and returns its verdict. Errors: EpisodeFailure (environment)."""
         given = await episode.isolated(
             self.function, *self.arguments, deadline_s=self.deadline_s, memory_mb=self.memory_mb
         )

@@ -1,4 +1,4 @@
-"""Compares the answer that was found in the text with the expected one."""
+"""Compares the answer in the policy's last message with the expected one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
 
 
 def folded(text: str) -> str:
-    """Returns the text without the differences of case and of white space."""
+    """Returns a text in lower case, with single spaces between its words."""
     return " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True)
 class ExactMatch(Grader):
-    """Gives 1 if what `extract` finds in the policy's last words equals `expected` (any of them, if there are several),
-    else 0.
-    """
+    """Gives 1 if the answer in the policy's last message equals an expected one, else 0."""
 
     expected: str | tuple[str, ...]
+    """The expected answer, or several of which any counts."""
     extract: Extract = whole
+    """Finds the answer in the message."""
     normalise: Callable[[str], str] = str.strip
+    """Function that is applied to both answers before they are compared."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns 1 or 0; 0 if there is no answer."""
         found = self.extract(episode.answer)
         if found is None:
             return Verdict(0.0, "no answer was found")
@@ -39,10 +41,12 @@ class ExactMatch(Grader):
 
 @dataclass(frozen=True)
 class Found(Grader):
-    """Gives 1 if `extract` finds anything in the policy's last words, else 0: for the form of an answer."""
+    """Gives 1 if there is an answer in the policy's last message, else 0. It checks only the form of the answer."""
 
     extract: Extract
+    """Finds the answer in the message."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns 1 or 0."""
         found = self.extract(episode.answer)
         return Verdict(float(found is not None), shown(found) if found is not None else "nothing was found")

@@ -1,8 +1,7 @@
-"""Fills a judge's prompt, which is a text with named places. The texts put there are material, and can't be anything
-else.
+"""Fills the prompt of a judge, which is a text with named places, so that the texts in it can't act as anything else.
 
-Each stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so
-that a judge who quotes it does not give its verdict by that.
+Each text stands between fences that don't occur in it, it is never read as a template, and labels in it are broken up.
+So a judge that quotes it does not give its verdict by that.
 """
 
 from __future__ import annotations
@@ -19,14 +18,16 @@ _FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompt:
-    """A judge's prompt is a text that has each name of `places` in braces, at least once: `"... {question} ..."`. Other
+    """A judge's prompt is a text with each name of `places` in braces, at least once: `"... {question} ..."`. Other
     braces are doubled.
 
     Errors: ValueError that says what is wrong with the text.
     """
 
     text: str
+    """The text with its places."""
     places: tuple[str, ...]
+    """Names of the places."""
 
     def __post_init__(self) -> None:
         wanted = ", ".join(f"{{{place}}}" for place in self.places)
@@ -42,24 +43,26 @@ class JudgePrompt:
             raise ValueError(f"missing: {', '.join(missing)}; the places are {wanted}")
 
     def filled(self, labels: Iterable[str] = (), **material: str) -> str:
-        """Returns the prompt to send; `labels` are those that the judge's answer is searched for."""
+        """Returns the prompt with `material` in its places. `labels` are the judge's possible labels, which are broken
+        up in the material.
+        """
         return self.text.format(**{name: fence(break_labels(labels, text)) for name, text in material.items()})
 
 
 def fence(text: str) -> str:
-    """Puts a text between two lines of backquotes, longer than any row of them in the text."""
+    """Returns a text between two lines of backquotes. The lines are longer than any row of backquotes in the text."""
     longest = max((len(row) for row in _BACKQUOTES.findall(text)), default=0)
     line = "`" * max(3, longest + 1)
     return f"{line}\n{text}\n{line}"
 
 
 def fenced_texts(prompt: str) -> list[str]:
-    """Returns the texts between the fences of a prompt, in order: for scripted judges."""
+    """Returns the texts between the fences of a prompt, in order, for scripted judges."""
     return [text for _, text in _FENCED.findall(prompt)]
 
 
 def break_labels(labels: Iterable[str], text: str) -> str:
-    """Returns the text with a space in the middle of each label; labels of one character are replaced."""
+    """Returns a text with a space in the middle of each label. A label of one character is replaced by a sign."""
     for label in labels:
         middle = len(label) // 2
         text = text.replace(label, f"{label[:middle]} {label[middle:]}" if middle else _LEFT_OUT)

@@ -1,8 +1,8 @@
-"""Matches regular expressions of a task or a config on a policy's text.
+"""Searches a policy's text for regular expressions of a task or a config.
 
-They run in a process of their own with a deadline (`episode.isolated`), not on the event loop: a pattern such as
-`(a+)+$` takes longer than anyone waits on 40 characters, so bounding the text does not help, and neither does a thread:
-`re` can't be interrupted and keeps the interpreter's lock.
+A search runs in a process with a deadline (`episode.isolated`), not on the event loop. A pattern such as `(a+)+$` takes
+for ever on 40 characters, so a limit of the text does not help. A thread does not help either: `re` can't be
+interrupted and keeps the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ray_gym.tools.library import IsolatedResult
 
 LONGEST = 1000
-"""Characters that a pattern may have."""
+"""Largest number of characters of a pattern."""
 DEADLINE_S = 2.0
 """Seconds that a search may take."""
 
@@ -33,13 +33,18 @@ def _compiles(pattern: str) -> str:
 
 
 RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_compiles)]
+"""Type of a pydantic field that takes the text of a valid pattern."""
 
 
 async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:
-    """Finds the last match of a pattern (None: there is none), or says why that was not found out in time."""
+    """Finds the last match of a pattern in a text.
+
+    The result's value is the text that `last_match` returns. Its error says why there is none in time. Errors:
+    EpisodeFailure.
+    """
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 
 
 def last_match(pattern: str, text: str) -> str | None:
-    """Returns the last match's first group that took part, or all of it."""
+    """Returns the last match of a pattern: its first group that took part, or all of it; None if there is no match."""
     return by_regex(pattern)(text)

@@ -1,4 +1,4 @@
-"""Asks a scalar reward model: a named model of the config that answers a conversation with a number."""
+"""Asks a scalar reward model, which answers a conversation with a number."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RewardModel(Grader):
-    """Gives the model's number for `messages` (default: the conversation as the policy sees it), in its own range.
+    """Gives the number that a reward model answers, in the model's own range.
 
-    An answer that is no finite number is the reward model's failure. A conversation that doesn't fit into its context
-    is worth `too_long`, or, if that is None, the reward model's failure: then the policy escapes a bad reward by its
-    length.
+    An answer that is no finite number is the reward model's failure.
     """
 
     messages: Sequence[Message] | None = None
+    """Conversation to rate; None means the conversation as the policy sees it."""
     reward_model: str = "reward_model"
+    """Name of the reward model among the environment's `auxiliary`."""
     too_long: float | None = None
+    """Value if the conversation does not fit into the model's context; None makes that the model's failure, by which
+    the policy could escape a bad reward."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the model's number. Errors: EpisodeFailure (judge)."""
         messages = self.messages if self.messages is not None else episode.threads["policy"].messages
         completion = await episode.consult(self.reward_model, *messages)
         answer, finish = completion.message.content, completion.finish_reason

@@ -1,4 +1,4 @@
-"""Compares the final state of a session with what it should be."""
+"""Compares the final state of a session with the expected one."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
 
 MOST = 5
-"""Differences that a verdict names; the rest are counted."""
+"""Number of differences that a verdict names. Further ones are counted."""
 
 
 @dataclass(frozen=True)
 class FinalState(Grader):
-    """Gives 1 if the two states are equal, else 0.
-
-    Both are JSON-like: mappings, sequences, values; the verdict names the places that differ.
-    """
+    """Gives 1 if two states are equal, else 0. The verdict names the places that differ."""
 
     actual: Any
+    """State as it is: JSON-like data, of mappings, sequences and values."""
     expected: Any
+    """State as it should be, in the same form."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns 1 or 0."""
         found = list(differences(self.actual, self.expected))
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
         return Verdict(float(not found), "; ".join(found[:MOST]) + more if found else "as expected")
 
 
 def differences(actual: Any, expected: Any) -> Iterator[str]:
-    """Yields every place where two JSON-like values differ, as text, in order; however deep they are."""
+    """Yields a text for every place in which two JSON-like values differ, in order. Deep nesting is no problem."""
     open_places: list[Iterator[str | _Pair]] = [iter([("", actual, expected)])]
     while open_places:
         found = next(open_places[-1], None)
@@ -46,11 +46,11 @@ def differences(actual: Any, expected: Any) -> Iterator[str]:
 
 
 _Pair = tuple[str, Any, Any]
-"""A path, the actual value at it, and the expected one."""
+"""Path of two values, the actual value, and the expected one."""
 
 
 def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
-    """Yields the differences at this place, and the pairs inside that are to be compared."""
+    """Yields the differences of two values themselves, and the pairs inside of them that have to be compared."""
     here = path or "the state"
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         for key in sorted({*actual, *expected}, key=repr):
@@ -71,10 +71,7 @@ def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
 
 
 def _same(actual: Any, expected: Any) -> bool:
-    """Says whether two values are equal.
-
-    NaN, which is equal to nothing, is the same as NaN; True is not the same as 1.
-    """
+    """Says whether two values are equal. NaN counts as equal to NaN, and True as different from 1."""
     if isinstance(actual, bool) != isinstance(expected, bool):
         return False
     return bool(actual == expected) or (_is_nan(actual) and _is_nan(expected))

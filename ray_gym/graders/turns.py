@@ -1,6 +1,6 @@
-"""Scores the turns of a conversation: each of the policy's messages is looked at with what came before it.
+"""Scores the messages of a conversation: each message of the policy is evaluated with the events before it.
 
-Every message counts, one that calls a tool, too: a turn of three steps is three messages.
+A message that calls a tool counts too, so a turn of three steps has three messages.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
 
 Evaluate = Callable[[Event, Sequence[Event]], float | Awaitable[float]]
-"""Returns the worth of one message (with its tool calls), given the events before it. Awaited ones are at the same
-time.
-"""
+"""Function that returns the value of a message (with its tool calls), given the events before it. If it returns
+awaitables, they run at the same time."""
 
 
 @dataclass(frozen=True)
 class TurnMean(Grader):
-    """Gives the mean over the policy's messages; 0 if it never said anything.
-
-    `earlier`: the assistant's messages of a conversation that the task's row brings along count, too.
-    """
+    """Gives the mean value of the policy's messages; 0 if there are none."""
 
     evaluate: Evaluate
+    """Evaluates a message."""
     earlier: bool = False
+    """True if the assistant's messages in the task's row count too."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the mean."""
         messages = _messages(episode, self.earlier)
         return await _weighted_mean(episode, self.evaluate, messages, [1.0 for _ in messages])
 
 
 @dataclass(frozen=True)
 class RecencyWeighted(Grader):
-    """Gives a mean in which later messages count more: message number i (from 1) has weight i, or `decay` to the power
-    of its distance from the last.
-
-    `earlier`: as in `TurnMean`.
-    """
+    """Gives a weighted mean of the policy's messages, in which later messages count more; 0 if there are none."""
 
     evaluate: Evaluate
+    """Evaluates a message."""
     decay: float | None = None
+    """Base of the weights: a message weighs `decay` to the power of its distance from the last. None weighs message
+    number i (from 1) by i."""
     earlier: bool = False
+    """True if the assistant's messages in the task's row count too."""
 
     async def grade(self, episode: Episode) -> Verdict:
+        """Returns the weighted mean."""
         messages, decay = _messages(episode, self.earlier), self.decay
         positions, last = range(len(messages)), len(messages) - 1
         weights = [position + 1.0 if decay is None else decay ** (last - position) for position in positions]
