@@ -1,4 +1,4 @@
-"""Extracts a participant's own conversation from an episode's events, as OpenAI chat messages."""
+"""Extracts a participant's own conversation from the events of an episode, as OpenAI chat messages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from ray_gym.export.selection import LeftOut
 POLICY = "policy"
 
 Chat = list[dict[str, Any]]
+"""Chat messages in OpenAI's form."""
 ArgumentsAs = Literal["object", "text"]
+"""Type of tool calls' arguments in the output."""
 
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
+"""Reason for which a conversation is left out."""
 SILENT = "conversations without a word of the policy's own"
+"""Reason for which a conversation is left out."""
 
 
 def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
-    """Returns the messages that a participant was shown and said, up to its last words. Other threads that it was asked
-    on are not part of it.
+    """Returns the messages in a participant's own thread, up to its last words. Its other threads are not part of it.
 
-    `arguments_as` gives the type of tool calls' arguments: chat templates want an object; as text, they have the same
-    type in every line. Errors: LeftOut.
+    `arguments_as`: object, as chat templates need it; or text, which has the same type in every line. Errors: LeftOut.
     """
     said = [message for event in events if (message := _message(event, participant, arguments_as))]
     while said and said[-1]["role"] != "assistant":
@@ -33,7 +35,7 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
-    """Returns an event as a chat message; None for an event that is not in the participant's view."""
+    """Returns an event as a chat message; None if the event is not in the participant's view."""
     text = "".join(part["text"] for part in event["content"])
     if event["thread"] != participant:
         heard = event["kind"] == "message" and participant in (event["visible_to"] or ())

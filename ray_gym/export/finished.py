@@ -1,4 +1,4 @@
-"""Reads a finished run group by group: never more of it in memory than a few groups."""
+"""Reads a finished run group by group, with only a few groups in memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.location import shell_quoted
 
 Row = dict[str, Any]
+"""Row of an episode, by column (docs/record.md)."""
 
 ROWS_AT_ONCE = 16
-"""Number of rows that are turned into Python's objects together."""
+"""Number of rows that are turned into Python objects together."""
 
 
 def refuse_unfinished(run: Run) -> None:
-    """Refuses a run that is not finished. Errors: UserError for a run without episodes, or with fewer than were
-    planned.
-    """
+    """Checks that a run is finished. Errors: UserError for a run without episodes, or with fewer than were planned."""
     try:
         there = run.storage.count()
     except (pa.ArrowException, OSError) as error:
@@ -37,7 +36,7 @@ def refuse_unfinished(run: Run) -> None:
 
 
 def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """Yields the episodes of each group together, by their repeat. Errors: UserError if a file can't be read."""
+    """Yields the rows of each group, sorted by `repeat`. Errors: UserError if a file can't be read."""
     try:
         for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
             yield sorted(group, key=lambda row: row["repeat"])
@@ -46,8 +45,9 @@ def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 
 def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yields each group's rows, which lie in one file, but not always beside each other. A group that is smaller than
-    it says comes at the end.
+    """Yields the rows of each group together. A group's rows are in one file, but not always side by side.
+
+    Groups that are smaller than their `group_size` are yielded at the end.
     """
     gathering: dict[str, list[Row]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""A form is a way to write a finished run down for a trainer. `docs/extending.md` has a whole one."""
+"""Defines a form, which is a way to write a finished run for a trainer. `docs/extending.md` has an example."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FORM = PluginKind(
         "rollouts": "ray_gym.export.rollouts:Rollouts",
     },
 )
-"""Forms of other packages are entry points of this group."""
+"""Kind of plugin of a form. Other packages define forms by entry points of this group."""
 
 
 class FormOptions(BaseModel):
-    """Reads the options of a form, which are `KEY=VALUE` arguments of `ray-gym export`."""
+    """Holds the options of a form, which are `KEY=VALUE` arguments of `ray-gym export`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,27 +38,27 @@ class Form(ABC):
     """A form turns the rows of episodes, group by group, into lines of JSON."""
 
     Options: ClassVar[type[FormOptions]] = FormOptions
+    """Class of the form's options."""
     to: ClassVar[str] = ""
-    """Name of the trainer that reads the form, as in `--to`."""
+    """Name of the trainer that reads the form, for `--to`."""
     columns: ClassVar[tuple[str, ...]]
-    """The columns of an episode's row that it needs; docs/record.md has them all."""
+    """Columns that the form needs of an episode's row (docs/record.md)."""
 
     @classmethod
     @contextmanager
     def open_form(cls, options: Any, run: Run) -> Iterator[Form]:
-        """Makes the form of its options, for one run. Errors: UserError.
-
-        Override it where there is something to close.
-        """
+        """Makes a form from its options, for one run. Override it if there is something to close. Errors: UserError."""
         yield cls(**dict(options))
 
     @abstractmethod
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields the lines; a row that gets none is counted in `counts`, with the reason."""
+        """Yields the lines of a run. A row that gives no line is counted in `counts`, with the reason."""
 
 
 def find_form(name: str, to: str | None) -> type[Form]:
-    """Finds a form by its name. Errors: UserError that names the forms that there are."""
+    """Finds a form by its name. `to` is the trainer that the user named, if any. Errors: UserError for an unknown form,
+    or one of another trainer.
+    """
     found = find(FORM, name, "--form")
     if not (isinstance(found, type) and issubclass(found, Form)):
         raise UserError(f"--form: {name} is not a subclass of ray_gym.export.form.Form")
@@ -68,7 +68,7 @@ def find_form(name: str, to: str | None) -> type[Form]:
 
 
 def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormOptions:
-    """Reads the options of a form. The keys of `given` are the words of the command: `--min-reward` or `min_reward`.
+    """Reads the options of a form. `given` has the words of the command as its keys: `--min-reward` or `min_reward`.
 
     Errors: UserError that names the word.
     """
@@ -82,7 +82,7 @@ def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormO
 
 
 def _who_takes(key: str, name: str, form: type[Form]) -> str:
-    """Says which form has an option that this one lacks, or which options this one has."""
+    """Says which form has an option that this one lacks, or else which options this one has."""
     for other in names(FORM):
         if key in find_form(other, None).Options.model_fields:
             return f"it is an option of --form {other}, not of {name}"

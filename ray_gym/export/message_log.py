@@ -1,4 +1,4 @@
-"""Writes a sample's tokens as NeMo RL's message log: one message for each span, and log probabilities on generated
+"""Writes a sample's tokens as NeMo RL's message log: one message for each span, with log probabilities of generated
 tokens only.
 """
 
@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 Log = list[dict[str, Any]]
+"""Messages with `role`, `content`, `token_ids` (int [n]) and, if they were generated, `generation_logprobs` (float
+[n])."""
 
 
 def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Log:
-    """Returns all tokens of the sample in their order. `events` are those of the episode, by their number.
+    """Returns the message log of a sample, with all its tokens in their order. `events` are those of the episode, by
+    their number.
 
-    Tokens that were not generated here are never of role `assistant`, whoever said them: NeMo RL trains by the role.
+    NeMo RL trains on the role `assistant`. So tokens that were not generated here never have it, even if a model said
+    them.
     """
     log: Log = []
     for start, end, generated, seq in _pieces(sample):
@@ -31,7 +35,7 @@ def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Lo
 
 
 def prompt_length(log: Log) -> int:
-    """Counts the tokens before the first generated one."""
+    """Returns the number of tokens before the first generated one."""
     length = 0
     for message in log:
         if message["role"] == "assistant":
@@ -41,7 +45,7 @@ def prompt_length(log: Log) -> int:
 
 
 def token_ids(log: Log, length: int) -> list[int]:
-    """Returns the ids of the first `length` tokens."""
+    """Returns the first `length` token ids of a log."""
     ids: list[int] = []
     for message in log:
         if len(ids) >= length:
@@ -51,9 +55,7 @@ def token_ids(log: Log, length: int) -> list[int]:
 
 
 def split(log: Log, length: int) -> tuple[Log, Log]:
-    """Splits a log into the first `length` tokens, which are all prompt, and the rest: a message on the border becomes
-    two, without its text.
-    """
+    """Splits a log after `length` tokens, which are all prompt. A message across the border becomes two without text."""
     before: Log = []
     after: Log = []
     for message in log:
@@ -70,7 +72,9 @@ def split(log: Log, length: int) -> tuple[Log, Log]:
 
 
 def _pieces(sample: dict[str, Any]) -> Iterator[tuple[int, int, bool, int]]:
-    """Yields the spans (start, end, generated, event), and the gaps between them, which have event -1."""
+    """Yields the spans of a sample as (start, end, generated, event number), and the gaps between them with event
+    number -1.
+    """
     position = 0
     for span in sample["spans"]:
         if span["start"] > position:

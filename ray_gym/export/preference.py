@@ -1,7 +1,7 @@
-"""Pairs conversations of one task, the better one first: for reward models and direct preference optimisation.
+"""Pairs conversations of one task, the better one first, for reward models and direct preference optimisation.
 
-A group's conversations are paired the best with the worst, the second best with the second worst, and so on: each is in
-one pair at most.
+In a group the best is paired with the worst, the second best with the second worst, and so on. So each conversation is
+in at most one pair.
 """
 
 from __future__ import annotations
@@ -25,20 +25,28 @@ WITH_TOOLS = "pairs with tool calls: NeMo RL renders preferences without the too
 
 
 class PreferenceOptions(FormOptions):
+    """Holds the options of `--form preference`."""
+
     min_gap: Annotated[float, Field(ge=0)] = 0.0
+    """Least difference of the rewards of a pair."""
     single_response: bool = False
+    """Leaves out pairs that differ in more than the last response."""
 
 
 @dataclass(frozen=True)
 class Preference(Form):
+    """Writes pairs of conversations as preferences."""
+
     min_gap: float
-    """Least difference of the rewards of a pair; pairs with the same reward are always left out."""
+    """Least difference of the rewards of a pair. Pairs with the same reward are always left out."""
     single_response: bool
+    """True to leave out pairs that differ in more than the last response."""
     Options = PreferenceOptions
     to = "nemo-rl"
     columns = ("episode_id", "group_id", "task_id", "repeat", "status", "reward", "events")
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        """Yields a line for each pair."""
         for group in groups:
             best_first = sorted(scored_episodes(group, counts), key=lambda row: -row["reward"])
             for place in range(len(best_first) // 2):
@@ -51,7 +59,7 @@ class Preference(Form):
                 yield line
 
     def _line(self, better: Row, worse: Row) -> dict[str, Any]:
-        """Makes the line of a pair. Errors: LeftOut."""
+        """Returns the line of a pair. Errors: LeftOut."""
         gap = better["reward"] - worse["reward"]
         if gap <= 0 or gap < self.min_gap:
             raise LeftOut(SAME_REWARD)

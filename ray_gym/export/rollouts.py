@@ -1,6 +1,4 @@
-"""Writes groups of rollouts, token by token, in the form of the records that NeMo RL's own rollouts are kept in
-(`PromptGroupRecord`).
-"""
+"""Writes groups of rollouts token by token, in the form in which NeMo RL records its own (`PromptGroupRecord`)."""
 
 from __future__ import annotations
 
@@ -25,9 +23,12 @@ NOT_PLAIN = "completions whose log probabilities a forward pass alone does not g
 PROMPTS_DIFFER = "groups whose prompts differ: `prompt` is what they have in common"
 
 TRUNCATED = (StopReason.MAX_TOKENS.value, StopReason.CONTEXT_FULL.value, StopReason.TOKEN_BUDGET.value)
+"""Stop reasons of completions that were cut."""
 
 
 class Rollouts(Form):
+    """Writes the samples of a group as completions of one prompt."""
+
     to = "nemo-rl"
     columns = (
         *("run_id", "episode_id", "group_id", "task_id", "env_id", "repeat", "status", "stop_reason"),
@@ -35,6 +36,7 @@ class Rollouts(Form):
     )
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        """Yields a line for each group and participant."""
         for group in groups:
             by_participant: dict[str, list[dict[str, Any]]] = defaultdict(list)
             rows = list(scored_episodes(group, counts))
@@ -51,7 +53,7 @@ class Rollouts(Form):
 
 
 def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields a completion for each trainable sample, with the name of its participant."""
+    """Yields each trainable sample of an episode as a completion, with the name of its participant."""
     events = {event["seq"]: event for event in row["events"]}
     trainable = [(number, sample) for number, sample in enumerate(row["samples"]) if sample["trainable"]]
     counts.left_out[NO_SAMPLES] += not trainable
@@ -63,7 +65,7 @@ def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Makes the completion of a sample. Errors: LeftOut."""
+    """Returns the completion of a sample. Errors: LeftOut."""
     if sample["reward"] is None:
         raise LeftOut(NO_REWARD)
     if not any(sample["loss_mask"]):
@@ -86,7 +88,7 @@ def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int,
 
 
 def _record(row: Row, participant: str, completions: list[dict[str, Any]], counts: Counts) -> dict[str, Any]:
-    """Makes the record of a group. Every completion begins with the messages of `prompt`, as NeMo RL takes for granted.
+    """Returns the record of a group. Every completion begins with the messages of `prompt`, as NeMo RL requires.
     Errors: LeftOut.
     """
     logs: list[Log] = [one["message_log"] for one in completions]
@@ -115,8 +117,8 @@ def _record(row: Row, participant: str, completions: list[dict[str, Any]], count
 
 
 def _common_length(sequences: Sequence[list[int]]) -> int:
-    """Returns how many first items all sequences have in common: those that the first and the last in alphabetical
-    order have.
+    """Returns the number of first items that all sequences share. It compares only the first and the last in
+    alphabetical order.
     """
     first, last = min(sequences), max(sequences)
     pairs = enumerate(zip(first, last, strict=False))

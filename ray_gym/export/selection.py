@@ -1,4 +1,4 @@
-"""Selects the episodes of an export, and counts those that are left out, by reason, so that nothing is missing unsaid."""
+"""Selects the episodes of an export, and counts those that are left out by their reasons."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from ray_gym.export.finished import Row
 
 
 class LeftOut(Exception):
-    """An export has no place for something; the text is the reason that it is counted under."""
+    """Says that an export leaves something out. Its text is the reason under which that is counted."""
 
 
 @dataclass
 class Counts:
+    """Counts the lines of an export, and what it leaves out."""
+
     episodes: int = 0
+    """Number of episodes of the run."""
     written: int = 0
     """Number of lines."""
     left_out: Counter[str] = field(default_factory=Counter)
+    """Numbers of things that were left out, by reason."""
     notes: Counter[str] = field(default_factory=Counter)
-    """Counts of remarks that a trainer should read about the lines that were written."""
+    """Numbers of lines with a property that a trainer should know of, by its description."""
 
 
 def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
-    """Yields the episodes that were played to their end and have a reward; counts the others as left out."""
+    """Yields the completed episodes that have a reward, and counts the others as left out."""
     for row in rows:
         counts.episodes += 1
         if row["status"] == "completed" and row["reward"] is not None:

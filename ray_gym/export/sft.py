@@ -1,4 +1,6 @@
-"""Writes conversations with a good reward, for supervised fine-tuning: chat messages and the tools that were shown."""
+"""Writes conversations with a good reward, for supervised fine-tuning: their chat messages, and the tools of their
+prompts.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,26 @@ from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.load import Run
 
 EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
+"""Note on lines that a trainer should know of."""
 
 
 class SftOptions(FormOptions):
+    """Holds the options of `--form sft`."""
+
     min_reward: float | None = None
-    """Lowest reward that is taken; it has to be given."""
+    """Lowest reward of a conversation that is written. It has to be given."""
     no_tools: bool = False
-    """Leaves out the tools that prompts showed."""
+    """True to leave out the tools."""
 
 
 @dataclass(frozen=True)
 class Sft(Form):
+    """Writes conversations with their tools."""
+
     min_reward: float
+    """Lowest reward of a conversation that is written."""
     tools: ToolsShown | None
-    """Finds the tools of a line; None leaves them out."""
+    """Source of the tools; None to leave them out."""
     Options = SftOptions
     to = "nemo-rl"
     columns = (
@@ -40,7 +48,9 @@ class Sft(Form):
     @classmethod
     @contextmanager
     def open_form(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
-        """Makes the form, and closes its source of tools. Errors: UserError if no lowest reward was given."""
+        """Makes the form, and closes its source of tools after the block. Errors: UserError if no lowest reward was
+        given.
+        """
         if options.min_reward is None:
             raise UserError(
                 "--min-reward: --form sft takes the conversations with at least that reward, e.g. --min-reward 1"
@@ -49,6 +59,7 @@ class Sft(Form):
             yield cls(options.min_reward, tools)
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        """Yields a line for each conversation."""
         for group in groups:
             for row in scored_episodes(group, counts):
                 try:
@@ -60,7 +71,7 @@ class Sft(Form):
                 yield line
 
     def _line(self, row: Row) -> dict[str, Any]:
-        """Makes the line of an episode. Errors: LeftOut."""
+        """Returns the line of an episode. Errors: LeftOut."""
         if row["reward"] < self.min_reward:
             raise LeftOut(f"episodes with a reward below {self.min_reward:g}")
         line: dict[str, Any] = {"messages": conversation(row["events"], POLICY, "object")}

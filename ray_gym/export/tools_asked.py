@@ -1,4 +1,6 @@
-"""Asks an environment again which tools the policy's prompts showed: for rows of before 0.2, which do not hold them."""
+"""Asks an environment for the tools that the policy's prompts showed. Rows that were written before version 0.2 do not
+hold them.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,18 @@ from ray_gym.run.directory.directory import CONFIG, RunDirectory
 from ray_gym.run.plan import cast_of, has_tools
 
 WAY_OUT = "--no-tools writes the conversations without tools"
+"""Hint for users, at the end of errors."""
 
 
 class ToolsAsked:
-    """Finds the tools of the policy. Where tasks bring tools along, episodes are set up again, as far as before anyone
-    speaks.
+    """Finds the policy's tools by its environment. If tasks bring tools, it sets episodes up again, without playing
+    them.
     """
 
     def __init__(self, run: Run) -> None:
-        """Sets the run's environment up. Errors: UserError if it isn't there (any more), or can't tell."""
+        """Makes the run's environment. Errors: UserError if it does not exist (any more), or gets its tools from
+        outside.
+        """
         directory = RunDirectory(run.storage)
         try:
             config = directory.read_config()
@@ -52,14 +57,13 @@ class ToolsAsked:
         self._of_task: tuple[str, list[dict[str, Any]]] | None = None
 
     def close(self) -> None:
+        """Closes the environment and its tools."""
         with self._runner:
             self._runner.run(self._stage.tool_runner.close())
             self._runner.run(self.environment.close())
 
     def of(self, row: Row) -> list[dict[str, Any]]:
-        """Returns the tools of a row's policy as chat templates are given them. Errors: UserError if the task can't be
-        set up.
-        """
+        """Returns the tools of a row's policy, in OpenAI's form. Errors: UserError if the task can't be set up."""
         if not self._shows_any:
             return []
         if not self._brought:

@@ -1,4 +1,6 @@
-"""Finds the tools that the policy's prompts showed: in the record, or, for runs of before 0.2, by asking the environment again."""
+"""Finds the tools that the policy's prompts showed: in the record or, for runs before version 0.2, by asking the
+environment.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,12 @@ from ray_gym.export.tools_asked import ToolsAsked
 from ray_gym.load import Run
 
 Tool = dict[str, Any]
+"""Tool in OpenAI's form."""
 
 
 class ToolsShown:
+    """Finds the policy's tools of each row. It is a context manager, which closes the environment if it was asked."""
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._asked: ToolsAsked | None = None
@@ -27,9 +32,9 @@ class ToolsShown:
             self._asked.close()
 
     def of(self, row: Row) -> list[Tool]:
-        """Returns all tools that the policy's own thread showed, in OpenAI's form, as chat templates are given them.
+        """Returns the tools that the policy's own thread showed, in OpenAI's form.
 
-        Errors: UserError for a row without a record of them, whose environment isn't there or can't set the task up.
+        Errors: UserError for a row without a record of them whose environment does not exist or can't set the task up.
         """
         if row["tools_shown"] is not None:
             recorded: list[Tool] = json.loads(row["tools_shown"]).get(POLICY, [])
