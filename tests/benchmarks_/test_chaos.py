@@ -23,8 +23,8 @@ from ray_gym.models.base import Completion
 @pytest.mark.ray
 @pytest.mark.chaos
 def test_four_kills_lose_no_recorded_answer() -> None:
-    command = [sys.executable, "-m", "benchmarks.chaos", "--episodes", "40", "--kills", "4", "--seed", "1", "--nonce"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=150, check=False)
+    command = [sys.executable, "-m", "benchmarks.chaos", "--episodes", "80", "--kills", "4", "--seed", "1", "--nonce"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for kind in ("worker", "replica", "driver", "raylet"):
         assert f"kills: {kind} " in done.stdout
