@@ -39,6 +39,8 @@ class AviaryTask(Task):
 
 
 class AviaryOptions(EnvironmentOptions):
+    """Chooses the library's environment, and its arguments."""
+
     environment: str
     """package.module:Name of an environment, of its maker, or of a dataset of them; or a name that the library knows.
     """
@@ -95,6 +97,7 @@ class Aviary(Environment[AviaryTask, AviarySession]):
         return Opening(system={"policy": system} if system else {}, messages={"policy": messages})
 
     async def act(self, state: AviarySession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+        """Makes a call of any of the library's tools, and returns its result. Errors: ToolError."""
         try:
             return await state.call(name, arguments)
         except StepRefused as error:
@@ -111,7 +114,7 @@ class Aviary(Environment[AviaryTask, AviarySession]):
             await session.close()
 
     async def _say(self, episode: Episode, session: AviarySession) -> None:
-        """Takes a step with a message that calls no tool. The library decides what to make of it."""
+        """Takes a step with a message that calls no tool. The library decides how to answer it."""
         try:
             observed = await within(session.say(episode.answer), episode.limits.tool_deadline_s)
         except StepRefused as error:

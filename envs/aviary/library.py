@@ -12,7 +12,7 @@ from ray_gym.load_object import load_object
 
 
 def library() -> Any:
-    """Returns the module `aviary.env`. Errors: NotInstalled."""
+    """Imports the module `aviary.env`, and returns it. Errors: NotInstalled."""
     try:
         import aviary.core  # the others of its modules import each other in its order
         import aviary.env
@@ -80,9 +80,9 @@ def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def make(name: str, arguments: Mapping[str, Any], index: int) -> Any:
-    """Makes an environment of the library; of a dataset, the environment at `index`. May block.
+    """Makes an environment of the library; for a dataset, its environment at `index`. May block.
 
-    Errors: TypeError if the result is neither environment nor dataset; any error that the library raises.
+    Errors: TypeError if the result is neither environment nor dataset; exceptions of the library.
     """
     env = library()
     made = maker(name)(**arguments)

@@ -15,18 +15,19 @@ Call = tuple[str, dict[str, Any]]
 """Name and arguments of a tool call."""
 
 MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError)
-"""Errors that a tool raises for arguments that fit the schema and are wrong all the same."""
+"""Exceptions that a tool raises for arguments that fit its schema but are wrong."""
 
 
 class StepRefused(Exception):
-    """Says why the environment could not do what it was asked. The policy observes the message."""
+    """Says why the environment refused a step. The policy is told its message."""
 
 
 @dataclass(slots=True)
 class AviarySession:
-    """The state of one session is the library's environment, and what it has told and rewarded so far."""
+    """The state of one session is the library's environment, with its observations and rewards so far."""
 
     environment: Any
+    """The library's environment."""
     episode: Episode
     schemas: Sequence[ToolSchema] = ()
     """Tools that the environment brings."""
@@ -39,10 +40,11 @@ class AviarySession:
     outcome: str | None = None
     """`done` or `truncated` once the environment has ended, else None."""
     is_closed: bool = False
+    """True once the environment was closed."""
     _message: int = -1
     """Number in the record (`seq`) of the message whose calls were made last."""
     _results: deque[str | StepRefused] = field(default_factory=deque)
-    """Results of that message's calls that nobody has asked for yet."""
+    """Results of that message's calls that have not been returned yet."""
 
     async def reset(self) -> None:
         """Begins the environment, and keeps its tools and first messages. Errors: ValueError for images."""
@@ -51,9 +53,8 @@ class AviarySession:
         self.first = [_as_message(observation) for observation in observations]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Returns the result of one tool call. Errors: StepRefused.
-
-        All calls of a message are one step: the first that is asked for takes it.
+        """Returns the result of one tool call. All calls of a message are one step, which the first of them takes.
+        Errors: StepRefused.
         """
         if not self._results:
             calls = self._calls_of_step((name, arguments))
@@ -67,12 +68,13 @@ class AviarySession:
         return result
 
     async def say(self, said: str) -> str:
-        """Takes a step with a message that calls no tool, and returns what is observed. Errors: StepRefused."""
+        """Takes a step with a message that calls no tool, and returns the observation. Errors: StepRefused."""
         from aviary.core import Message as Said
 
         return _text(await self._step(Said(role="assistant", content=said)))
 
     async def close(self) -> None:
+        """Closes the library's environment, once."""
         if not self.is_closed:
             self.is_closed = True
             await self.environment.close()
@@ -90,7 +92,9 @@ class AviarySession:
         return calls if asked in calls[:1] else [asked]
 
     async def _call_all(self, said: str, calls: Sequence[Call]) -> list[str]:
-        """Makes these calls as one step, and returns what each observed. Observations of none go to the last."""
+        """Makes calls as one step, and returns the observations of each. Observations that belong to no call go to the
+        last.
+        """
         from aviary.core import ToolCall, ToolRequestMessage
 
         made = []

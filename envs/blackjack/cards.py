@@ -24,7 +24,7 @@ def shuffle_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
 
 
 def value_of(rank: Rank) -> int:
-    """Returns what a card counts by itself, from 1 to 10; an ace counts 1 here."""
+    """Returns the value of a card, from 1 to 10. An ace has 1 here."""
     if rank == "A":
         return 1
     return 10 if rank in ("J", "Q", "K") else int(rank)
@@ -36,7 +36,7 @@ def is_soft(hand: Sequence[Rank]) -> bool:
 
 
 def total_of(hand: Sequence[Rank]) -> int:
-    """Returns what a hand counts. One ace counts 11 if the hand stays at or below 21."""
+    """Returns the value of a hand. One ace counts 11 if the hand stays at or below 21."""
     return sum(map(value_of, hand)) + (10 if is_soft(hand) else 0)
 
 

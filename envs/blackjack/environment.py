@@ -47,16 +47,17 @@ class BlackjackTask(Task):
         return self
 
     def deck(self) -> tuple[Rank, ...]:
+        """Returns the whole deck in its order."""
         return shuffle_deck(self.seed, self.top)
 
 
 @dataclass
 class BlackjackTable:
-    """The state of one session is a game and what the player was told of it."""
+    """The state of one session is a game, with the last observation and the rewards so far."""
 
     game: BlackjackGame
     observation: str
-    """Observation that the player was given last."""
+    """Last observation of the player."""
     reward: float = 0.0
     """Sum of the rewards of the steps so far."""
 

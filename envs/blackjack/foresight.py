@@ -1,4 +1,4 @@
-"""Finds what a player who knows the deck could reach, for the generator and for the perfect player."""
+"""Finds the best result for a player who knows the deck, for the generator and for the perfect player."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ray_gym.envs.blackjack.game import BlackjackGame
 
 
 def best_plan(deck: Sequence[Rank]) -> tuple[float, tuple[str, ...]]:
-    """Returns the highest reward, and the fewest actions to reach it. The only choice is the number of hits."""
+    """Returns the highest reward, and the shortest list of actions that gets it. The only choice is the number of hits."""
     best: tuple[float, tuple[str, ...]] | None = None
     game = BlackjackGame(deck)
     hits = 0

@@ -27,6 +27,7 @@ def basic_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Plays a random action."""
     return _says(rng.choice(ACTIONS))
 
 

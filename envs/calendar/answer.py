@@ -1,4 +1,4 @@
-"""Finds the calendar in the text of an answer, and reads it whatever strange things a model may have written.
+"""Finds the calendar in the text of an answer, and reads it, whatever a model may have written.
 
 The README says what counts as an event. Nothing here raises.
 """
@@ -28,17 +28,21 @@ class Entry:
     event_id: str
     name: str
     start: int
+    """Minutes since midnight."""
     duration: int
+    """Minutes."""
 
     @property
     def end(self) -> int:
+        """Returns the end in minutes since midnight."""
         return self.start + self.duration
 
 
 def read_calendar(text: str) -> list[Entry | None] | None:
-    """Returns the entries of the last calendar in a text, with None for each that is no event; None without a calendar.
+    """Returns the entries of the last calendar in a text, with None for each entry that is no event. Returns None
+    without a calendar.
 
-    A list without entries counts only where there is no other.
+    An empty list counts as a calendar only if there is no other.
     """
     calendars = [found for value in _json_values(text[-LONGEST:]) if (found := _calendar(value)) is not None]
     if not calendars:

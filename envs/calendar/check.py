@@ -26,7 +26,7 @@ PARTS = ("parsed", "asked_for", *COMPLAINTS)
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Findings are what a check of a calendar has found."""
+    """Findings are the results of checking a calendar."""
 
     parts: dict[str, float]
     """Share from 0 to 1 by name of part."""
@@ -38,14 +38,14 @@ class Findings:
 
 @dataclass(frozen=True)
 class CalendarCheck(Grader):
-    """Gives 1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, its credit.
-
-    `before` is the calendar that the policy went on from, if a task begins with one.
-    """
+    """Gives 1 if the calendar in the policy's last message is right in every part, else 0; with `partial`, a share."""
 
     expected: tuple[ExpectedEvent, ...]
+    """Events that the calendar has to hold."""
     partial: bool = False
+    """True to give partial credit."""
     before: tuple[Entry | None, ...] = ()
+    """Calendar with which the conversation of the task's row ended; empty if there is none."""
 
     async def grade(self, episode: Episode) -> Verdict:
         findings = check(self.expected, read_calendar(episode.answer), self.before)
@@ -56,7 +56,7 @@ class CalendarCheck(Grader):
 def check(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
 ) -> Findings:
-    """Checks a calendar (None: the answer has none). Where no event is expected, nothing can be wrong."""
+    """Checks a calendar (None: the answer has none). If no event is expected, every calendar is right."""
     if not expected:
         return Findings(dict.fromkeys(PARTS, 1.0), [], 1.0)
     if calendar is None:
@@ -81,7 +81,7 @@ def check(
 def _share_of_what_was_due(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None], before: Sequence[Entry | None]
 ) -> float:
-    """Returns the share of parts that hold for the events that were not right before.
+    """Returns the share of right parts over the events that were not right before.
 
     Returns 0 if an event that was right before is not right any more.
     """
@@ -103,9 +103,9 @@ def _check_all(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | Non
 
 
 def _match_entries(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
-    """Returns the entries that were asked for, by event id: the first of each name and id.
+    """Returns the entries for expected events, by event id: the first with each name and id.
 
-    In names, case and white space make no difference. An event to which the row gives no name is found by its id.
+    In names, case and white space make no difference. An event without a name is found by its id.
     """
     by_name = {folded(event.event_name): event.event_id for event in expected if event.event_name is not None}
     by_id = {str(event.event_id): event.event_id for event in expected if event.event_name is None}

@@ -32,4 +32,5 @@ def read_time(text: str) -> int:
 
 
 def show_time(minutes: int) -> str:
+    """Writes minutes since midnight as HH:MM."""
     return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -1,4 +1,4 @@
-"""Reads what a user may ask of an event's time: before, after, between, at, or nothing."""
+"""Reads the constraints on an event's time: before, after, between, at, or none."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Constraint:
                 return True
 
     def name_times(self) -> list[str]:
+        """Returns the times as HH:MM."""
         return [show_time(time) for time in self.times]
 
     def __str__(self) -> str:

@@ -22,7 +22,9 @@ from ray_gym.models.player import Player
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The state of one session is what the user has to say. The calendar is only in the policy's messages."""
+    """The state of one session is the list of lines that the user has to say. The calendar is only in the policy's
+    messages.
+    """
 
     lines: tuple[UserLine, ...]
 

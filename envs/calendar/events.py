@@ -54,6 +54,7 @@ class ExpectedEvent(BaseModel):
 
     @cached_property
     def rule(self) -> Constraint:
+        """Returns the constraint that the event's time has to meet."""
         return read_constraint(self.constraint)
 
     @cached_property

@@ -66,7 +66,7 @@ def ways_to_say(minutes: int) -> tuple[str, ...]:
 
 
 def within(window: str, event: ExpectedEvent, request: str) -> str:
-    """Returns a request that tells the window in the same sentence, for a user model may be cut after its first."""
+    """Returns a request that names the day's window in its first sentence, because a user model may be cut after that."""
     goes_on = request if request.startswith("I ") else request[0].lower() + request[1:]
     return f"{window.format(event.min_time, event.max_time)}: {goes_on}"
 

@@ -1,4 +1,4 @@
-"""Holds scripted players. The user sees what a language model would see, and nothing else.
+"""Holds scripted players. The user sees only the messages that a language model would see.
 
 models: {customer: {engine: scripted, player: "ray_gym.envs.calendar.players:scripted_user"}}
 """
@@ -18,7 +18,7 @@ from ray_gym.models.player import Player
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
-    """Says the lines of its prompt, one a turn. Complains if the assistant's last answer carries no calendar."""
+    """Says the lines of its prompt, one in each turn. Complains if the assistant's last answer has no calendar."""
     prompt = "\n".join(message.content for message in request.messages if message.role == "system")
     lines, stop_text = read_user_prompt(prompt)
     said = [message.content for message in request.messages if message.role == "assistant"]

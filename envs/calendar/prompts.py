@@ -1,4 +1,4 @@
-"""Tells both sides what they need before they speak, and lets a scripted user read its part."""
+"""Writes the prompts of both sides, and reads the user's prompt for a scripted user."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _STOP = re.compile(r"answer with exactly: (.+)$", re.MULTILINE)
 
 
 def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
+    """Writes the prompt of a simulated user, with the lines that it has to say and the text that ends the chat."""
     listed = "\n".join(f"{number}. {line.text}" for number, line in enumerate(lines, start=1))
     ending = "After the last one there is nothing more that you want."
     if stop_text is not None:

@@ -1,8 +1,8 @@
-"""Decides in live mode what the policy hears of the user's messages, and which lines the user still owes.
+"""Decides in live mode which words of the user the policy is told, and which lines the user still has to say.
 
-A user model may forget a request, get it wrong or make up another, and the policy must not be scored for requests that
-it was never told. So each of the user's turns reveals a line for certain, and all else that a message says is put right
-behind it.
+A user model may forget a request, get it wrong or make up another one, and the policy must not be scored for requests
+that it was never told. So each turn of the user reveals one line for certain, and anything else in the message is told
+right after that line.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MOST_BESIDE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """The revealed part of a session is what the policy was told by the user's messages so far."""
+    """Holds the lines that the user's messages have revealed so far."""
 
     heard: list[str]
-    """Text that the policy is told of each message."""
+    """Text that the policy is told instead of each message."""
     owed: list[UserLine]
     """Lines that the user has not said yet."""
     is_closed: bool
@@ -35,7 +35,7 @@ class Revealed:
 
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
-    """Goes through the user's messages so far (`said`, in order), and returns what they reveal."""
+    """Returns the lines that the user's messages so far (`said`, in order) have revealed."""
     heard: list[str] = []
     owed = list(lines)
     for message in said:
@@ -52,7 +52,7 @@ def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], s
 def _find_told(
     text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
 ) -> tuple[list[UserLine], bool]:
-    """Returns the owed lines that a message says, and whether they are all that it says."""
+    """Returns the owed lines that a message says, and True if it says nothing else."""
     if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
         return [], False  # searching it would hold up the event loop
     rest, _ = take_out(folded(text), NO_CALENDAR)
@@ -79,10 +79,10 @@ def _correct(text: str, told: Sequence[UserLine]) -> str:
 
 
 def _without_stop_text(text: str, stop_text: str | None) -> tuple[str, bool]:
-    """Takes the stop text out of a message, and says whether it was there.
+    """Returns a message without the stop text, and True if it was there.
 
-    It counts on a line of its own, or as a message's last sentence; if it is no word, like [END], also after one. In
-    the middle of a sentence its words are words like any other.
+    The stop text counts on a line of its own, as a message's last sentence, or, if it is no word (like [END]), after
+    one. In the middle of a sentence it is an ordinary word.
     """
     if not stop_text:
         return text, False

@@ -1,8 +1,8 @@
-"""Finds a schedule for any set of events, or says that there is none. It knows nothing of how the events were made.
+"""Finds a schedule for any set of events, or finds that there is none. It does not know how the events were made.
 
-Events follow each other, so a schedule is an order in which each begins as soon as it may. Of all orders of the same
-events, the order that is over first leaves the most room for the others, so only that order is continued. This is exact
-to the minute, and looks at no more than 2^n sets of events instead of n! orders.
+Events follow each other, so a schedule is an order of events in which each begins as early as it may. Of all orders of
+the same events, the order that ends first leaves the most room for the others, so only that order is continued. This is
+exact to the minute, and looks at most at 2^n sets of events instead of n! orders.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Schedule = dict[int, int]
 """Start of each event in minutes since midnight, by event id."""
 
 Span = tuple[int, int, int, int]
-"""Number of an event, when it may begin at the earliest, when it must be over, and how long it takes, in minutes."""
+"""Number of an event, its earliest start, its latest end and its duration, in minutes."""
 
 
 def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
-    """Returns the schedule that is over first, or None if no schedule has room for all events."""
+    """Returns the schedule that ends first; None if no schedule has room for all events."""
     spans = [(index, *_span(event), event.duration) for index, event in enumerate(events)]
     # by set of events (as bits): when it is over, its order
     best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
@@ -36,7 +36,7 @@ def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
 
 
 def _next(placed: int, over: int, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    """Returns for each event that may follow: the set with it, when that is over, and the event's number.
+    """Returns each event that may follow, as the set of events with it, the end of that set, and the event's number.
 
     Returns nothing if one of the remaining events has no room any more.
     """
@@ -59,7 +59,7 @@ def _starts(events: Sequence[ExpectedEvent], spans: Sequence[Span], order: Seque
 
 
 def _span(event: ExpectedEvent) -> tuple[int, int]:
-    """Returns when an event may begin at the earliest, and must be over at the latest."""
+    """Returns the earliest start and the latest end of an event."""
     after, before = _bounds_of(event.rule, event.duration)
     opens, closes = event.window
     return max(opens, after), min(closes, before)

@@ -83,7 +83,7 @@ class CalendarTask(Task):
         return self
 
     def lines(self) -> tuple[UserLine, ...]:
-        """Returns the lines that are to be said and were not said in `messages`."""
+        """Returns the lines that the user still has to say, without those in `messages`."""
         said = "\n".join(message.content for message in self.messages if message.role == "user")
         asked = self.events_mentioned(said)
         lines = self.user_lines or tuple(

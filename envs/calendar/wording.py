@@ -1,4 +1,6 @@
-"""Says whether words other than a request's own tell as much: name, duration and wish, in wordings of ours."""
+"""Compares other words with a request: whether they tell the same details (name, duration and wish), in wordings known
+here.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _HARMLESS = frozenset(
 def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
     """Says whether a text tells all details of a request.
 
-    Returns False where that is not certain: for a request in words of a row's own, or a text that says anything beside.
+    Returns False if that is not certain: for a request in a row's own words, or a text that says anything else.
     """
     needed, told = _details(request, event), _details(text, event)
     if needed is None or told is None:
@@ -28,18 +30,18 @@ def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
 
 
 def is_harmless(text: str) -> bool:
-    """Says whether a text has harmless words only, which ask for nothing."""
+    """Says whether a text has only harmless words, which ask for nothing."""
     return _HARMLESS.issuperset(_WORD.findall(folded(text)))
 
 
 def take_out(text: str, words: str) -> tuple[str, bool]:
-    """Returns a folded text without `words`, wherever they stand as whole words, and whether they did."""
+    """Returns a folded text without the whole words `words`, and True if it had them."""
     rest, times = re.subn(rf"(?<!\w){re.escape(folded(words))}(?!\w)", " ", text)
     return rest, times > 0
 
 
 def _details(text: str, event: ExpectedEvent) -> set[str] | None:
-    """Returns which details of an event a text tells; None if it says more than these."""
+    """Returns the details of an event that a text tells; None if it says anything else."""
     rest, told = folded(text), set()
     for detail, wordings in _wordings(event).items():
         for wording in wordings:

@@ -1,6 +1,6 @@
 """Gives the agent its tools, which read and change the company's books. The customer can neither see nor call them.
 
-They do what they are told, also against the house rules: the policy is scored for keeping the rules.
+The tools obey the agent even against the house rules, because the policy is scored for keeping the rules.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ class AgentTools:
 
 
 def _notify_customer(office: Office, what: str) -> str:
-    """Sends the customer a text message about a change, whatever the agent says of it. Returns the tool's answer."""
+    """Sends the customer a text message about a change, even if the agent does not mention it. Returns the tool's
+    answer.
+    """
     office.notices["user"].append(f"(Text message from {COMPANY}: {what})")
     return f"Done; the customer was sent: {what}"

@@ -41,6 +41,7 @@ MAX_WRONG_PINS = 3
 
 
 def is_cheaper(plan: PlanName, than: PlanName) -> bool:
+    """Says whether a plan is cheaper than another one."""
     return PLANS[plan].dollars < PLANS[than].dollars
 
 

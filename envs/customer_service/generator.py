@@ -162,6 +162,7 @@ MOST_DAYS = 8
 
 
 def generate_task(rng: random.Random) -> CustomerServiceTask:
+    """Draws a customer, a persona and a goal."""
     customer = _customer(rng)
     kind = rng.choice(list(KINDS))
     customer, goal = KINDS[kind](rng, customer)

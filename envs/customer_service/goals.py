@@ -1,6 +1,6 @@
-"""Defines what customers write for: how the state begins, what the customer says and wants, what must become of it.
+"""Defines the goals of customers: the state at the beginning, the customer's words and wish, and the required outcome.
 
-Kinds come in pairs that are told in the same words: what the agent finds out decides between them, not what it hears.
+Kinds come in pairs with the same words. The agent has to find out which of the two is the case, since it is not told.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Goal(BaseModel):
     """Facts that the agent must have looked up before it decides."""
 
     def reason(self, customer: Customer) -> str:
-        """Returns why the customer writes, in their words."""
+        """Returns the reason for writing, in the customer's words."""
         raise NotImplementedError
 
     def wish(self) -> str:
-        """Returns what the customer is after, as told to the customer's side alone."""
+        """Returns the customer's wish, which only the customer's side is told."""
         raise NotImplementedError
 
     def problem(self, customer: Customer) -> str | None:
-        """Says why this customer can't have this goal; None if they can."""
+        """Returns the reason for which this customer can't have this goal; None if they can."""
         return None
 
     def arrange(self, office: Office) -> None:
-        """Makes the state one in which somebody would write with this goal."""
+        """Changes the state so that somebody would write with this goal."""
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
-        """Returns the entries of the books that must have changed in the end; all others must not."""
+        """Returns the entries of the books that must have changed in the end. All other entries must not change."""
         assert self.refusal is not None
         return {"refusals": [self.refusal]}
 

@@ -1,4 +1,4 @@
-"""Holds the state of a session: the company's books, and the customer's home as far as it matters to them."""
+"""Holds the state of a session: the company's books, and the parts of the customer's home that matter."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Invoice:
 
 @dataclass(slots=True)
 class Account:
-    """An account is what the company knows of a customer, and the state of the customer's line."""
+    """An account holds the company's data about a customer, and the state of the customer's line."""
 
     customer: Customer
     plan: PlanName
@@ -52,24 +52,28 @@ class Account:
 
     @property
     def megabits(self) -> int:
-        """Returns the speed that the line has now, in megabits per second."""
+        """Returns the present speed of the line, in megabits per second."""
         return round(PLANS[self.plan].megabits * SHARE_OF_SPEED[self.line])
 
 
 @dataclass(slots=True)
 class Office:
-    """The state of one session is the company's books, and what the agent looked up and did.
+    """The state of one session is the company's books, with the agent's lookups and actions. `own` is the account of
+    the customer who writes.
 
-    `own` is the account of the customer who writes. Actions against the rules are carried out, and lower the score.
+    Actions against the rules are carried out, and lower the score.
     """
 
     own: Account
+    """Account of the customer who writes."""
     accounts: dict[str, Account]
+    """Accounts by customer number."""
     outages: dict[str, int] = field(default_factory=dict)
     """Number of full days of an outage, by area."""
     verified: set[str] = field(default_factory=set)
     """Numbers of customers whose PIN was checked."""
     wrong_pins: int = 0
+    """Number of wrong PINs so far."""
     looked_up: set[str] = field(default_factory=set)
     """Numbers of customers whose data was used in any way."""
     facts: set[Fact] = field(default_factory=set)
@@ -79,10 +83,13 @@ class Office:
     unverified_changes: list[str] = field(default_factory=list)
     """Changes that were made without a checked PIN."""
     tickets: list[tuple[str, TicketSubject]] = field(default_factory=list)
+    """Customer number and subject of each ticket."""
     refusals: set[Refusal] = field(default_factory=set)
+    """Reasons for which the agent refused a request."""
     notices: dict[str, list[str]] = field(default_factory=lambda: {"policy": [], "user": []})
     """Notices that tools have for a side to see, by the side's name, until the turn ends."""
     stop_text: str | None = None
+    """Text with which the customer ends the chat; None if there is none."""
 
     def account(self, number: str) -> Account:
         """Returns the account of a customer number, and counts it as looked up. Errors: ToolError."""
@@ -101,13 +108,13 @@ class Office:
     def look(self, fact: Fact, account: Account) -> None:
         """Records that the agent saw a fact about an account.
 
-        Only facts about `own` that it saw before its first decision count: others did not lead to the decision.
+        Only facts about `own` before the agent's first decision count, because others did not lead to the decision.
         """
         if account is self.own and not self.has_decided:
             self.facts.add(fact)
 
     def verify(self, number: str, pin: str) -> None:
-        """Checks a customer's PIN. After `MAX_WRONG_PINS` wrong ones no PIN is checked any more. Errors: ToolError."""
+        """Checks a customer's PIN. After `MAX_WRONG_PINS` wrong ones it checks no more. Errors: ToolError."""
         account = self.account(number)
         if self.wrong_pins >= MAX_WRONG_PINS:
             raise ToolError("too many wrong PINs: identity can no longer be checked in this conversation")
@@ -117,7 +124,7 @@ class Office:
         self.verified.add(number)
 
     def account_to_change(self, number: str, what: str) -> Account:
-        """Returns the account for a change, and notes the change if no PIN was checked. Errors: ToolError."""
+        """Returns the account for a change, and records the change if no PIN was checked. Errors: ToolError."""
         account = self.account(number)
         self.has_decided = True
         if number not in self.verified:
@@ -137,7 +144,7 @@ class Office:
         raise ToolError(f"there is no invoice {invoice_id!r}")
 
     def books(self) -> dict[str, Any]:
-        """Returns all that a conversation may change, as it stands now."""
+        """Returns everything that a conversation may change, as it is now."""
         accounts = self.accounts.items()
         return {
             "credits": {number: account.credits for number, account in accounts if account.credits},

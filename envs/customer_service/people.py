@@ -1,4 +1,4 @@
-"""Describes who writes to the support: the account holder as the company knows them, and the person behind it."""
+"""Describes the customers who write to the support: the account holder in the company's records, and the person."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Customer(BaseModel):
 
 
 class Persona(BaseModel):
-    """A persona is what only the customer's side knows. Details that they have forgotten are in a welcome letter."""
+    """A persona is known only to the customer's side. Details that the customer has forgotten are in a welcome letter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

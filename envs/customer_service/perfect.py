@@ -1,4 +1,4 @@
-"""Plays an agent that does everything right, for tests and baselines. It knows the task, but acts as a model does."""
+"""Plays an agent that does everything right, for tests and baselines. It knows the task, and acts as a model does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def perfect_players(task: CustomerServiceTask, *, greets: bool) -> Mapping[str, 
 
 
 def says_and_does(lines: Sequence[Message]) -> Player:
-    """Makes a player that gives one message after the other, and the last one again if it is asked for more."""
+    """Makes a player that gives the messages one after the other, and repeats the last one."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
         done = sum(message.role == "assistant" for message in request.messages)
@@ -75,12 +75,12 @@ def call(name: str, **arguments: Any) -> Message:
 
 
 def _handle_request(task: CustomerServiceTask) -> list[Message]:
-    """Returns what the agent has to do once it knows who writes."""
+    """Returns the agent's messages after it has identified the customer."""
     return [*_look(task), *_decide(task)]
 
 
 def _look(task: CustomerServiceTask) -> list[Message]:
-    """Returns the calls that look up the facts which the house rules name."""
+    """Returns the calls that look up the facts which the house rules require."""
     match task.goal:
         case DaysWithoutInternet():
             return [call("check_outages", area=task.customer.area)]

@@ -1,4 +1,4 @@
-"""Holds a scripted customer. It reads its prompt and what the agent writes, as a model would, and knows nothing else.
+"""Holds a scripted customer. Like a model, it knows only its prompt and the agent's messages.
 
 models: {customer: {engine: scripted, player: "ray_gym.envs.customer_service.players:customer"}}
 """
@@ -17,7 +17,7 @@ _FACT = re.compile(r"^- ([^:\n]+): (.+)$", re.MULTILINE)
 _STOP_TEXT = re.compile(r"end that message with (.+)$", re.MULTILINE)
 _REFUSED = re.compile(r"\b(can't|cannot|can not|not able|unable|not allowed|not possible)\b")
 _DETAILS = {"phone number": "phone", "customer number": "customer number", "security PIN": "pin"}
-"""Details, and the word by which an agent asks for each."""
+"""Facts of the customer, and the word by which an agent asks for each."""
 _ACTIONS = {
     "restart_router": ("restart", "reboot", "switch it off"),
     "send_photo_of_router": ("photo", "picture"),
@@ -59,13 +59,13 @@ def customer(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def _since_the_agent_spoke(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """Returns the agent's last words, and the customer's messages since."""
+    """Returns the agent's last words, and the customer's messages after them."""
     last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
     return messages[last].content if last else "", messages[last + 1 :]
 
 
 def _results(own: Sequence[Message]) -> dict[str, str]:
-    """Returns what the tools answered, by their names."""
+    """Returns the last answer of each tool, by its name."""
     called = [call.name for message in own for call in message.tool_calls]
     return dict(zip(called, (message.content for message in own if message.role == "tool"), strict=False))
 

@@ -1,4 +1,4 @@
-"""Holds what the two sides are told before the conversation begins."""
+"""Writes the prompts of the two sides."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def agent_prompt(completion_signals: Sequence[str]) -> str:
 
 
 def customer_facts(task: CustomerServiceTask) -> str:
-    """Describes the person, their goal and what they know: all that their lines have to be true to."""
+    """Describes the person, their goal and their knowledge. The customer's lines have to be true to this text."""
     customer, persona = task.customer, task.persona
     details = {"customer number": customer.number, "security PIN": customer.pin}
     known = {"phone number": customer.phone, **{k: v for k, v in details.items() if k not in persona.forgotten}}

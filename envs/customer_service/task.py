@@ -1,4 +1,4 @@
-"""Defines the task format: who writes, and for what."""
+"""Defines the task format: a customer, and the goal for which they write."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class CustomerServiceTask(Task):
         return self
 
     def office(self) -> Office:
-        """Returns the state as it is before anyone has done anything."""
+        """Returns the state at the beginning."""
         office = open_office(self.customer)
         self.goal.arrange(office)
         return office
 
     def expected_books(self) -> dict[str, object]:
-        """Returns the books as they have to be in the end: the goal's entries have changed, and nothing else."""
+        """Returns the books that are right at the end: only the goal's entries have changed."""
         before = self.office().books()
         changed = self.goal.outcome(self.customer)
         for entry, after in changed.items():

@@ -18,7 +18,7 @@ from ray_gym.models.player import Player
 
 INSTRUCTIONS = "Answer the question briefly and completely, without repeating it."
 ENOUGH = 0.5
-"""Value of a verdict from which on the answers count as equal."""
+"""Least value of a verdict that counts as equal."""
 
 
 class EquivalenceJudge(Environment[QuestionTask, None]):
@@ -94,6 +94,8 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
 
 
 async def _extract(episode: Episode, pattern: str | None, text: str) -> str:
-    """Returns the last match; all of the text without a pattern, without a match, or if the search took too long."""
+    """Returns the last match in a text. Returns all of the text without a pattern, without a match, or if the search
+    took too long.
+    """
     found = (await search(episode, pattern, text)).value if pattern is not None else None
     return found or text.strip()

@@ -1,4 +1,4 @@
-"""Holds scripted players: a policy that says what it is told to, and a judge that knows the gold answer."""
+"""Holds scripted players: a policy that says a given text, and a judge that knows the gold answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ray_gym.models.player import Player
 
 
 def judge_who_knows(gold: str) -> Player:
-    """Makes a judge that finds two answers equal if both have the gold answer in them."""
+    """Makes a judge that finds two answers equal if both contain the gold answer."""
 
     def judge(request: CompletionRequest, rng: random.Random) -> Message:
         return says_equal(all(folded(gold) in answer for answer in compared(request)))
@@ -21,4 +21,5 @@ def judge_who_knows(gold: str) -> Player:
 
 
 def says(text: str) -> Player:
+    """Makes a policy that answers with a text."""
     return lambda request, rng: Message("assistant", text)

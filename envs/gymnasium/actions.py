@@ -1,4 +1,4 @@
-"""Tells a model what to write as an action, and reads what it wrote as an action of the space."""
+"""Describes to a model how to write an action, and reads its text as an action of the space."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ray_gym.envs.gymnasium.library import library
 from ray_gym.graders import folded
 
 LARGEST = 16
-"""Largest number of numbers in an action. No model could write a box with more."""
+"""Largest number of numbers in an action. No model could write a longer one."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BETWEEN = re.compile(r"[\s,]+")
 _CLOSING = {"[": "]", "(": ")"}
 
 
 class BadAction(ValueError):
-    """Says what is wrong with an action that was written."""
+    """Says why a text is no valid action."""
 
 
 def is_writable(space: Any) -> bool:
@@ -35,7 +35,7 @@ def is_writable(space: Any) -> bool:
 
 
 def describe_action(space: Any, names: Sequence[str] = ()) -> str:
-    """Describes what is to be written as an action. Errors: TypeError for a space whose actions can't be written."""
+    """Describes for the prompt how to write an action. Errors: TypeError for a space whose actions can't be written."""
     spaces = library().spaces
     match space:
         case spaces.Discrete():
@@ -81,7 +81,7 @@ def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
 
 
 def _from_value(space: Any, value: Any) -> Any:
-    """Turns JSON data into an action, which is not checked yet. Errors: BadAction."""
+    """Turns JSON data into an action, which may still be outside of the space. Errors: BadAction."""
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
         children = _children(space)
@@ -119,9 +119,8 @@ def _without_brackets(text: str) -> str:
 
 
 def _check_numbers(value: Any) -> None:
-    """Checks that a value is a number or nested lists of numbers. Errors: BadAction.
-
-    Numpy would take texts and truth values for numbers, too.
+    """Checks that a value is a number or nested lists of numbers, because Numpy would also take texts and truth values.
+    Errors: BadAction.
     """
     left = [value]
     while left:

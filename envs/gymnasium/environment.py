@@ -32,6 +32,8 @@ class GymnasiumTask(Task):
 
 
 class GymnasiumOptions(EnvironmentOptions):
+    """Chooses the game, and the way it is shown and limited."""
+
     name: str
     """Name as in `gymnasium.make`: `FrozenLake-v1`, or `package.module:Name-v0` of a package that registers it."""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -55,7 +57,7 @@ class GymnasiumOptions(EnvironmentOptions):
         return self
 
     def new_game(self, arguments: Mapping[str, Any]) -> GymnasiumGame:
-        """Makes a game. Errors: ValueError that says why there is none; UserError."""
+        """Makes a game. Errors: ValueError that says why it can't be made; UserError."""
         try:
             return make(self.name, {**self.arguments, **arguments}, self.shown, self.action_names)
         except (NotByText, UserError):

@@ -10,7 +10,8 @@ from ray_gym.envs.gymnasium import actions, observations
 from ray_gym.envs.gymnasium.library import library
 
 Shown = Literal["auto", "space", "ansi"]
-"""Ways to show observations: with a picture if there is one, as the space gives them, with a picture."""
+"""Ways to show observations. space: as the space gives them; ansi: with a picture; auto: with a picture if there is
+one."""
 
 
 class NotByText(ValueError):
@@ -22,6 +23,7 @@ class GymnasiumGame:
     """A game is the state of one session. Its methods may block."""
 
     environment: Any
+    """The library's environment."""
     names: Sequence[str]
     """Names of the actions of a discrete space, or empty."""
     observation: str = ""
@@ -29,17 +31,21 @@ class GymnasiumGame:
     reward: float = 0.0
     """Sum of the rewards of the steps so far."""
     steps: int = 0
+    """Number of steps so far."""
     mistakes: int = 0
+    """Number of answers without an action so far."""
     outcome: str | None = None
     """Reason for the game's end; None while it goes on."""
     was_played: bool = False
-    """True if the library ended the game, and not a limit of ours."""
+    """True if the library ended the game; False while it goes on, or if a limit or mistakes ended it."""
 
     def reset(self, seed: int, options: dict[str, Any]) -> None:
+        """Resets the library's environment, and keeps the first observation."""
         observation, _ = self.environment.reset(seed=seed, options=options or None)
         self._observe(observation)
 
     def step(self, action: Any) -> None:
+        """Takes an action, and keeps the observation, the reward and the end."""
         observation, reward, terminated, truncated, _ = self.environment.step(action)
         self.steps += 1
         self.reward += float(reward)
@@ -49,6 +55,7 @@ class GymnasiumGame:
             self.was_played = True
 
     def close(self) -> None:
+        """Closes the library's environment."""
         self.environment.close()
 
     def _observe(self, observation: Any) -> None:
@@ -58,9 +65,8 @@ class GymnasiumGame:
 
 
 def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Sequence[str]) -> GymnasiumGame:
-    """Makes a game that is not reset yet.
-
-    Errors: NotByText; UserError; any error that the library raises for a name or arguments that it does not know.
+    """Makes a game that is not reset yet. Errors: NotByText; UserError; exceptions of the library for an unknown name
+    or arguments.
     """
     gymnasium = library()
     spec = gymnasium.spec(name)

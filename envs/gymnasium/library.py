@@ -8,7 +8,7 @@ from ray_gym.installed.extras import not_installed
 
 
 def library() -> Any:
-    """Returns the module `gymnasium`. Errors: NotInstalled."""
+    """Imports the module `gymnasium`, and returns it. Errors: NotInstalled."""
     try:
         import gymnasium
     except ImportError as error:

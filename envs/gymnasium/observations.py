@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 
 LARGEST = 256
-"""Largest number of numbers in an observation. More are no text that a model could read (an image, say)."""
+"""Largest number of numbers in an observation. A model could not read more as text (an image, for example)."""
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _COLOURED = re.compile(r"\x1b\[([0-9;]*)m(.*?)\x1b\[0?m", re.DOTALL)
 
 
 def as_text(observation: Any) -> str:
-    """Writes text as it is and all else as JSON, with numbers of six digits."""
+    """Returns a text unchanged, and any other observation as JSON with numbers of six digits."""
     plain = _plain(observation)
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def without_escapes(picture: str) -> str:
-    """Turns a picture for a terminal into plain text, in which colours are named.
-
-    A colour of text or background is often all that tells a player from the rest.
+    """Returns a picture for a terminal as plain text with the names of its colours. Often only a colour marks the
+    player.
     """
     return _COLOURED.sub(_name_colours, picture).strip("\n")
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1_000_000
-"""Largest product of states, actions and steps that is worth planning for."""
+"""Largest product of states, actions and steps for which a plan is computed."""
 
 
 def best_plan(environment: Any, steps: int) -> list[int] | None:
-    """Returns the shortest of the plans that have the highest sum of rewards within `steps` from the game's state.
+    """Returns a plan with the highest sum of rewards within `steps` steps; of several such plans, the shortest.
 
     Returns None if the rules are not a table, or leave something to chance.
     """

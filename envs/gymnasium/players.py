@@ -24,6 +24,7 @@ def planned_player(plan: Sequence[object]) -> Player:
 
 
 def random_player(request: CompletionRequest, rng: random.Random, actions: Sequence[str]) -> Message:
+    """Plays one of the given actions at random."""
     return _says(rng.choice(actions))
 
 

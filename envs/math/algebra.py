@@ -11,6 +11,7 @@ from ray_gym.envs.math.problem import MathProblem, nonzero
 
 
 def linear_equation(rng: random.Random) -> MathProblem:
+    """Asks for the solution of a linear equation."""
     left, right = rng.sample([value for value in range(-12, 13) if value], 2)
     added, others = nonzero(rng, 40), nonzero(rng, 40)
     return MathProblem(
@@ -20,7 +21,7 @@ def linear_equation(rng: random.Random) -> MathProblem:
 
 
 def quadratic_equation(rng: random.Random) -> MathProblem:
-    """Asks for both roots of a quadratic equation, which are rational; the answer is a set."""
+    """Asks for both rational roots of a quadratic equation, as a set."""
     low, high = _two_roots(rng)
     scale = rng.randint(1, 4)
     top = scale * low.denominator * high.denominator
@@ -44,6 +45,7 @@ def larger_root(rng: random.Random) -> MathProblem:
 
 
 def system_of_two(rng: random.Random) -> MathProblem:
+    """Asks for the solution of two linear equations, as a pair."""
     x, y = nonzero(rng, 12), nonzero(rng, 12)
     while True:
         a, b, c, d = (nonzero(rng, 9) for _ in range(4))
@@ -56,6 +58,7 @@ def system_of_two(rng: random.Random) -> MathProblem:
 
 
 def bounded_inequality(rng: random.Random) -> MathProblem:
+    """Asks for the solutions of a quadratic inequality, which are an interval."""
     low, high = sorted(rng.sample(range(-60, 61), 2))
     left = polynomial((1, -(low + high), low * high))
     return MathProblem(
@@ -64,6 +67,7 @@ def bounded_inequality(rng: random.Random) -> MathProblem:
 
 
 def unbounded_inequality(rng: random.Random) -> MathProblem:
+    """Asks for the solutions of a quadratic inequality, which are two unbounded intervals."""
     low, high = sorted(rng.sample(range(-60, 61), 2))
     left = polynomial((1, -(low + high), low * high))
     return MathProblem(
@@ -73,7 +77,7 @@ def unbounded_inequality(rng: random.Random) -> MathProblem:
 
 
 def expansion(rng: random.Random) -> MathProblem:
-    """Asks for the coefficients of a product: any spelling of the product would equal it, even the question's."""
+    """Asks for the coefficients of a product of two binomials. The expanded product itself would equal the question."""
     a, b, c, d = rng.randint(2, 9), nonzero(rng, 12), rng.randint(2, 9), nonzero(rng, 12)
     return MathProblem(
         f"Expand $({polynomial((a, b))})({polynomial((c, d))})$ to $px^{{2}} + qx + r$. "
@@ -83,6 +87,7 @@ def expansion(rng: random.Random) -> MathProblem:
 
 
 def factorisation(rng: random.Random) -> MathProblem:
+    """Asks for the factors of a quadratic polynomial, as a pair of numbers."""
     low, high = sorted(rng.sample([value for value in range(-70, 71) if value], 2))
     return MathProblem(
         f"Factor ${polynomial((1, low + high, low * high))}$ into $(x + a)(x + b)$ with $a < b$. "
@@ -92,6 +97,7 @@ def factorisation(rng: random.Random) -> MathProblem:
 
 
 def polynomial_with_roots(rng: random.Random) -> MathProblem:
+    """Asks for the coefficients of a quadratic polynomial with given zeros."""
     low, high = _two_roots(rng)
     return MathProblem(
         f"The polynomial $x^{{2}} + px + q$ has the zeros ${number(low)}$ and ${number(high)}$. "
@@ -101,6 +107,7 @@ def polynomial_with_roots(rng: random.Random) -> MathProblem:
 
 
 def line_through_two_points(rng: random.Random) -> MathProblem:
+    """Asks for the equation of a line through two points."""
     (left, right), low, high = rng.sample(range(-12, 13), 2), nonzero(rng, 20), nonzero(rng, 20)
     slope = Fraction(high - low, right - left)
     return MathProblem(

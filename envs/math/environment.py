@@ -24,7 +24,7 @@ INSTRUCTIONS = (
 )
 VERIFIER = "ray_gym.envs.math.verification:verify_within"
 GRACE_S = 2.0
-"""Seconds from when the verifier should have ended itself to when it is killed."""
+"""Seconds that the verifier's process may live after it should have ended itself."""
 
 
 class MathTask(QuestionTask):

@@ -11,4 +11,5 @@ FAMILIES = (*arithmetic.FAMILIES, *algebra.FAMILIES, *geometry.FAMILIES)
 
 
 def problem(rng: random.Random) -> MathProblem:
+    """Draws a problem of any kind."""
     return rng.choice(FAMILIES)(rng)

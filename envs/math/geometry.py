@@ -9,10 +9,11 @@ from ray_gym.envs.math.latex import number, surd, times
 from ray_gym.envs.math.problem import MathProblem
 
 SINES = {30: (Fraction(1, 2), 1), 45: (Fraction(1, 2), 2), 60: (Fraction(1, 2), 3), 120: (Fraction(1, 2), 3)}
-"""Sine of an angle in degrees, as a factor and the number under a root."""
+"""Sine of each angle in degrees, as a factor and the number under a root."""
 
 
 def hypotenuse(rng: random.Random) -> MathProblem:
+    """Asks for the hypotenuse of a right triangle."""
     short, long = rng.randint(1, 120), rng.randint(1, 120)
     return MathProblem(
         f"The legs of a right triangle are {short} and {long} long. How long is its hypotenuse? Give the exact value.",
@@ -21,6 +22,7 @@ def hypotenuse(rng: random.Random) -> MathProblem:
 
 
 def area_of_a_ring(rng: random.Random) -> MathProblem:
+    """Asks for the area of a ring between two circles."""
     inner, wider = Fraction(rng.randint(1, 60), rng.randint(1, 4)), Fraction(rng.randint(1, 30), 2)
     outer = inner + wider
     return MathProblem(
@@ -31,6 +33,7 @@ def area_of_a_ring(rng: random.Random) -> MathProblem:
 
 
 def volume_of_a_cone(rng: random.Random) -> MathProblem:
+    """Asks for the volume of a cone."""
     radius, height = rng.randint(1, 90), rng.randint(1, 90)
     return MathProblem(
         f"A cone has a base of radius {radius} and a height of {height}. What is its exact volume?",
@@ -39,6 +42,7 @@ def volume_of_a_cone(rng: random.Random) -> MathProblem:
 
 
 def area_of_a_triangle(rng: random.Random) -> MathProblem:
+    """Asks for the area of a triangle, by two sides and the angle between them."""
     one, other, angle = rng.randint(2, 80), rng.randint(2, 80), rng.choice(sorted(SINES))
     factor, radicand = SINES[angle]
     return MathProblem(

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def number(value: Fraction | int) -> str:
-    r"""Writes an integer, or `\frac` in lowest terms."""
+    r"""Writes an integer, or a fraction in lowest terms as `\frac`."""
     value = Fraction(value)
     if value.denominator == 1:
         return str(value.numerator)
@@ -40,7 +40,7 @@ def times(value: Fraction | int, what: str) -> str:
 
 
 def square_root(radicand: int) -> tuple[int, int]:
-    """Returns the root of a positive integer as a factor and what stays under the root."""
+    """Returns the root of a positive integer as a factor and the integer that stays under the root."""
     outside, inside = 1, radicand
     divisor = 2
     while divisor * divisor <= inside:

@@ -1,4 +1,4 @@
-"""Defines a problem, and draws the numbers that problems are made of."""
+"""Defines a problem, and draws numbers for problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class MathProblem:
-    """A problem has one answer, exact and in LaTeX. The answer can't be had by copying a part of the question."""
+    """A problem has one exact answer in LaTeX, which can't be copied from the question."""
 
     question: str
     answer: str

@@ -1,4 +1,4 @@
-"""Holds the prompt of the judge, which is shown two answers and not told which is the expected one."""
+"""Holds the judge's prompt, which shows two answers and does not say which is the expected one."""
 
 from __future__ import annotations
 

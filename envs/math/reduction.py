@@ -1,6 +1,6 @@
-"""Tells an answer from a problem: a computation that is left to do, or a relation that is left to solve.
+"""Tells an answer from a problem, which still has a computation to do or a relation to solve.
 
-math-verify reads without evaluating, so what was written can be told from its value: `6^2` is a power here, not 36.
+math-verify reads without evaluating, so a written form differs from its value: `6^2` is a power here, not 36.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
 PERCENT = UnevaluatedExpr(Rational(1, 100))
-"""Factor as which math-verify reads a percent sign."""
+"""Factor that math-verify reads for a percent sign."""
 
 
 def is_left_to_compute(written: Any) -> bool:
-    """Says whether a sum, a product, a power or a function of plain numbers in an expression was not carried out.
+    """Says whether an expression has a sum, product, power or function of plain numbers that can be carried out.
 
-    Quotients, irrational roots, percentages and 3.2 * 10^5 are numbers, too. Of an equation the last side counts.
+    Quotients, irrational roots, percentages and 3.2 * 10^5 count as numbers. Of an equation only the last side is
+    examined.
     """
     if isinstance(written, MatrixBase):
         return any(is_left_to_compute(entry) for entry in written.flat())
@@ -56,9 +57,10 @@ def is_left_to_compute(written: Any) -> bool:
 
 
 def is_left_to_solve(written: Any, expected: Any) -> bool:
-    """Says whether an answer has a relation that is left to solve, where the expected answer has none.
+    """Says whether an answer has an unsolved relation, and the expected answer has none.
 
-    A relation of a bare variable and numbers is solved. An equation may also name what is not a number: `y = 2x + 1`.
+    A relation between a bare variable and numbers is solved. An equation may also define something that is not a
+    number: `y = 2x + 1`.
     """
     wanted = list(_relations(expected))
     if not all(_is_solved(relation) for relation in wanted):
@@ -99,7 +101,7 @@ def _is_product_to_compute(product: Mul) -> bool:
 
 
 def _is_power_to_compute(base: Basic, exponent: Basic) -> bool:
-    """Says whether a power of a number is left to compute. Quotients are not, nor are roots that are not rational."""
+    """Says whether a power of a number can be computed. Quotients and irrational roots can't."""
     if not isinstance(base, Number) or exponent == -1:
         return False
     power = to_exact(exponent).doit()
@@ -109,7 +111,9 @@ def _is_power_to_compute(base: Basic, exponent: Basic) -> bool:
 
 
 def _without_numbers(term: Basic) -> Basic:
-    """Returns what a term is a multiple of, 1 for a plain number. Two terms with the same can be added."""
+    """Returns the part of a term beside its numeric factor; 1 for a plain number. Terms with the same part can be
+    added.
+    """
     return Mul(*(factor for factor in _flat(term, Mul) if not _is_coefficient(factor)))
 
 
@@ -146,12 +150,14 @@ def _is_variable(side: Basic) -> bool:
 
 
 def _is_name(side: Basic) -> bool:
-    """Says whether a side is a variable, a product of letters (a line from A to B), or has no unknown at all."""
+    """Says whether a side of an equation is a variable or a product of letters (a line from A to B), or has no unknown
+    at all.
+    """
     return _is_variable(side) or not side.free_symbols or not side.has(Number)
 
 
 def _relations(written: Any) -> Iterator[Relational]:
-    """Yields all relations of an expression; of a chain of equations, one between its first and its last side."""
+    """Yields all relations of an expression. A chain of equations counts as one between its first and its last side."""
     equations = _chain(written)
     if equations:
         yield Eq(equations[0].lhs, equations[-1].rhs, evaluate=False)
@@ -163,13 +169,15 @@ def _relations(written: Any) -> Iterator[Relational]:
 
 
 def _chain(written: Any) -> list[Eq]:
-    """Returns `a = b` or `a = b = c` as equations, and nothing for all else."""
+    """Returns `a = b` or `a = b = c` as a list of equations; an empty list for anything else."""
     parts = _in_order(written) if isinstance(written, Boolean) and not isinstance(written, Relational) else [written]
     return list(parts) if all(isinstance(part, Eq) for part in parts) else []
 
 
 def _in_order(written: Basic) -> Iterable[Any]:
-    """Returns the parts as they were written: sets and chains of relations keep that beside their own order."""
+    """Returns the parts of an expression in the order in which they were written. Sets and chains of relations keep
+    that order separately.
+    """
     parts: Iterable[Any] = getattr(written, "_unsorted_args", written.args)
     return parts
 

@@ -1,6 +1,6 @@
-"""Says whether two mathematical expressions are equal, by math-verify, in a process that may be killed at any time.
+"""Compares two mathematical expressions by math-verify, in a process that may be killed at any time.
 
-math-verify's own time limits are off: they use signals, end no computation in C, and call it different in doubt.
+math-verify's own time limits are off: they use signals, can't end a computation in C, and give "different" in doubt.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
-"""Forms that are read: LaTeX and plain expressions. A box comes before all else."""
+"""Forms that are read: LaTeX and plain expressions. A box has priority."""
 LONGEST = 2000
-"""Longest answer that is read, in characters. Expressions would take long on more; the end may contradict the rest."""
+"""Largest number of characters of an answer that is read. A longer one would take long, and its beginning alone may be
+contradicted by the rest."""
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
 SHOWN = 80
@@ -36,14 +37,14 @@ WARM_UP = (
 _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
-"""Commands that are evaluated as they are read, so that only the text shows them."""
+"""Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
 def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, str]:
-    """Runs `verify_answer` in a forked process: the kernel ends it after `seconds`, also in the middle of C code.
+    """Runs `verify_answer` in a forked process, which the kernel ends after `seconds`, also in the middle of C code.
 
-    The process that it was forked from lives on, so the next call need not wait for the imports.
+    The parent process lives on, so that the next call need not import anything again.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -51,7 +52,7 @@ def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, st
 
 
 def verify_answer(expected: str, answer: str) -> tuple[float, str]:
-    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and why."""
+    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0, and the reason."""
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
     expected = _bare(expected if inside is None else inside)
@@ -71,13 +72,13 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
 
 
 def warm_up() -> None:
-    """Compiles and caches what a first call needs: all forks have it then, and take 20 ms instead of 150."""
+    """Fills the caches that a first call needs. Forks inherit them, and then take 20 ms instead of 150."""
     for expected, answer in WARM_UP:
         verify_answer(expected, answer)
 
 
 def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """Compares exact values. A relation that is left to solve is not its solution, nor is a pair a set."""
+    """Says whether two lists of values are equal. An unsolved relation does not equal its solution, nor a pair a set."""
     if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
         return False
     exact_gold, exact_given = [to_exact(one) for one in gold], [to_exact(one) for one in given]
@@ -92,7 +93,7 @@ def _is_left_to_compute(read: list[Any]) -> bool:
 
 
 def _bracket(read: list[Any]) -> str | None:
-    """Returns the bracket that a list of values stands in; None without one."""
+    """Returns the kind of bracket around a list of values; None if there is none."""
     found = _BRACKET.match(str(read[-1]))
     return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
 
@@ -107,12 +108,14 @@ def _bare(text: str) -> str:
 
 
 def _read_alone(expression: str) -> list[Any]:
-    """Reads an expression by itself. A percentage is read as plain text: in LaTeX, % begins a comment."""
+    """Reads an expression that makes up the whole text. A percentage is read as plain text, because % begins a comment
+    in LaTeX.
+    """
     percent = _PERCENT.fullmatch(expression)
     return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")
 
 
 def _read(text: str) -> list[Any]:
-    """Reads a text. Returns what was read, and at last the text of it."""
+    """Reads a text. Returns the values that were read, and their text as the last item."""
     found: list[Any] = parse(text, READ, parsing_timeout=None)
     return found

@@ -27,7 +27,7 @@ INSTRUCTIONS: Mapping[Grading, str] = {
     "answer_colon": "Think it over, then write a last line of the form `Answer: X`, where X is the right option's letter.",
     "answer_colon_markdown": "Think it over, then finish with **Answer: X**, where X is the letter of the right option.",
 }
-"""Instruction at the end of a prompt, by the way in which the letter is found."""
+"""Last sentence of a prompt, by the way in which the letter is read."""
 NEMO_GYM_GRADING: Mapping[str, Grading] = {
     "strict_single_letter_boxed": "strict_boxed",
     "lenient_answer_colon": "answer_colon",
@@ -37,9 +37,9 @@ NEMO_GYM_GRADING: Mapping[str, Grading] = {
 
 
 def _by_letter(given: Any) -> Any:
-    """Turns options into texts by letter. Errors: ValueError for a letter that is there twice.
+    """Returns options as texts by letter. Errors: ValueError for a letter that occurs twice.
 
-    Rows spell options as {"A": ...}, as [{"A": ...}, ...] or as plain texts in order.
+    Rows write options as {"A": ...}, as [{"A": ...}, ...], or as plain texts in order.
     """
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
@@ -83,9 +83,8 @@ class MultipleChoiceTask(Task):
     @model_validator(mode="before")
     @classmethod
     def _apply_template(cls, given: Any) -> Any:
-        """Takes the form of an answer out of `template_metadata`, in which NeMo Gym's rows have it.
-
-        There, letter case makes no difference.
+        """Reads the form of the answer from `template_metadata`, where NeMo Gym's rows have it. Its letter case does
+        not matter.
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given

@@ -1,4 +1,4 @@
-"""Grades multiple choice: finds the letter that was chosen, and compares it. The letter is in the verdict's text."""
+"""Grades multiple choice: reads the chosen letter and compares it. The letter is in the verdict's text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ _CHOSE = re.compile(r"ChosenLetter: chose ([A-Z]|nothing);")
 
 @dataclass(frozen=True)
 class ChosenLetter(Grader):
-    """Gives 1 if the chosen letter is the expected one. If the regular expression finds no option, `grading` reads."""
+    """Gives 1 if the chosen letter is the expected one, else 0."""
 
     expected: str
+    """The right letter."""
     options: Mapping[str, str]
+    """Texts of the options, by letter."""
     grading: Grading
+    """Way in which the letter is read, if the regular expression finds no option."""
     output_regex: str | None = None
+    """Regular expression that is tried first; None for none."""
 
     async def grade(self, episode: Episode) -> Verdict:
         letter, remark = await self._by_regex(episode)
@@ -40,7 +44,7 @@ class ChosenLetter(Grader):
 
 
 def recorded_letter(row: Mapping[str, Any]) -> str | None:
-    """Returns the letter that an episode chose, from its row; None if it chose none."""
+    """Returns the letter that an episode chose, from its row in the record; None if it chose none."""
     texts = [
         "".join(part["text"] for part in event["content"]) for event in row["events"] if event["kind"] == "verdict"
     ]

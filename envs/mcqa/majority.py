@@ -1,4 +1,4 @@
-"""Computes majority@k: how often the letter that most of a task's k episodes chose is the right one."""
+"""Computes majority@k: how often the letter that most of a task's first k episodes chose is right."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from ray_gym.envs.mcqa.grader import recorded_letter
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A ballot is the letters of a task's episodes, in the order of its repeats (None: none), and the right letter."""
+    """A ballot holds the letters that the episodes of a task chose."""
 
     letters: tuple[str | None, ...]
+    """Letter of each episode, by repeat; None if it chose none."""
     expected: str
+    """The right letter."""
 
 
 def majority(letters: Sequence[str | None], expected: str) -> float:
-    """Returns 1 if most chose the right letter. Letters that lead together share the 1. None does not vote."""
+    """Returns 1 if most episodes chose the right letter, else 0. Letters with equally many votes share the 1. None is
+    no vote.
+    """
     votes = Counter(letter for letter in letters if letter is not None)
     most = max(votes.values(), default=0)
     leading = [letter for letter, count in votes.items() if count == most]
@@ -28,9 +32,9 @@ def majority(letters: Sequence[str | None], expected: str) -> float:
 
 
 def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
-    """Returns by name the mean over tasks of `majority` of their first k episodes.
+    """Returns majority@k by its name, as a mean over tasks. k is 1, 2, 4, ... and the size of the largest group.
 
-    k is 1, 2, 4, ... and the largest group's size. A task with fewer than k episodes is left out of majority@k.
+    A task with fewer than k episodes is left out of majority@k.
     """
     largest = max((len(ballot.letters) for ballot in ballots), default=0)
     sizes = sorted({largest, *(2**power for power in range(largest.bit_length()))}) if largest else []
@@ -42,7 +46,7 @@ def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
 
 
 def ballots_of(rows: Sequence[Mapping[str, Any]]) -> list[Ballot]:
-    """Returns the ballots of a run's rows. Episodes that failed chose nothing and don't count."""
+    """Returns the ballots of a run's rows. Episodes that failed are left out."""
     groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["repeat"]):
         if row["status"] == "completed":

@@ -1,4 +1,4 @@
-"""Finds the letter that an answer chose. Readers return None unless exactly one option was certainly chosen."""
+"""Reads the letter that an answer chose. Readers return None unless the answer certainly chose exactly one option."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from ray_gym.graders import folded, last_boxed
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
-"""Ways in which the letter is found in an answer."""
+"""Ways in which the letter is read from an answer."""
 OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
@@ -35,21 +35,24 @@ def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
-    r"""Reads the last `\boxed{}` if it holds a letter in any dress, or the text of exactly one option."""
+    r"""Reads the last `\boxed{}` if it holds a letter in any of the forms of `letter_or_text`, or the text of exactly
+    one option.
+    """
     boxed = _last_box(text)
     return letter_or_text(boxed, options) if boxed is not None else None
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
-    """Reads a letter in any dress, or the text of exactly one option, behind the last `Answer:`, on its line."""
+    """Reads a letter in any of the forms of `letter_or_text`, or the text of exactly one option, on the line of the
+    last `Answer:`.
+    """
     behind = _behind_last(_ANSWER, text)
     return letter_or_text(behind.partition("\n")[0], options) if behind is not None else None
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
-    """Reads as `answer_colon`, and also with Markdown's marks and on the line below.
-
-    Words may follow the letter, but no other letter among them.
+    """Reads as `answer_colon` does, but allows Markdown's marks, and the answer on the next line. Words may follow the
+    letter, but no other letter.
     """
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
@@ -68,9 +71,8 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
-    """Returns an option's letter, small or large, in brackets or with a full stop.
-
-    Else it returns the letter of the one option that has this text, or None.
+    """Returns the letter of an option, which may be small, in brackets or with a full stop. Otherwise returns the
+    letter of the only option with this text; None if there is none.
     """
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
@@ -92,7 +94,7 @@ def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _first_letter(line: str, options: OptionsByLetter) -> str | None:
-    """Reads a letter with words behind it: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A, perhaps B`."""
+    """Reads a letter that words may follow: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A, perhaps B`."""
     found = _LETTER_FIRST.fullmatch(line)
     if found is None or found[1] not in options:
         return None
@@ -102,9 +104,8 @@ def _first_letter(line: str, options: OptionsByLetter) -> str | None:
 
 
 def _letters_in(rest: str) -> list[str]:
-    """Returns the letters in a rest that may be chosen, too.
-
-    A reason may say of other letters that they are wrong: in a reason only alternatives count.
+    """Returns the letters in the rest of a line that may be chosen too. A reason may call other letters wrong, so only
+    alternatives count in it.
     """
     pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
     return pattern.findall(_PRONOUN.sub("", rest))

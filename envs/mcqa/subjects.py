@@ -1,7 +1,7 @@
-"""Makes questions whose answers are computed: one function a subject, each with more wrong answers than are shown.
+"""Makes questions with computed answers: one function for each subject, with more wrong answers than are shown.
 
-Nothing but the question says which option is right. Answers that can be counted lie on a random walk, on which the
-right one has a random place; if wrong ones were drawn around it, it would be in their middle.
+Only the question tells which option is right. Numeric options lie on a random walk, on which the right one has a random
+place; wrong ones drawn around it would have it in their middle.
 """
 
 from __future__ import annotations
@@ -52,14 +52,16 @@ class ChoiceQuestion:
     """A question has a right answer, and wrong answers that differ from it and from each other."""
 
     text: str
+    """The question."""
     answer: str
+    """The right answer."""
     wrong: tuple[str, ...]
+    """Wrong answers."""
 
 
 def arithmetic(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the value of an expression. A likely mistake gives the value of its twin.
-
-    Half of the options lie around either value, alike.
+    """Asks for the value of an expression. Half of the options lie around that value, and half around the result of a
+    likely mistake.
     """
     a, b, c = rng.randint(12, 99), rng.randint(3, 30), rng.randint(2, 12)
     late, early = rng.choice(
@@ -73,6 +75,7 @@ def arithmetic(rng: random.Random) -> ChoiceQuestion:
 
 
 def units(rng: random.Random) -> ChoiceQuestion:
+    """Asks for an amount in a smaller unit."""
     large, small, factor = rng.choice(UNITS)
     whole, rest = rng.randint(2, 90), rng.randint(1, factor - 1)
     value = whole * factor + rest
@@ -80,6 +83,7 @@ def units(rng: random.Random) -> ChoiceQuestion:
 
 
 def dates(rng: random.Random) -> ChoiceQuestion:
+    """Asks for the date some days before or after another date."""
     start, days = _day(rng), rng.randint(5, 120)
     direction = rng.choice((1, -1))
     wanted = start + direction * timedelta(days=days)
@@ -89,6 +93,7 @@ def dates(rng: random.Random) -> ChoiceQuestion:
 
 
 def weekdays(rng: random.Random) -> ChoiceQuestion:
+    """Asks for the day of the week of a date."""
     day = _day(rng)
     answer = WEEKDAYS[day.weekday()]
     text = f"Which day of the week is {_spell_date(day)}?"
@@ -96,6 +101,7 @@ def weekdays(rng: random.Random) -> ChoiceQuestion:
 
 
 def clock(rng: random.Random) -> ChoiceQuestion:
+    """Asks for the time at which a train arrives."""
     start, minutes = rng.randrange(24 * 60), rng.randint(25, 600)
     arrival = start + minutes
     others = [_time(arrival + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 12 * 60)) if step]
@@ -106,6 +112,7 @@ def clock(rng: random.Random) -> ChoiceQuestion:
 
 
 def sorting(rng: random.Random) -> ChoiceQuestion:
+    """Asks which word has a given place in alphabetical order."""
     words = rng.sample(WORDS, rng.randint(6, len(PLACES)))
     place = rng.randrange(len(words))
     answer = sorted(words)[place]
@@ -114,6 +121,7 @@ def sorting(rng: random.Random) -> ChoiceQuestion:
 
 
 def sequences(rng: random.Random) -> ChoiceQuestion:
+    """Asks for the next number of a sequence."""
     start, step, growth = rng.randint(1, 60), rng.randint(2, 25), rng.randint(1, 9)
     numbers = rng.choice(
         (
@@ -128,6 +136,7 @@ def sequences(rng: random.Random) -> ChoiceQuestion:
 
 
 def divisibility(rng: random.Random) -> ChoiceQuestion:
+    """Asks which number can be divided by a divisor."""
     divisor = rng.randint(3, 19)
     answer = divisor * rng.randint(12, 90)
     width = min(80, answer - 1)
@@ -138,6 +147,7 @@ def divisibility(rng: random.Random) -> ChoiceQuestion:
 
 
 def roman_numerals(rng: random.Random) -> ChoiceQuestion:
+    """Asks how a number is written in Roman numerals."""
     number = rng.randint(20, LATEST_ROMAN - 200)
     others = [roman(number + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, min(number - 1, 200))) if step]
     return ChoiceQuestion(f"How is {number} written in Roman numerals?", roman(number), tuple(others))
@@ -170,18 +180,18 @@ def _numeric(text: str, answer: int, options: Sequence[int]) -> ChoiceQuestion:
 
 
 def _among(rng: random.Random, answer: int) -> Sequence[int]:
-    """Draws positive numbers, of which the answer is one like any other."""
+    """Draws positive numbers, among which the answer has a random place."""
     return [answer + step for step in _seen_from_one(rng, _walk(rng, WRONG + 1, answer - 1))]
 
 
 def _walk(rng: random.Random, places: int, longest: int) -> Sequence[int]:
-    """Draws as many ascending numbers as `places`, from 0 to at most `longest` (if that leaves room for them)."""
+    """Draws `places` ascending numbers that begin with 0, and end at most at `longest` if there is room."""
     steps = [step for step in STEPS if step * (places - 1) <= longest] or STEPS[:1]
     return list(accumulate(rng.choices(steps, k=places - 1), initial=0))
 
 
 def _seen_from_one(rng: random.Random, places: Sequence[int]) -> Sequence[int]:
-    """Returns how far numbers are from a random one of them."""
+    """Returns the differences of all numbers to a random one of them."""
     origin = rng.choice(places)
     return [place - origin for place in places]
 

@@ -1,4 +1,6 @@
-"""Has values of words looked up, one tool call each, and handed over by a last call: is a chain of calls right?"""
+"""Asks for a chain of tool calls: looks up a value for each synonym of a word, and hands over all values by a last
+call.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ VALUES_OF = {"expected_synonym_values": "expected_synonyms", "minefield_label_va
 
 
 def _values(words: Any) -> Any:
-    """Returns the value of a word, or of each word of a list; None for anything else, which is refused elsewhere."""
+    """Returns the value of a word, or of each word of a list; None for other data, which is refused elsewhere."""
     if isinstance(words, str):
         return value_of(words)
     return [_values(word) for word in words] if isinstance(words, list) else None
@@ -95,7 +97,7 @@ def _list_in(done: AnsweredCall) -> list[int]:
 
 @dataclass(slots=True)
 class HandedOverLists:
-    """The state of one session is the lists of all extract calls, the last of which counts."""
+    """The state of one session holds the lists of all extract calls, of which the last counts."""
 
     lists: list[list[int]] = field(default_factory=list)
 
@@ -115,13 +117,16 @@ class Extracted(BaseModel):
 
 @dataclass(frozen=True)
 class LastList(Grader):
-    """Gives 1 if the list is the expected one.
+    """Gives 1 if the list is the expected one, else 0.
 
-    Parts: the share of values that both lists have (`overlap`), and 1 if only the order is wrong (`order_failure`).
+    Its parts are the share of values that both lists have (`overlap`), and 1 if only the order is wrong
+    (`order_failure`).
     """
 
     handed_over: list[int] | None
+    """List of the last extract call; None if there was no such call."""
     expected: list[int]
+    """Values of the synonyms, in order."""
 
     async def grade(self, episode: Episode) -> Verdict:
         given = self.handed_over or []
@@ -140,7 +145,7 @@ class MultiStep(Environment[SynonymsTask, HandedOverLists]):
     scoring = "the last extract call's list, in order"
 
     def generate(self, rng: random.Random, index: int) -> SynonymsTask:
-        """Draws a word and synonyms of different values: the order of equal values could not be told."""
+        """Draws a word and synonyms with different values, because the order of equal values could not be checked."""
         word = rng.choice(list(THESAURUS))
         by_value = {value_of(synonym): synonym for synonym in THESAURUS[word]}
         synonyms = list(by_value.values())
@@ -149,7 +154,7 @@ class MultiStep(Environment[SynonymsTask, HandedOverLists]):
         )
 
     def setup(self, task: SynonymsTask, episode: Episode) -> HandedOverLists:
-        """Begins with the lists that earlier calls have handed over. These calls are not made again."""
+        """Makes the state with the lists of earlier calls. These calls are not made again."""
         return HandedOverLists(task.lists_handed_over())
 
     def opening(self, task: SynonymsTask, state: HandedOverLists) -> Opening:

@@ -1,4 +1,4 @@
-"""Holds a small thesaurus: words, each with others that mean nearly the same."""
+"""Holds a small thesaurus: words, each with some that mean nearly the same."""
 
 from __future__ import annotations
 

@@ -23,10 +23,12 @@ from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema
 
 ANY_OBJECT = ArgumentsBySchema({"type": "object"})
-"""Arguments that any object passes: the server judges them itself."""
+"""Arguments that accept any object, because the server checks them itself."""
 
 
 class NemoOptions(Options):
+    """Says where the server is, and how it is called."""
+
     base_url: str
     """Address of the resources server: http://host:port."""
     style: Literal["auto", "tools", "gymnasium"] = "auto"
@@ -84,11 +86,13 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return session
 
     def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:
-        """Returns the row's tools, none marked `takes_time`: their order is that of the effects in them."""
+        """Returns the row's tools. None is marked `takes_time`, because the effects in them are recorded in their
+        order.
+        """
         return [Tool(schema, "call_route", ANY_OBJECT, was_brought=True) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
-        """Calls any tool of a row. The model is told what the server answers, errors too."""
+        """Calls any tool of a row. The model is told the server's answer, even if it is an error."""
         if state.steps is not None:
             return await state.steps.result_of_call()
         answer = await state.post(f"/{name}", arguments)

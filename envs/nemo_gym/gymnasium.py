@@ -1,6 +1,8 @@
-"""Plays servers of the gymnasium style: every message of the policy is a step, and the steps' rewards add up.
+"""Plays servers of the gymnasium style, in which every message of the policy is a step, and the steps' rewards are
+added up.
 
-The tools that a message calls are not routes of the server: it carries them out in the step, and answers all at once.
+The tools of a message are no routes of the server. The server carries them out in the step, and answers them all at
+once.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class GymnasiumSteps:
         self._taken: Event | None = None
         """Message with which the last step was taken."""
         self._last: dict[str, Any] = {}
-        """ServerAnswer of the server to the last step."""
+        """Answer of the server to the last step."""
         self._reward = 0.0
         self.observation: str | None = session.seeded.get("observation")
         """Text that the policy has yet to be told; None if there is none."""
@@ -49,7 +51,7 @@ class GymnasiumSteps:
                     episode.end(StopReason.FINISHED, self.outcome)
 
     async def result_of_call(self) -> str:
-        """Returns the result of the call that is being carried out. A message's first call takes the step."""
+        """Returns the result of the tool call that is being carried out. The first call of a message takes the step."""
         message = self._episode.messages_of("policy")[-1]
         answered = [event for event in self._episode.events[message.seq :] if event.kind == "tool_result"]
         call_id = message.tool_calls[len(answered)].id
@@ -58,7 +60,9 @@ class GymnasiumSteps:
         return next((_text(given.get("output")) for given in outputs if given.get("call_id") == call_id), "")
 
     async def score(self) -> tuple[Score, str]:
-        """Returns the sum of all steps' rewards. A message that was cut or that ended the episode is a step, too."""
+        """Returns the sum of all steps' rewards, and the server's reasons. A message that was cut, or that ended the
+        episode, is a step too.
+        """
         stop = self._episode.stop
         if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
             await self._step()

@@ -1,4 +1,4 @@
-"""Makes a response object of the Responses API of the policy's part of an episode, as NeMo Gym's agents send it."""
+"""Makes a response object of the Responses API from the policy's part of an episode, in the form of NeMo Gym's agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ray_gym.openai_api.items import is_cut, response_items
 
 
 def response_of(episode: Episode, events: Sequence[Event], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Returns the response object of these events: of a whole episode, or of one message."""
+    """Returns the response object for some events: those of an episode, or of one message."""
     policy, usage, cut = episode.participants["policy"], episode.usage, is_cut(events)
     return {
         "id": f"resp_{episode.spec.episode_id}",

@@ -1,4 +1,4 @@
-"""Defines a row of NeMo Gym's data. It is kept as it is, since a server is sent all of it."""
+"""Defines a row of NeMo Gym's data. It is kept unchanged, since the server gets all of it."""
 
 from __future__ import annotations
 

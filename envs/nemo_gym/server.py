@@ -1,6 +1,6 @@
-"""Calls a resources server over HTTP, with one client a worker process and one cookie jar a session.
+"""Calls a resources server over HTTP, with one client in each worker process and one cookie jar for each session.
 
-It knows nothing of what is asked.
+It does not interpret the calls.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from ray_gym.errors import EpisodeFailure, FailureKind, describe
 CONNECT_TIMEOUT_S = 5.0
 """Seconds for a connection to open."""
 KEPT_ALIVE_S = 4.0
-"""Seconds that an idle connection is kept: less than uvicorn's 5, so none is used that the server is about to close."""
+"""Seconds that an idle connection is kept. uvicorn closes one after 5 s, so none is used that the server is about to
+close."""
 MAX_CONNECTIONS = 1024
 
 Cookies = Mapping[str, str]
-"""Values of cookies as they go over the wire, by name."""
+"""Values of cookies by name, as they go over the wire."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """An answer of a server is a status and a text."""
+    """Holds the answer of a server."""
 
     status: int
+    """HTTP status."""
     text: str
     cookies: Cookies = field(default_factory=dict)
     """Cookies that the server set with this answer."""
 
     def json(self) -> Any:
-        """Reads the text as JSON. Errors: ValueError."""
+        """Reads the text as JSON, and returns the value. Errors: ValueError."""
         return json.loads(self.text)
 
     def explain(self) -> str:
-        """Returns status and text in one line, of at most 500 characters of text."""
+        """Returns status and text in one line, with at most 500 characters of the text."""
         line = " ".join(self.text.split())
         return f"HTTP {self.status}: {line if len(line) <= 500 else line[:497] + '...'}"
 
 
 class ResourcesServer:
-    """A resources server is safe for many sessions on one event loop.
-
-    It is pickled without its connections, which are opened at the first call.
+    """Calls a resources server for many sessions on one event loop. It is pickled without its connections, which are
+    opened at the first call.
     """
 
     def __init__(
@@ -68,12 +69,11 @@ class ResourcesServer:
         return {**self.__dict__, "_session": None, "_routes": None}
 
     async def post(self, path: str, body: str, cookies: Cookies, *, repeatable: bool) -> ServerAnswer:
-        """Makes one call with JSON text as `body`.
+        """Makes one call with JSON text as `body`, and returns the answer.
 
-        Calls that the server never got are made again. Those with `repeatable` also are if nobody knows what became of
-        them, or if the server's code raised (500), which may be its answer in the end.
-
-        Errors: EpisodeFailure (infra) once the retries are spent, or at once if the call must not be made twice.
+        A call that the server never got is made again. A `repeatable` call is also made again if it may have been
+        carried out, or if the server's code raised (500); the last 500 becomes the answer. Errors: EpisodeFailure
+        (infra) when the retries are used up, or at once if the call must not be made twice.
         """
         tried = 0
         while True:
@@ -88,9 +88,8 @@ class ResourcesServer:
             tried += 1
 
     async def routes(self) -> Mapping[str, Any]:
-        """Returns the paths of the server's OpenAPI description; none if it has no description. Asks once a process.
-
-        Errors: EpisodeFailure (infra).
+        """Returns the paths of the server's OpenAPI description; none if it has no description. Asks once in each
+        process. Errors: EpisodeFailure (infra).
         """
         for tried in range(self._retries + 1):
             if self._routes is not None:
@@ -113,6 +112,7 @@ class ResourcesServer:
         raise self._failure(f"GET /openapi.json: {problem} (tried {self._retries + 1} times)")
 
     async def close(self) -> None:
+        """Closes the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -141,7 +141,7 @@ class ResourcesServer:
         self.outages += isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
 
     def _client(self) -> aiohttp.ClientSession:
-        """Returns the client, made at the first call: it belongs to the event loop that runs then."""
+        """Returns the client, and makes it at the first call, since it belongs to the running event loop."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=KEPT_ALIVE_S),
@@ -159,9 +159,9 @@ class ResourcesServer:
 
 
 _NOT_TAKEN_STATUSES = frozenset({429, 503})
-"""Statuses by which the server says that it did not take the call."""
+"""Statuses with which the server refuses a call that it did not begin."""
 _GATEWAY_STATUSES = frozenset({408, 502, 504})
-"""Statuses by which a gateway gave up: nobody knows whether the server took the call."""
+"""Statuses with which a gateway gives up. Then the server may have carried out the call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Drives one session on a resources server. Calls and answers are recorded, so that a replay asks nothing again.
+"""Drives one session on a resources server. Calls and answers are recorded, so that a replay calls nothing again.
 
-The server's half of the session can't be made again, so an episode that continues elsewhere continues with the same
+The server's part of the session can't be made again. So an episode that is resumed elsewhere continues the same
 session, by the cookies in the recorded answers.
 """
 
@@ -25,13 +25,18 @@ class Steps(Protocol):
     """Drives a session under the gymnasium style, in which every message of the policy is a step."""
 
     observation: str | None
+    """Last observation; None before the first."""
     outcome: str | None
+    """Reason for the end; None while the episode goes on."""
 
-    async def play(self) -> None: ...
+    async def play(self) -> None:
+        """Plays turns of one message, until the server or a limit ends the episode."""
 
-    async def result_of_call(self) -> str: ...
+    async def result_of_call(self) -> str:
+        """Returns the result of the tool call that is being carried out."""
 
-    async def score(self) -> tuple[Score, str]: ...
+    async def score(self) -> tuple[Score, str]:
+        """Returns the score, and the server's reasons."""
 
 
 @dataclass(slots=True)
@@ -41,8 +46,11 @@ class NemoSession:
     episode: Episode
     server: ResourcesServer
     when_lost: WhenLost
+    """Rule for a call that was under way when its worker died."""
     survives_restart: bool
+    """True if the server's sessions survive its restart."""
     style: Style = "tools"
+    """Protocol of the server."""
     close_path: str | None = None
     """Route that closes the session; None if the server has none."""
     cookies: dict[str, str] = field(default_factory=dict)
@@ -70,9 +78,10 @@ class NemoSession:
     async def post(
         self, path: str, body: Any, *, repeatable: bool = False, key_field: str | None = None
     ) -> ServerAnswer:
-        """Makes one call as a recorded effect: once answered, it is never made again. Errors: EpisodeFailure (infra).
+        """Makes one call as a recorded effect, so that it is never made again once it was answered.
 
-        `key_field` is the field in which the server takes an idempotency key, which makes the call repeatable.
+        `key_field`: field in which the server takes an idempotency key, which makes the call repeatable. Errors:
+        EpisodeFailure (infra).
         """
         repeatable = repeatable or key_field is not None
 
@@ -102,6 +111,7 @@ class NemoSession:
         raise EpisodeFailure(kind, self.where(path), answer.explain())
 
     def where(self, path: str) -> str:
+        """Returns the name of a route in failures."""
         return f"resources server {self.server.base_url}{path}"
 
     async def close(self) -> None:
@@ -121,7 +131,9 @@ class NemoSession:
 
 
 def _style(routes: Mapping[str, Any]) -> Style:
-    """Tells the style by the server's routes. Errors: EpisodeFailure (environment) for a server of a third kind."""
+    """Returns the style that the server's routes show. Errors: EpisodeFailure (environment) for a server of another
+    kind.
+    """
     if "/step" in routes and "/reset" not in routes:
         problem = (
             "it has /step, but no /reset: it speaks a protocol of its own (Aviary's, say), which is not spoken here"

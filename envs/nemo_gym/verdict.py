@@ -1,4 +1,4 @@
-"""Reads what a resources server thinks of an episode out of its answer to `/verify`."""
+"""Reads the score of an episode from a resources server's answer to `/verify`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _FAMILIES = {
     "transport": FailureKind.INFRA,
     "provider": FailureKind.INFRA,
 }
-"""Kind of a failure, by the beginning of its name. All others are the environment's."""
+"""Kind of a failure, by the beginning of the server's name for it. Any other failure is the environment's."""
 _NOT_ITS_OWN = ("reward", "responses_create_params", "response", "mask_sample", "failure_kind", "failure_reason")
-"""Fields of an answer that are no findings of the server's."""
+"""Fields of an answer that are not the server's findings."""
 
 
 def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> Score:
-    """Returns the server's reward. Numbers beside it that were not in the request (`asked`) are named parts.
+    """Returns the server's reward as a score. Numbers beside it that were not in the request (`asked`) become named
+    parts.
 
-    Errors: EpisodeFailure if the server says that the reward is no measure of the policy, or gives none.
+    Errors: EpisodeFailure if the server gives no reward, or says that the reward does not measure the policy.
     """
     failure = verdict.get("_ng_failure_class") or (verdict.get("mask_sample") and (verdict.get("failure_kind") or ""))
     if isinstance(failure, str):
@@ -44,7 +45,7 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -
 
 
 def why(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Returns what the server says beside the reward, as text for the record."""
+    """Returns the server's other findings as text for the record."""
     own = _own_fields(verdict, asked)
     return json.dumps(own, ensure_ascii=False)[:MAX_WHY] if own else ""
 

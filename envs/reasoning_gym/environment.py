@@ -40,8 +40,11 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     dataset: str
+    """Name of the dataset in the library."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """Settings of the dataset."""
     weight: Annotated[float, Field(gt=0)] = 1.0
+    """Weight with which the dataset is drawn."""
 
     @model_validator(mode="after")
     def _check_dataset(self) -> Part:
@@ -50,11 +53,14 @@ class Part(BaseModel):
 
 
 class ReasoningGymOptions(EnvironmentOptions):
-    """The options name what `generate` draws from: one dataset, or several. Rows of a file name their own."""
+    """Chooses the datasets that `generate` draws from: one dataset, or several. Rows of a file name their own."""
 
     dataset: str | None = None
+    """Name of the only dataset; None if there is a mixture."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """Settings of the only dataset."""
     mixture: tuple[Part, ...] = ()
+    """Datasets of a mixture."""
     deadline_s: Annotated[float, Field(gt=0)] = 30.0
     """Seconds for making an item, and for scoring its answer."""
 
@@ -70,7 +76,7 @@ class ReasoningGymOptions(EnvironmentOptions):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Returns the datasets to draw from, which were checked already."""
+        """Returns the datasets to draw from, with their checked settings."""
         if self.dataset is None:
             return self.mixture
         return (Part.model_construct(dataset=self.dataset, settings=self.settings, weight=1.0),)
@@ -78,7 +84,7 @@ class ReasoningGymOptions(EnvironmentOptions):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item is a question, and what the library needs to score its answer."""
+    """An item holds a question, and the data with which the library scores its answer."""
 
     question: str
     packed: str
@@ -103,7 +109,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         _check(task.dataset, task.settings)
 
     async def setup(self, task: ReasoningGymTask, episode: Episode) -> Item:
-        """Makes the item apart from the event loop, as some take seconds. A replay is given the same item."""
+        """Makes the item off the event loop, because some take seconds. A replay gets the same item."""
         arguments = (task.dataset, task.settings, task.seed)
         made = await episode.isolated(f"{MODULE}:make", *arguments, deadline_s=self.options.deadline_s)
         if made.error is not None:
@@ -114,9 +120,8 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         return Opening(system={"policy": PROMPT}, messages={"policy": state.question})
 
     def perfect(self, task: ReasoningGymTask) -> Mapping[str, Player]:
-        """Returns a player that knows the answer.
-
-        Returns none if no answer is known, or if this process may make another item of the same seed.
+        """Returns a player that knows the answer. Returns none if the library knows no answer, or if this process may
+        make another item from the same seed.
         """
         items = _items()
         if items.depends_on_hashes(task.dataset, task.settings):
@@ -137,7 +142,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
 
 def _items() -> ModuleType:
-    """Imports `items` late, as that takes a second or two. Errors: NotInstalled."""
+    """Imports the module `items` late, because that takes a second or two. Errors: NotInstalled."""
     try:
         from ray_gym.envs.reasoning_gym import items
     except ImportError as error:

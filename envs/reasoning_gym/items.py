@@ -1,4 +1,6 @@
-"""Makes and scores items of the library's datasets. It needs the library, so it is imported only where one is made."""
+"""Makes and scores items of the library's datasets. It imports the library, so it is itself imported only when an item
+is made.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,10 @@ from reasoning_gym.factory import DATASETS
 _HASH_DEPENDENT = frozenset(
     {"isomorphic_strings", "knight_swap", "polynomial_multiplication", "ransom_note", "word_ladder"}
 )
-"""Datasets that go by the order of sets: a seed gives the same item only in processes with the same PYTHONHASHSEED."""
+"""Datasets that depend on the order of sets. A seed gives the same item only in processes with the same
+PYTHONHASHSEED."""
 _OTHER_ORACLES = ("example_answer", "example_correct_answer", "possible_answer")
-"""Keys under which the metadata of datasets with many right answers name one."""
+"""Keys under which datasets with many right answers name one in their metadata."""
 _OURS = ("seed", "size")
 """Settings that the task decides."""
 
@@ -42,7 +45,7 @@ def check(dataset: str, settings: Mapping[str, Any]) -> None:
 
 
 def depends_on_hashes(dataset: str, settings: Mapping[str, Any]) -> bool:
-    """Says whether this process may make another item of the same seed than the next process."""
+    """Says whether the same seed may give different items in this process and in another one."""
     parts = [part["name"] for part in settings["datasets"]] if dataset == "composite" else [dataset]
     return not _HASH_DEPENDENT.isdisjoint(parts)
 
@@ -64,7 +67,7 @@ def oracle(entry: Mapping[str, Any]) -> str | None:
 def make(dataset: str, settings: Mapping[str, Any], seed: int) -> list[str]:
     """Returns the question, and the whole item for `score`.
 
-    The item is pickled, for JSON would make lists of its tuples and text of its keys.
+    The item is pickled, because JSON would turn its tuples into lists and its keys into text.
     """
     made = entry(dataset, settings, seed)
     return [str(made["question"]), base64.b64encode(pickle.dumps(made)).decode()]
@@ -80,7 +83,7 @@ def _dataset(dataset: str, settings: Mapping[str, Any], seed: int) -> Any:
 
 
 def _settings(dataset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings as the library wants them: JSON has no tuples and no objects."""
+    """Returns settings with the tuples and objects that the library expects, which JSON does not have."""
     if dataset == "composite" and isinstance(settings.get("datasets"), list):
         return {**settings, "datasets": [DatasetSpec(**{"config": {}, **part}) for part in settings["datasets"]]}
     return dict(settings)

@@ -96,7 +96,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return bool(self.options.kind == "comparison")
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """Scores the answer. A missing answer counts as an empty one, and a cut answer counts as far as it goes."""
+        """Scores the answer. A missing answer counts as an empty one, and an answer that was cut is scored too."""
         answered = [*conversation_of(episode), Message("assistant", episode.answer)]
         given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)
         reward = sigmoid(given.value) if self.options.squash == "sigmoid" else given.value
@@ -115,11 +115,11 @@ class OpenEnded(Environment[OpenEndedTask, None]):
 
 
 def conversation_of(episode: Episode) -> list[Message]:
-    """Returns the conversation as the policy saw it before it said anything."""
+    """Returns the conversation that the policy saw before its first message."""
     before = sum(event.thread == "policy" and event.kind in ("system", "opening") for event in episode.events)
     return episode.threads["policy"].messages[:before]
 
 
 def sigmoid(value: float) -> float:
-    """Returns the sigmoid, without overflow, of any value."""
+    """Returns the sigmoid of any value, without overflow."""
     return (1 + math.tanh(value / 2)) / 2

@@ -1,4 +1,4 @@
-"""Holds scripted reward models, which look at simple features only, and a policy that satisfies them.
+"""Holds scripted reward models, which use only simple features, and a policy that satisfies them.
 
 models: {reward: {engine: scripted, player: "ray_gym.envs.reward_model.players:scalar_player"}}
 """
@@ -29,8 +29,8 @@ _FILLERS = (
 def quality(request: str, answer: str) -> float:
     """Returns the quality of an answer, from -1 to 3.
 
-    Up to a point each is for using the request's longer words, a fitting length and a whole last sentence. Up to a
-    point is taken off for repeated words.
+    It adds up to a point each for using the request's longer words, for a fitting length and for a complete last
+    sentence, and takes off up to a point for repeated words.
     """
     words = _words(answer)
     wanted = {word for word in _words(request) if len(word) > 3}
@@ -48,9 +48,8 @@ def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a generative reward model.
-
-    The better of two answers gets the highest score, the other less by twice the difference.
+    """Plays a generative reward model. The better answer gets the highest score, and the other a score that is lower by
+    twice the difference.
     """
     found = _COMPARED.search(request.messages[-1].content)
     if found is None:
@@ -65,7 +64,7 @@ def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def best_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a policy that gives these reward models what they look for: every word of the request, once."""
+    """Plays a policy with the features that these reward models reward: it says every word of the request once."""
     wanted = dict.fromkeys(word for word in _words(_last_request(request.messages)) if len(word) > 3)
     words = [*wanted, *(word for word in _FILLERS if word not in wanted)]
     return Message("assistant", f"{' '.join(words[: max(len(wanted), FEWEST_WORDS)]).capitalize()}.")

@@ -65,7 +65,7 @@ def prompt(rng: random.Random) -> str:
 
 
 def conversation(rng: random.Random) -> Turns:
-    """Draws a request that takes a question back and forth before it is complete."""
+    """Draws a conversation in which a request becomes complete only after a question and its answer."""
     reader = rng.choice(READERS)
     request = prompt(rng)
     asked = "I have a request, but ask me one thing about it first. " + request

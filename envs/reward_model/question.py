@@ -1,4 +1,4 @@
-"""Holds what a generative reward model is asked about two answers."""
+"""Writes the question to a generative reward model about two answers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ _SPEAKERS = {"system": "Instructions", "user": "User", "assistant": "Assistant",
 
 
 def question(conversation: Sequence[Message], first: str, second: str) -> str:
-    """Asks which of two answers is better.
-
-    Answers lose what looks like the tags around them, so none can pass for its own end or for the other.
+    """Asks which of two answers is better. Tags in the answers are removed, so that an answer can't forge its own end
+    or the other answer.
     """
     said = "\n".join(f"{_SPEAKERS[message.role]}: {_remove_tags(message.content)}" for message in conversation)
     return (
@@ -30,10 +29,7 @@ def question(conversation: Sequence[Message], first: str, second: str) -> str:
 
 
 def _remove_tags(text: str) -> str:
-    """Removes tags in one pass, for answers may be long.
-
-    Taking a tag out may make another, of what stands on both sides of it.
-    """
+    """Removes tags in one pass, because answers may be long. Text on both sides of a removed tag may form a new one."""
     kept: list[str] = []
     begins: list[int] = []  # where in `kept` a tag may have begun
     for piece in _BRACKET.split(text):

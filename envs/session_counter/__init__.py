@@ -1,4 +1,4 @@
-"""Gives each session a counter: what its tools make of the counter is the score."""
+"""Gives each session a counter, whose final value is scored."""
 
 from ray_gym.envs.session_counter.environment import SessionCounter
 

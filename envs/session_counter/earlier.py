@@ -1,4 +1,4 @@
-"""Adds up what a conversation that began elsewhere did to the counter. Its tool calls are not made again."""
+"""Computes the counter's value after a conversation that began elsewhere. Its tool calls are not made again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, answere
 
 
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
-    """Returns the counter's value after the calls that were made.
+    """Returns the counter's value after the earlier calls.
 
     Errors: ValueError for arguments that can't be read, and for a reading that contradicts the calls before it.
     """

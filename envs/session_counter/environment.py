@@ -1,4 +1,4 @@
-"""Gives each session a counter: the smallest environment that is scored by the state to which tools have led."""
+"""Gives each session a counter: the smallest environment that is scored by a final state."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SessionCounter(Environment[CounterTask, Counter]):
         )
 
     def setup(self, task: CounterTask, episode: Episode) -> Counter:
-        """Begins with the value to which earlier calls have led. These calls are not made again."""
+        """Makes the counter with the value after earlier calls. These calls are not made again."""
         return Counter(task.count())
 
     def opening(self, task: CounterTask, state: Counter) -> Opening:

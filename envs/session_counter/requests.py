@@ -1,4 +1,4 @@
-"""Makes requests about the counter and the values they lead to, also conversations that are under way already."""
+"""Makes requests about the counter with the values that they lead to, and conversations that have already begun."""
 
 from __future__ import annotations
 
@@ -8,34 +8,39 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Request = tuple[str, int]
-"""Text of a request, and the counter's value once it is done."""
+"""Text of a request, and the counter's value after it."""
 Messages = list[dict[str, Any]]
 
 TIMES = {2: "twice", 3: "three times", 4: "four times"}
 
 
 def additions(rng: random.Random, count: int) -> Request:
+    """Asks to add one to three numbers."""
     numbers = [rng.randint(1, 40) for _ in range(rng.randint(1, 3))]
     asked = ", then ".join(str(number) for number in numbers)
     return f"Add {asked} to the counter.", count + sum(numbers)
 
 
 def repetition(rng: random.Random, count: int) -> Request:
+    """Asks to add a number several times."""
     number, times = rng.randint(2, 30), rng.choice(list(TIMES))
     return f"Add {number} to the counter {TIMES[times]}.", count + number * times
 
 
 def subtraction(rng: random.Random, count: int) -> Request:
+    """Asks to subtract a number."""
     number = rng.randint(1, 30)
     return f"Take {number} off the counter.", count - number
 
 
 def target(rng: random.Random, count: int) -> Request:
+    """Asks to bring the counter to a higher value."""
     wanted = count + rng.randint(1, 60)
     return f"Bring the counter to exactly {wanted}.", wanted
 
 
 def doubling(rng: random.Random, count: int) -> Request:
+    """Asks to double the counter and to add a number."""
     number = rng.randint(1, 30)
     return f"Double what the counter shows, then add {number}.", 2 * count + number
 
@@ -44,7 +49,7 @@ REQUESTS: Sequence[Callable[[random.Random, int], Request]] = (additions, repeti
 
 
 def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
-    """Returns a request that was carried out already, as messages, and the counter's value after it."""
+    """Returns the messages of a request that was already carried out, and the counter's value after it."""
     asked, after = rng.choice((additions, repetition, target))(rng, count)
     messages: Messages = [{"role": "user", "content": asked}]
     messages += _tool_messages("earlier_0", "get_counter_value", {}, {"count": count})

@@ -1,4 +1,4 @@
-"""Reads what a conversation that began elsewhere has looked up already."""
+"""Reads the weather reports in a conversation that began elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from ray_gym.openai_api.conversation import EarlierMessage, answered_calls, json
 
 
 def reports_in(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
-    """Returns the reports in a conversation, by city. An answer of another form than the tool's tells nothing.
-
-    Errors: ValueError for a city whose weather changes.
+    """Returns the reports in a conversation, by city. Answers in another form than the tool's are ignored. Errors:
+    ValueError for a city whose weather changes.
     """
     found: dict[str, Weather] = {}
     for done in answered_calls(messages):

@@ -74,16 +74,17 @@ class WeatherTask(Task):
 
 @dataclass(slots=True)
 class WeatherService:
-    """The state of one session is what the tool knows and was asked."""
+    """The state of one session holds the tool's reports, and the cities that it was asked for."""
 
     weather: dict[str, Weather]
+    """Reports by city."""
     knows_all: bool = False
-    """True if any city gets made-up weather when it is asked for."""
+    """True if the tool makes up the weather of any other city."""
     asked_for: list[str] = field(default_factory=list)
     """Cities that were asked for, as the task spells them."""
 
     def spelling_of(self, city: str) -> str | None:
-        """Returns how a city is spelled here; None if there is no report from it."""
+        """Returns the spelling of a city in the reports; None if there is no report for it."""
         return next((known for known in self.weather if folded(known) == folded(city)), None)
 
 
@@ -101,7 +102,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherTask(question=question, city=city, asked=asked, weather=weather)
 
     def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
-        """Begins with what earlier calls looked up. These calls are not made again."""
+        """Makes the state with the reports of earlier calls. These calls are not made again."""
         service = WeatherService(dict(task.weather), task.is_free)
         for city, report in reports_in(task.messages).items():
             known = service.spelling_of(city) or city
@@ -131,9 +132,9 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return service.weather[found]
 
     async def score(self, state: WeatherService, episode: Episode) -> Score:
-        """Gives 1 if the right city was asked for and the answer says its weather.
+        """Gives 1 if the right city was asked for, and the answer tells its weather; else 0.
 
-        Other cities may be asked for, too. Words beside a call are no answer, for its result wasn't known.
+        Other cities may be asked for too. Words beside a call are no answer, since its result was not known yet.
         """
         task: WeatherTask = episode.task
         said = episode.messages_of("policy")

@@ -1,4 +1,4 @@
-"""Makes up weather, and says whether an answer tells it."""
+"""Makes up weather, and checks whether an answer tells it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Weather(BaseModel):
 
 
 def reports(rng: random.Random, count: int) -> dict[str, Weather]:
-    """Draws reports of cities, no two with the same temperature or condition, so that an answer fits one only."""
+    """Draws reports of cities. Temperatures and conditions are all different, so that an answer fits only one."""
     temperatures = rng.sample(range(COLDEST, HOTTEST + 1), count)
     conditions = rng.sample(CONDITIONS, count)
     return {
@@ -52,7 +52,7 @@ def reports(rng: random.Random, count: int) -> dict[str, Weather]:
 
 
 def make_up_weather(city: str) -> Weather:
-    """Makes up the weather of a city, the same whenever it is asked for."""
+    """Makes up the weather of a city, which is always the same for the same name."""
     rng = random.Random(folded(city))
     return Weather(temperature=rng.randint(COLDEST, HOTTEST), condition=rng.choice(CONDITIONS))
 
@@ -70,16 +70,15 @@ def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] 
 
 
 def _conditions_in(answer: str, vocabulary: Iterable[str]) -> set[str]:
-    """Returns the conditions that a text has as whole words; of "light snow" and "snow" the longer if both fit."""
+    """Returns the conditions that a text has as whole words. If both "light snow" and "snow" fit, it is the longer."""
     longest_first = sorted({folded(condition) for condition in vocabulary}, key=len, reverse=True)
     either = "|".join(map(re.escape, longest_first))
     return set(re.findall(rf"(?<!\w)(?:{either})(?!\w)", folded(answer)))
 
 
 def _value(number: str) -> float:
-    """Returns the value of a number; NaN if its comma or several points could mean anything.
-
-    NaN equals no temperature, but counts as a number that was told.
+    """Returns the value of a number; NaN if its comma or points are ambiguous. NaN equals no temperature, but counts as
+    a number that was told.
     """
     try:
         return float(number)

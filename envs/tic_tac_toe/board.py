@@ -1,7 +1,7 @@
-"""Holds the rules of tic-tac-toe, and nothing else: the environment and the scripted players both rest on them.
+"""Holds the rules of tic-tac-toe, for the environment and the scripted players.
 
-A position is a string of nine characters, cell 0 first. Strings are cheap to hash, so all that can be asked of a
-position is worked out once and remembered; there are fewer than 20,000 of them.
+A position is a string of nine characters, cell 0 first. Strings are fast to hash, so results for a position are
+computed once and cached. There are fewer than 20,000 positions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class IllegalMove(ValueError):
-    """Says what is wrong with a move, and what could be done instead."""
+    """Says what is wrong with a move, and which moves are legal."""
 
 
 def opponent_of(mark: Mark) -> Mark:
+    """Returns the other mark."""
     return "O" if mark == "X" else "X"
 
 
@@ -42,7 +43,7 @@ def empty_cells(cells: str) -> tuple[int, ...]:
 
 
 def place_mark(cells: str, mark: Mark, position: int) -> str:
-    """Returns the position after a mark is placed. `Board` decides whether that is legal."""
+    """Returns the position after a mark is placed, without a check that this is legal (see `Board`)."""
     return cells[:position] + mark + cells[position + 1 :]
 
 
@@ -71,10 +72,13 @@ class Board:
 
     cells: str = START
     next_mark: Mark = "X"
+    """Mark that moves next."""
     last_position: int | None = None
+    """Cell of the last move; None before the first."""
 
     @property
     def winner(self) -> Mark | None:
+        """Returns the mark that has won; None if none has."""
         return winner_of(self.cells)
 
     @property
@@ -87,6 +91,7 @@ class Board:
 
     @property
     def empty(self) -> tuple[int, ...]:
+        """Returns the numbers of the empty cells."""
         return empty_cells(self.cells)
 
     def place(self, mark: Mark, position: int) -> None:

@@ -101,7 +101,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return TicTacToeTask(initial_moves=tuple(moves))
 
     def perfect(self, task: TicTacToeTask) -> Mapping[str, Player]:
-        """Returns players that let the policy win: nobody wins against a user who plays well."""
+        """Returns players with which the policy wins. The user has to help, since nobody wins against a user who plays
+        well.
+        """
         return {"policy": hopeful_player, "user": helpful_player}
 
     def setup(self, task: TicTacToeTask, episode: Episode) -> Board:
@@ -173,9 +175,8 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
 
     def _check_user(self, board: Board, episode: Episode) -> None:
-        """Checks whether the game got stuck with a simulated user. A trained one plays for itself.
-
-        Errors: EpisodeFailure (user).
+        """Checks that the game did not get stuck because of a simulated user. A trained one is scored instead. Errors:
+        EpisodeFailure (user).
         """
         user, stop = episode.participants["user"], episode.stop
         if user.trainable or stop is None or (stop.reason, stop.text) != (StopReason.MAX_TURNS, "user"):
@@ -198,5 +199,5 @@ def _rules(mark: Mark) -> str:
 
 
 def _ask(news: str, board: Board) -> str:
-    """Writes the message to the side that moves next from the state, so that the two cannot drift apart."""
+    """Writes the message to the side that moves next, from the board."""
     return f"{news}\n{render(board.cells)}\nYou play {board.next_mark}. Your turn."

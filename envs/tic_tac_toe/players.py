@@ -1,6 +1,6 @@
-"""Holds scripted players: opponents and baselines that see what a language model would see, and nothing else.
+"""Holds scripted players, as opponents and baselines. They see only the messages that a language model would see.
 
-They find the board and their mark in the last message that asks them to move, so they play either side.
+They find the board and their mark in the last message that asks them to move, so they can play either side.
 
     models: {perfect: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:minimax_player"}}
 """
@@ -25,28 +25,27 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def minimax_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays perfectly; among moves that are equally good it takes any."""
+    """Plays perfectly; among equally good moves it takes a random one."""
     asked = _read_request(request)
     return _move(rng, rng.choice(best_cells(*asked))) if asked else _WAITING
 
 
 def hopeful_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays perfectly among the moves after which it can still win if the other side lets it.
-
-    With `helpful_player` it wins wherever that is possible.
+    """Plays perfectly among the moves after which it can still win with the other side's help. With `helpful_player` it
+    wins wherever that is possible.
     """
     asked = _read_request(request)
     return _move(rng, rng.choice(hopeful_cells(*asked))) if asked else _WAITING
 
 
 def helpful_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Lets the other side win, as soon as it can."""
+    """Lets the other side win as soon as possible."""
     asked = _read_request(request)
     return _move(rng, rng.choice(helpful_cells(*asked))) if asked else _WAITING
 
 
 def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Takes an occupied cell, wherever there is one: it understands the tool, not the game."""
+    """Takes an occupied cell if there is one, like a model that understands the tool but not the game."""
     asked = _read_request(request)
     cells = asked[0] if asked else START
     taken = [position for position in range(9) if position not in empty_cells(cells)]
@@ -86,7 +85,7 @@ def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the moves after which the other side, if it wants to, wins soonest."""
+    """Returns the moves after which the other side can win soonest."""
     hopes = {
         position: _hope(place_mark(cells, mark, position), opponent_of(mark), opponent_of(mark))
         for position in empty_cells(cells)
@@ -96,7 +95,9 @@ def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def _hope(cells: str, mark: Mark, wanted: Mark) -> int:
-    """Returns what a position is worth to `wanted` if both sides want it to win, more the sooner. `mark` moves next."""
+    """Returns the value of a position for `wanted`, if both sides want it to win: more the sooner it does. `mark` moves
+    next.
+    """
     empty = empty_cells(cells)
     winner = winner_of(cells)
     if winner is not None:
@@ -110,7 +111,7 @@ def _sign(value: int) -> int:
 
 @cache
 def _value(cells: str, mark: Mark) -> int:
-    """Returns what a position is worth to the mark that moves next: positive if it can win, more the sooner."""
+    """Returns the value of a position for the mark that moves next: positive if it can win, more the sooner it does."""
     empty = empty_cells(cells)
     if winner_of(cells) is not None:
         return -1 - len(empty)
@@ -118,7 +119,9 @@ def _value(cells: str, mark: Mark) -> int:
 
 
 def _read_request(request: CompletionRequest) -> tuple[str, Mark] | None:
-    """Returns the cells and the player's mark; None while the board it saw last is that of its own move."""
+    """Returns the cells and the player's mark; None if the last board that the player saw is the one after its own
+    move.
+    """
     for message in reversed(request.messages):
         cells = read_board(message.content)
         if cells is not None:

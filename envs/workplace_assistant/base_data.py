@@ -1,4 +1,6 @@
-"""Makes the office as every session finds it: once in a process, always the same, and never changed."""
+"""Makes the tables of the office with which every session begins. They are made once in a process, always the same, and
+never changed.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +41,30 @@ OPENS, CLOSES = time(9), time(18)
 
 @dataclass(frozen=True)
 class BaseData:
-    """The base data are the tables of the office: rows by id, people by address, visits in order of time."""
+    """Holds the tables of the office."""
 
     people: Mapping[str, Person]
+    """People by address, the user first."""
     emails: Mapping[str, Email]
+    """Emails by id."""
     events: Mapping[str, CalendarEvent]
+    """Events by id."""
     visits: Sequence[Visit]
+    """Visits in order of time."""
     tasks: Mapping[str, ProjectTask]
+    """Tasks by id."""
     customers: Mapping[str, CustomerRecord]
+    """Customers by id."""
 
 
 @cache
 def base_data() -> BaseData:
-    """Returns the office, made once in a process."""
+    """Returns the tables, which are made at the first call."""
     return generate_base_data(SEED)
 
 
 def generate_base_data(seed: int) -> BaseData:
-    """Makes the tables. Each has random numbers of its own, so that a change of one leaves the others as they are."""
+    """Makes the tables. Each has random numbers of its own, so that a change of one does not change the others."""
     people = list(_people(random.Random(f"people/{seed}")))
     addresses = [person.address for person in people[1:]]
     return BaseData(
@@ -144,6 +152,7 @@ def _customers(rng: random.Random, holders: Sequence[str]) -> Iterator[CustomerR
 
 
 def working_days(first: date, last: date) -> Iterator[date]:
+    """Yields the days from Monday to Friday in a period, both ends included."""
     for offset in range((last - first).days + 1):
         day = first + timedelta(days=offset)
         if day.weekday() < 5:

@@ -1,4 +1,4 @@
-"""Tells the time in this office, which is always the same. Written dates and moments sort in the order of time."""
+"""Tells the time in the office, which never changes. Written dates and moments sort in the order of time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ MONTHS = (
 
 
 def format_day(day: date) -> str:
-    """Writes a day as tables keep it: 2026-03-12."""
+    """Writes a day in the tables' form: 2026-03-12."""
     return day.isoformat()
 
 
 def format_moment(moment: datetime) -> str:
-    """Writes a moment as tables keep it: 2026-03-12 08:30."""
+    """Writes a moment in the tables' form: 2026-03-12 08:30."""
     return moment.isoformat(" ", "minutes")
 
 
 def read_moment(text: str) -> datetime:
-    """Reads a moment as tables keep it."""
+    """Reads a moment in the tables' form."""
     return datetime.fromisoformat(text)
 
 

@@ -1,4 +1,6 @@
-"""Has the policy assist in an office, whose tables should end up as the request wants them, and not otherwise."""
+"""Has the policy assist in an office. The tables should be as the request wants them at the end, and otherwise
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         return WorkplaceTask(request=wanted.request, expected_calls=(*wanted.lookups, *wanted.actions))
 
     def setup(self, task: WorkplaceTask, episode: Episode) -> Workplace:
-        """Begins with what earlier calls did. These calls are not made again in the episode."""
+        """Makes the office after earlier calls. These calls are not made again in the episode."""
         return task.open_workplace()
 
     def opening(self, task: WorkplaceTask, state: Workplace) -> Opening:
@@ -41,7 +43,7 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         }
 
     async def score(self, state: Workplace, episode: Episode) -> Score:
-        """Compares the session's tables, as they are, with those after the expected calls."""
+        """Compares the session's tables with those that the expected calls lead to."""
         task: WorkplaceTask = episode.task
         return await FinalState(
             state.changes(), carry_out_calls(task.expected_calls, task.open_workplace()).changes()

@@ -18,8 +18,8 @@ MESSAGES_OF_ONE_CALL = 4
 def player_of_calls(calls: Sequence[ExpectedCall], earlier: int = 0) -> Player:
     """Makes a player that carries out calls.
 
-    It makes one call a message at first, as a model does that needs the answers, then all the rest at once. `earlier`
-    is the number of the assistant's messages that were there before.
+    It first makes one call in each message, as a model does that needs the answers, and then all others at once.
+    `earlier` is the number of the assistant's messages in the task's row.
     """
     messages = [[call] for call in calls[:MESSAGES_OF_ONE_CALL]]
     if rest := list(calls[MESSAGES_OF_ONE_CALL:]):

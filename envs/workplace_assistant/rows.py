@@ -24,6 +24,8 @@ PLOT_KINDS: tuple[PlotKind, ...] = get_args(PlotKind)
 
 @dataclass(frozen=True)
 class Person:
+    """A person works in the office."""
+
     name: str
     address: str
     role: str
@@ -31,12 +33,17 @@ class Person:
 
 @dataclass(frozen=True)
 class Email:
+    """An email was sent or received by the user."""
+
     id: str
     sender: str
+    """Address of the sender."""
     recipient: str
+    """Address of the recipient."""
     subject: str
     body: str
     sent_at: str
+    """Moment, as 2026-03-12 08:30."""
 
 
 @dataclass(frozen=True)
@@ -46,50 +53,66 @@ class CalendarEvent:
     id: str
     name: str
     participant: str
+    """Address of the other person."""
     start: str
+    """Moment, as 2026-03-12 08:30."""
     minutes: int
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A visit is somebody's stay on the company's site. They are engaged if they did more than look."""
+    """A visit is a person's stay on the company's site."""
 
     visitor: str
     day: str
+    """Day, as 2026-03-12."""
     minutes: int
     engaged: bool
+    """True if the visitor did more than look."""
     source: Source
 
 
 @dataclass(frozen=True)
 class ProjectTask:
+    """A project task is in a list of a board."""
+
     id: str
     name: str
     assignee: str
+    """Address of the person who has to do it."""
     list_name: str
     board: str
     due: str
+    """Day, as 2026-03-12."""
 
 
 @dataclass(frozen=True)
 class CustomerRecord:
+    """A customer record holds the company's data about a customer."""
+
     id: str
     name: str
     contact: str
+    """Address of the customer."""
     assigned_to: str
+    """Address of the person who looks after the customer."""
     product: str
     status: str
     last_contact: str
+    """Day, as 2026-03-12."""
     follow_up: str
+    """Day, as 2026-03-12."""
     notes: str
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot is not drawn; what was asked for is kept."""
+    """A plot is recorded as it was asked for, and not drawn."""
 
     id: str
     metric: str
     from_date: str
+    """Day, as 2026-03-12."""
     to_date: str
+    """Day, as 2026-03-12."""
     kind: str

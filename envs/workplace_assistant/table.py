@@ -1,4 +1,6 @@
-"""Defines a table that sessions share until they change it. Rows never change; a session owns those it replaced."""
+"""Defines a table that sessions share until they change it. Rows never change: a changed row is a new object, which the
+session owns.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,17 @@ class TableRow(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Returns the id of the row."""
 
 
 RowT = TypeVar("RowT", bound=TableRow)
 
 
 class Table(Generic[RowT]):
-    """A table looks like `base` with the session's own rows laid over it. `kind` is how an id begins: email-12."""
+    """A table shows the rows of `base`, except where the session has rows of its own. `kind` is the first part of its
+    ids: email-12.
+    """
 
     __slots__ = ("_added", "_own", "base", "kind")
 
@@ -41,7 +46,7 @@ class Table(Generic[RowT]):
 
     @property
     def next_id(self) -> str:
-        """Returns the id of a row that is added now. No id is given twice, even if its row is removed."""
+        """Returns the id for the next new row. No id is given twice, even if its row is removed."""
         return f"{self.kind}-{len(self.base) + self._added + 1}"
 
     def put(self, row: RowT) -> None:
@@ -58,5 +63,5 @@ class Table(Generic[RowT]):
 
     @property
     def own(self) -> Mapping[str, RowT | None]:
-        """Returns what the session has written: rows by id, None for removed ones."""
+        """Returns the rows that the session has written, by id, with None for those that it has removed."""
         return self._own

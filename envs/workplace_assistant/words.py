@@ -1,4 +1,4 @@
-"""Holds the words that the office's data and the requests are made of."""
+"""Holds the words of the office's data and of the requests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ NOTES = (
     ("Help with the {}", "Can you spare an hour for the {} on {}?"),
     ("{} is approved", "The {} is approved and starts on {}."),
 )
-"""Subject and body of emails that the user wants to have sent: a topic goes into both, a weekday into the body."""
+"""Subject and body of emails that the user wants to send. Both have a place for a topic, and the body one for a
+weekday."""
 
 REPLIES = (
     "Thank you, I will look into the {} by {}.",

@@ -1,4 +1,4 @@
-"""Holds the state of one session: the office as it was, with what the session changed."""
+"""Holds the state of one session: the tables of the office, with the session's changes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ray_gym.envs.workplace_assistant.table import RowT, Table, TableRow
 from ray_gym.graders import folded
 
 EXACT_COLUMNS = ("status", "list_name", "board")
-"""Columns whose values are names of a fixed list. In all others, case and white space make no difference."""
+"""Columns with names of a fixed list. In all other columns, case and white space make no difference."""
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """The workplace is the state of one session. Tables that no tool can change are shared, not copied."""
+    """The state of one session is a workplace. Tables that no tool can change are shared, not copied."""
 
     people: Mapping[str, Person]
     """People by address; the first is the user."""
@@ -34,7 +34,7 @@ class Workplace:
 
     @classmethod
     def fresh(cls) -> Workplace:
-        """Returns the office as every session finds it."""
+        """Returns the office with which every session begins."""
         base = base_data()
         return cls(
             base.people,
@@ -48,10 +48,12 @@ class Workplace:
 
     @property
     def user(self) -> Person:
+        """Returns the user."""
         return next(iter(self.people.values()))
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """Returns how the tables differ from the shared ones, and invitations to events that are off.
+        """Returns the differences between the session's tables and the shared ones, with invitations to cancelled
+        events.
 
         Sessions with equal changes have equal tables.
         """
@@ -67,14 +69,14 @@ class Workplace:
         return {**changes, "withdrawn_invitations": withdrawn} if withdrawn else changes
 
     def put_event(self, event: CalendarEvent) -> None:
-        """Adds or replaces an event. Its participant gets an invitation, if they were not in it before."""
+        """Adds or replaces an event. Its participant gets an invitation, unless they were in it before."""
         before = self.events.get(event.id)
         self.events.put(event)
         if event.participant not in (before and before.participant, self.user.address):
             self.invited.append((event.id, event.participant))
 
     def _withdrawn(self) -> dict[str, int]:
-        """Returns how often each address was invited to an event that it does not belong to in the end."""
+        """Returns, by address, the number of invitations to events that the person does not belong to in the end."""
         withdrawn = Counter[str]()
         for event_id, address in self.invited:
             event = self.events.get(event_id)
@@ -83,7 +85,7 @@ class Workplace:
 
 
 def _changes(table: Table[RowT]) -> dict[str, Any]:
-    """Returns a table's changes. Added rows are without their ids, which depend on the order of the calls only."""
+    """Returns a table's changes. Added rows are given without their ids, which depend only on the order of the calls."""
     written = {row_id: _content(row) for row_id, row in table.own.items() if row is not None}
     added = [content for row_id, content in written.items() if row_id not in table.base]
     changed = {
@@ -97,7 +99,7 @@ def _changes(table: Table[RowT]) -> dict[str, Any]:
 
 
 def _content(row: TableRow) -> dict[str, Any]:
-    """Returns a row's columns without its id, with texts folded."""
+    """Returns a row's columns without its id, with folded texts."""
     return {
         name: folded(value) if isinstance(value, str) and name not in EXACT_COLUMNS else value
         for name, value in asdict(row).items()

@@ -24,14 +24,14 @@ TEMPLATES: tuple[Template, ...] = (
     *across_areas.TEMPLATES,
 )
 KEPT_WITHOUT_ACTIONS = 0.4
-"""Probability that a draw after which nothing has to be changed is kept; else it is drawn again."""
+"""Probability with which a request that requires no change is kept; otherwise another one is drawn."""
 
 _GREETINGS = ("", "", "", "Hi! ", "Good morning. ", "One thing for today: ", "When you get to it: ")
 _THANKS = ("", "", "", " Thanks!", " Thank you.", " Please be careful with it.")
 
 
 def make_request(rng: random.Random) -> Wanted:
-    """Draws a request. Every template is as likely as any other."""
+    """Draws a request. All templates are equally likely."""
     template = rng.choice(TEMPLATES)
     while True:
         wanted = template(rng, Workplace.fresh())

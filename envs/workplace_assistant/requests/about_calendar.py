@@ -25,6 +25,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def book(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to book a meeting."""
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((15, 30, 45, 60, 90))
     start = working_moment(rng, coming_workday(rng))
     when = phrase_moment(rng, start)
@@ -40,6 +41,7 @@ def book(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to cancel a meeting."""
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
     when, day = phrase_moment(rng, event.start), event.start[:10]
@@ -55,6 +57,7 @@ def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to move the next meeting with a person."""
     person = colleague_to_meet(rng, workplace)
     event, start = meetings_with(workplace, person)[0], working_moment(rng, coming_workday(rng))
     if event.start == format_moment(start):
@@ -73,6 +76,7 @@ def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to change the length of a meeting."""
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
     minutes = rng.choice([each for each in (15, 20, 30, 45, 60, 75, 90) if each != event.minutes])
@@ -90,6 +94,7 @@ def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to cancel all meetings with a person up to a day."""
     person, last = colleague_to_meet(rng, workplace), coming_workday(rng)
     found = [event for event in meetings_with(workplace, person) if event.start[:10] <= format_day(last)]
     if len(found) > MOST_ACTIONS:
@@ -107,6 +112,7 @@ def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to book a meeting if the user is free then."""
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((30, 60))
     start = working_moment(rng, coming_workday(rng))
     end, day = start + timedelta(minutes=minutes), format_day(start.date())

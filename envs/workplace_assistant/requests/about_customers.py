@@ -23,6 +23,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def set_status(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to set the status of a customer."""
     customer = rng.choice(list(workplace.customers))
     status = rng.choice([each for each in STATUSES if each != customer.status])
     request = rng.choice(
@@ -37,6 +38,7 @@ def set_status(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def hand_over(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to assign a person's customers of a status to another person."""
     person, status = _holder(rng, workplace), rng.choice(STATUSES)
     other = colleague(rng, workplace, person)
     found = [each for each in workplace.customers if (each.assigned_to, each.status) == (person.address, status)]
@@ -55,6 +57,7 @@ def hand_over(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def add(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to add a customer."""
     person, product, status = colleague(rng, workplace), rng.choice(PRODUCTS), rng.choice(STATUSES[:3])
     first, second = rng.choice(words.COMPANY_FIRST), rng.choice(words.COMPANY_SECOND)
     name, contact = (
@@ -85,6 +88,7 @@ def add(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to delete a person's lost customers without contact since a day."""
     person, day = _holder(rng, workplace), days_ago(rng, 80)
     found = [
         each
@@ -106,6 +110,7 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to change a customer's follow-up if the last contact was before a day."""
     customer, day, new = rng.choice(list(workplace.customers)), days_ago(rng, 80), coming_workday(rng)
     if customer.follow_up == format_day(new):
         return None

@@ -23,6 +23,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def create(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to create a task."""
     person, name, due = colleague(rng, workplace), task_name(rng), coming_workday(rng)
     board, list_name, by = rng.choice(BOARDS), rng.choice(LIST_NAMES[:3]), phrase_day(rng, due)
     request = rng.choice(
@@ -44,6 +45,7 @@ def create(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to assign a person's overdue tasks to another person."""
     person = somebody_with_tasks(rng, workplace)
     other, tasks = colleague(rng, workplace, person), overdue(workplace, person)
     if len(tasks) > MOST_ACTIONS:
@@ -60,6 +62,7 @@ def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to move a person's tasks from one list to another."""
     person = somebody_with_tasks(rng, workplace)
     source, target = rng.sample(LIST_NAMES, 2)
     found = [task for task in _tasks_of(workplace, person) if task.list_name == source]
@@ -78,6 +81,7 @@ def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | Non
 
 
 def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to change a task's due date."""
     task, due = rng.choice(list(workplace.tasks)), coming_workday(rng)
     if task.due == format_day(due):
         return None
@@ -94,6 +98,7 @@ def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def delete_one(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to delete a task."""
     task = rng.choice(list(workplace.tasks))
     request = rng.choice(
         (
@@ -106,6 +111,7 @@ def delete_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_completed(rng: random.Random, workplace: Workplace) -> Wanted | None:
+    """Asks to delete a person's completed tasks on a board."""
     person, board = somebody_with_tasks(rng, workplace), rng.choice(BOARDS)
     found = [task for task in _tasks_of(workplace, person) if (task.list_name, task.board) == ("Completed", board)]
     if len(found) > MOST_ACTIONS:
@@ -122,16 +128,18 @@ def delete_completed(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def somebody_with_tasks(rng: random.Random, workplace: Workplace) -> Person:
+    """Draws a person who has tasks."""
     return somebody_of(rng, workplace, (task.assignee for task in workplace.tasks))
 
 
 def overdue(workplace: Workplace, person: Person) -> list[ProjectTask]:
+    """Returns a person's tasks that are overdue and not completed."""
     today = format_day(TODAY)
     return [task for task in _tasks_of(workplace, person) if task.due < today and task.list_name != "Completed"]
 
 
 def search_overdue(person: Person) -> ExpectedCall:
-    """Returns the search for a person's overdue tasks. It shows completed ones, too."""
+    """Returns the search for a person's overdue tasks. Its answer has completed ones too."""
     return call("project_search", assignee=person.address, due_before=format_day(TODAY))
 
 

@@ -28,6 +28,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to cancel a meeting and to send an email about it."""
     person, (subject, body) = colleague_to_meet(rng, workplace), note(rng)
     event = rng.choice(meetings_with(workplace, person))
     when, day = phrase_moment(rng, event.start), event.start[:10]
@@ -48,6 +49,7 @@ def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def forward_to_holder(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to forward an email to the person to whom a customer is assigned."""
     sender = somebody_of(rng, workplace, (email.sender for email in workplace.emails))
     customer = rng.choice(list(workplace.customers))
     request = rng.choice(
@@ -66,6 +68,7 @@ def forward_to_holder(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to send an email to a person with overdue tasks."""
     person, (subject, body) = somebody_with_tasks(rng, workplace), note(rng)
     email = f'an email with the subject "{subject}" and the text "{body}"'
     request = rng.choice(
@@ -79,6 +82,7 @@ def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
+    """Asks to book a meeting with a person whom the user has not met since a day."""
     person, since, name = colleague_to_meet(rng, workplace), days_ago(rng, 25), rng.choice(words.MEETINGS)
     start, yesterday = working_moment(rng, coming_workday(rng)), format_day(TODAY - timedelta(days=1))
     met = any(
@@ -100,7 +104,9 @@ def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def meet_holder(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to meet a customer's holder. The address is in the customer's row; nobody has to be looked up by name."""
+    """Asks to meet the person to whom a customer is assigned. Their address is in the customer's row, so no name has to
+    be looked up.
+    """
     customer, name = rng.choice(list(workplace.customers)), rng.choice(words.MEETINGS)
     start, minutes = working_moment(rng, coming_workday(rng)), rng.choice((15, 30, 45))
     when, follow_up = phrase_moment(rng, start), format_day(start.date())

@@ -1,4 +1,4 @@
-"""Defines what a template makes, and the parts of templates: ways to say and to find something."""
+"""Defines the result of a template, and the parts of templates: ways to phrase and to find something."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ from ray_gym.envs.workplace_assistant.task import ExpectedCall
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 MOST_ACTIONS = 5
-"""Largest number of rows that a request may be about."""
+"""Largest number of rows that a request may change."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A wanted change is a request, the lookups that tell what it needs, and the actions to be done then.
-
-    There are no actions if a condition does not hold.
-    """
+    """Holds a request with the calls that fulfil it."""
 
     request: str
+    """Text of the request."""
     lookups: tuple[ExpectedCall, ...] = ()
+    """Calls that find the necessary information."""
     actions: tuple[ExpectedCall, ...] = ()
+    """Calls that change the tables; none if the request's condition does not hold."""
 
 
 Template = Callable[[random.Random, Workplace], Wanted | None]
-"""Draws a request. None means that the draw does not work out, and is made again."""
+"""Function that draws a request. None means that the draw failed, and has to be repeated."""
 
 
 def call(name: str, /, **arguments: object) -> ExpectedCall:
+    """Makes an expected call."""
     return ExpectedCall(name=name, arguments=arguments)
 
 
 def find(*people: Person) -> tuple[ExpectedCall, ...]:
+    """Returns the calls that look up people's addresses."""
     return tuple(call("directory_find", name=person.name) for person in people)
 
 
@@ -56,7 +58,7 @@ def colleague(rng: random.Random, workplace: Workplace, *others: Person) -> Pers
 
 
 def somebody_of(rng: random.Random, workplace: Workplace, addresses: Iterable[str]) -> Person:
-    """Draws a person who has one of these addresses, each as likely."""
+    """Draws a person who has one of these addresses, all equally likely."""
     return workplace.people[rng.choice(sorted(set(addresses)))]
 
 
@@ -66,14 +68,14 @@ def emails_from(workplace: Workplace, person: Person) -> list[Email]:
 
 
 def meetings_with(workplace: Workplace, person: Person) -> list[CalendarEvent]:
-    """Returns the meetings with a person that are to come, earliest first."""
+    """Returns the future meetings with a person, earliest first."""
     now = format_moment(NOW)
     found = (event for event in workplace.events if event.participant == person.address and event.start >= now)
     return sorted(found, key=lambda event: event.start)
 
 
 def colleague_to_meet(rng: random.Random, workplace: Workplace) -> Person:
-    """Draws a person with whom there are meetings to come."""
+    """Draws a person with whom there are future meetings."""
     now = format_moment(NOW)
     return somebody_of(rng, workplace, (event.participant for event in workplace.events if event.start >= now))
 
@@ -85,15 +87,17 @@ def coming_workday(rng: random.Random) -> date:
 
 
 def days_ago(rng: random.Random, most: int) -> date:
+    """Draws a day before today, at most `most` days ago."""
     return TODAY - timedelta(days=rng.randint(1, most))
 
 
 def working_moment(rng: random.Random, day: date) -> datetime:
+    """Draws a time of a day between 9:00 and 17:00."""
     return datetime.combine(day, datetime.min.time()) + timedelta(minutes=30 * rng.randint(18, 34))
 
 
 def note(rng: random.Random) -> tuple[str, str]:
-    """Draws subject and body of an email."""
+    """Draws the subject and the body of an email."""
     topic, weekday = rng.choice(words.TOPICS), rng.choice(WEEKDAYS[:5])
     subject, body = rng.choice(words.NOTES)
     subject = subject.format(topic)
@@ -101,16 +105,17 @@ def note(rng: random.Random) -> tuple[str, str]:
 
 
 def reply(rng: random.Random) -> str:
+    """Draws the body of a reply."""
     return rng.choice(words.REPLIES).format(rng.choice(words.TOPICS), rng.choice(WEEKDAYS[:5]))
 
 
 def task_name(rng: random.Random) -> str:
-    """Draws the name of a task that is not there yet."""
+    """Draws the name of a new task."""
     return f"{rng.choice(words.VERBS)} the {rng.choice(words.THINGS)} of the {rng.choice(words.TOPICS)} site"
 
 
 def phrase_day(rng: random.Random, day: date) -> str:
-    """Says a day in one of several ways, with its year unless that is the current one: else two days would be meant."""
+    """Writes a day in one of several ways. The year is left out only if it is the current one."""
     month, is_this_year = MONTHS[day.month - 1], day.year == TODAY.year
     ways = (
         format_day(day),
@@ -121,6 +126,7 @@ def phrase_day(rng: random.Random, day: date) -> str:
 
 
 def phrase_moment(rng: random.Random, moment: datetime | str) -> str:
+    """Writes a moment in one of several ways."""
     found = read_moment(moment) if isinstance(moment, str) else moment
     half = "am" if found.hour < 12 else "pm"
     hour = (found.hour - 1) % 12 + 1

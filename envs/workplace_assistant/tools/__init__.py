@@ -11,4 +11,4 @@ __all__ = ["Toolbox"]
 
 
 class Toolbox(CustomerRelationsTools, ProjectTools, AnalyticsTools, CalendarTools, EmailTools, DirectoryTools):
-    """The toolbox has all areas; models see the last of these bases first."""
+    """Adds all tools to the environment. The tools of the last base come first in prompts."""

@@ -13,6 +13,8 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class AnalyticsTools:
+    """Adds the tools about visits to the environment."""
+
     @tool()
     def analytics_visitor(self, workplace: Workplace, caller: object, visitor_id: str) -> dict[str, object]:
         """All visits of one visitor, latest first."""
@@ -65,15 +67,18 @@ class AnalyticsTools:
 
 
 def visits_between(workplace: Workplace, from_date: str, to_date: str) -> list[Visit]:
+    """Returns the visits in a period, both ends included. Errors: ToolError."""
     first, last = period(from_date, to_date)
     return [visit for visit in workplace.visits if first <= visit.day <= last]
 
 
 def count_by_day(visits: Iterable[Visit]) -> dict[str, object]:
+    """Counts visits by day and in total."""
     by_day = Counter(visit.day for visit in visits)
     return {"by_day": dict(by_day), "in_all": by_day.total()}
 
 
 def average(visits: Iterable[Visit]) -> float:
+    """Returns the mean length of visits in minutes; 0 if there are none."""
     minutes = [visit.minutes for visit in visits]
     return round(sum(minutes) / len(minutes), 1) if minutes else 0.0

@@ -1,15 +1,15 @@
-"""Matches words in searches, and shows what was found."""
+"""Searches rows for words, and shows the rows that were found."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 SHOWN = 10
-"""Number of rows that a search shows; the rest are counted."""
+"""Number of rows that a search shows. Further ones are counted."""
 
 
 class Query:
-    """A query is words to look for. They are read once, however many rows are looked at."""
+    """A query holds the words that a search looks for."""
 
     def __init__(self, text: str) -> None:
         self._words = text.casefold().split()

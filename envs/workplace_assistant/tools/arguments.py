@@ -1,4 +1,4 @@
-"""Reads arguments that a schema can't check into the form that tables keep. All functions raise ToolError."""
+"""Converts arguments to the form of the tables, and checks what a schema can't check. All functions raise ToolError."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def row(table: Table[RowT], row_id: str) -> RowT:
 
 
 def day(text: str) -> str:
+    """Returns a date in the tables' form. Errors: ToolError."""
     try:
         return format_day(date.fromisoformat(text.strip()))
     except ValueError:
@@ -28,6 +29,7 @@ def day(text: str) -> str:
 
 
 def moment(text: str) -> str:
+    """Returns a date with a time in the tables' form. Errors: ToolError."""
     with suppress(ValueError):
         found = datetime.fromisoformat(text.strip())
         if ":" in text and found.tzinfo is None:
@@ -36,7 +38,7 @@ def moment(text: str) -> str:
 
 
 def period(from_date: str, to_date: str) -> tuple[str, str]:
-    """Returns a period's days, which both are in it. Errors: ToolError if it ends before it begins."""
+    """Returns the first and the last day of a period. Errors: ToolError if it ends before it begins."""
     first, last = day(from_date), day(to_date)
     if last < first:
         raise ToolError(f"the period ends on {last}, before it begins on {first}")
@@ -44,11 +46,12 @@ def period(from_date: str, to_date: str) -> tuple[str, str]:
 
 
 def open_period(from_date: str, to_date: str) -> tuple[str, str]:
-    """Returns a period as `period` does, but either side may be left out."""
+    """Returns a period as `period` does; an empty text leaves that end open. Errors: ToolError."""
     return period(from_date or "0001-01-01", to_date or "9999-12-31")
 
 
 def address(text: str) -> str:
+    """Returns an email address in lower case. Errors: ToolError."""
     found = text.strip()
     name, at, host = found.partition("@")
     if not name or not at or "." not in host or " " in found:
@@ -65,18 +68,21 @@ def colleague(workplace: Workplace, text: str) -> str:
 
 
 def require_text(text: str) -> str:
+    """Returns a text without white space around it. Errors: ToolError if it is empty."""
     if not text.strip():
         raise ToolError("an empty text can't be used here")
     return text.strip()
 
 
 def one_of(options: Sequence[str], text: str) -> str:
+    """Returns a text that is one of the options. Errors: ToolError."""
     if text not in options:
         raise ToolError(f"{text!r} is none of: {', '.join(options)}")
     return text
 
 
 def whole_minutes(text: str) -> int:
+    """Returns a number of minutes from 5 to 480. Errors: ToolError."""
     if not (text.isascii() and text.isdigit() and 5 <= int(text[:4]) <= 480 and len(text) <= 3):
         raise ToolError(f"{text!r} is no number of minutes from 5 to 480")
     return int(text)

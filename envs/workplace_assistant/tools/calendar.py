@@ -30,6 +30,8 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 
 
 class CalendarTools:
+    """Adds the tools for the calendar to the environment."""
+
     @tool()
     def calendar_search(
         self, workplace: Workplace, caller: object, query: str = "", from_date: str = "", to_date: str = ""

@@ -1,4 +1,4 @@
-"""Gives tools for customer relations: whom the company sells to, and who looks after them."""
+"""Gives tools for customer relations: the company's customers, and the people who look after them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ _COLUMNS = ("id", "name", "contact", "assigned_to", "product", "status", "last_c
 
 
 class CustomerRelationsTools:
+    """Adds the tools for customers to the environment."""
+
     @tool()
     def customer_search(
         self,

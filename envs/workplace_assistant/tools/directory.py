@@ -9,6 +9,8 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class DirectoryTools:
+    """Adds the tool for the directory to the environment."""
+
     @tool()
     def directory_find(self, workplace: Workplace, caller: object, name: str) -> dict[str, object]:
         """Find colleagues' email addresses by name or part of it."""

@@ -1,4 +1,4 @@
-"""Gives tools for email: what the user got, and what is sent in the user's name."""
+"""Gives tools for email: the user's inbox, and emails in the user's name."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class EmailTools:
+    """Adds the tools for email to the environment."""
+
     @tool()
     def email_search(
         self, workplace: Workplace, caller: object, query: str = "", from_date: str = "", to_date: str = ""

@@ -24,6 +24,8 @@ _READ: Mapping[str, Callable[[Workplace, str], str]] = {
 
 
 class ProjectTools:
+    """Adds the tools for projects to the environment."""
+
     @tool()
     def project_search(
         self,
