@@ -71,6 +71,8 @@ class Blackjack(Environment[BlackjackTask, BlackjackTable]):
     reward_range = (LOSS, WIN)
 
     class Options(EnvironmentOptions):
+        """Holds the options of the game."""
+
         max_mistakes: Annotated[int, Field(ge=1)] = 3
         """Number of answers without an action, counted over the game, at which the game is lost."""
 

@@ -36,9 +36,12 @@ class Calendar(Environment[CalendarTask, Requests]):
     scoring = "final state: the calendar in the last answer"
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         mode: Literal["written", "live"] = "written"
         """written: the task holds the conversation up to the policy's last turn; live: a user asks turn by turn."""
         first_speaker: Literal["user", "policy"] = "user"
+        """Side that speaks first in live mode."""
         stop_text: Annotated[str, Field(min_length=1, pattern=r"^\S([^\n]*\S)?$")] | None = None
         """Text with which the user ends the episode. Without one, the answer to the last request ends it."""
         partial_credit: bool = False

@@ -12,7 +12,7 @@ from ray_gym.envs.calendar.clock import MIDNIGHT, read_time, show_time
 from ray_gym.envs.calendar.constraint import Constraint, read_constraint
 
 Time = Annotated[str, AfterValidator(lambda text: show_time(read_time(text)))]
-"""HH:MM, in whatever way the row spells it."""
+"""Type of a field that takes a time in any spelling, and holds it as HH:MM."""
 
 
 def _plain(text: str | None) -> str:

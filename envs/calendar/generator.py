@@ -25,7 +25,7 @@ from ray_gym.envs.calendar.solver import solve
 from ray_gym.envs.calendar.task import UserLine
 
 GRID = 15
-"""Minutes of which all times and durations are multiples."""
+"""Minutes that divide all times and durations."""
 LONGEST_WHEN_MANY = 60
 """Minutes of the longest event from five events on: seven of them fit into the shortest day."""
 
@@ -51,7 +51,7 @@ def random_events(rng: random.Random) -> list[ExpectedEvent]:
 
 
 def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[UserLine]:
-    """Draws a request for each event, of which the first tells the day's window, and up to two turns of small talk."""
+    """Draws a request for each event, and up to two turns of small talk. The first request names the day's window."""
     window = rng.choice(WINDOWS)
     texts = [within(window, events[0], _request(rng, events[0], REQUESTS))]
     texts += [_request(rng, event, REQUESTS + FURTHER_REQUESTS) for event in events[1:]]

@@ -61,7 +61,7 @@ NO_CALENDAR = "I can't see the calendar in your answer, please always send all o
 
 
 def ways_to_say(minutes: int) -> tuple[str, ...]:
-    """Returns the ways to say a duration of so many minutes; the first fits any."""
+    """Returns ways to say a duration in minutes. The first of them fits any duration."""
     return (f"{minutes} minutes", *_DURATIONS.get(minutes, ()))
 
 

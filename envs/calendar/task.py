@@ -1,4 +1,4 @@
-"""Defines a row of the task format, and refuses rows that nobody could earn the reward for."""
+"""Defines a row of the task format, and refuses rows that have no right calendar."""
 
 from __future__ import annotations
 

@@ -49,9 +49,12 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     scoring = "final state, LLM judge of both sides"
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         judge: bool = True
         """Ask a judge about both sides' lines. If false, only the final state counts, and there is no judge."""
         first_speaker: Literal["user", "policy"] = "user"
+        """Side that speaks first."""
         completion_signals: tuple[Annotated[str, Field(min_length=1)], ...] = ()
         """Words that end the conversation when the policy says them, in any letter case. Its prompt names them."""
 
@@ -79,7 +82,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         )
 
     def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Relays what was said, and notices of tools for the other side. All else stays with the tools' caller."""
+        """Relays the speaker's words, with tools' notices for the other side. Results of tools stay with their caller."""
         if listener.name == turn.speaker:
             return None
         seen, state.notices[listener.name] = state.notices[listener.name], []

@@ -29,10 +29,14 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
     auxiliary = ("judge",)
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         answer_regex: RegularExpression | None = None
-        """The last match (its first group) in what the policy said is the answer; without a match all of it is."""
+        """Regular expression whose last match (its first group) in the policy's message is the answer. Without a match,
+        the answer is the whole message."""
         question_regex: RegularExpression | None = None
-        """The last match (its first group) in the question is what the judge is shown; without a match all of it is."""
+        """Regular expression whose last match (its first group) in the question is shown to the judge. Without a match,
+        the judge is shown the whole question."""
         judge_prompt: Annotated[str, AfterValidator(equivalence_prompt)] = PROMPT
         """The judge's prompt, with {question}, {first} and {second}; other braces are doubled."""
         disagreement_reward: Literal[0, -1] = 0
@@ -40,7 +44,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         long_gold_chars: Annotated[int, Field(ge=0)] | None = None
         """Number of characters beyond which a gold answer is judged once, in one order. None means never."""
         second_chance_reward: Annotated[float, Field(gt=0, le=1)] | None = None
-        """Reward if not the extracted answer but all that the policy said is equal. None means no second chance."""
+        """Reward if the extracted answer is not equal, but the whole message is. None means no second chance."""
         judged_chars: Annotated[int, Field(ge=1)] = 4000
         """Largest number of characters that are judged. A longer answer is not equal."""
 

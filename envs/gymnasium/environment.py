@@ -43,7 +43,8 @@ class GymnasiumOptions(EnvironmentOptions):
     action_names: tuple[str, ...] = ()
     """Names of the actions of a discrete space; by default the library's, if it has any."""
     shown: Shown = "auto"
-    """Observations as the space gives them (`space`), with an ansi picture (`ansi`), or with one if any (`auto`)."""
+    """Way to show observations: as the space gives them (`space`), with an ansi picture (`ansi`), or with a picture if
+    there is one (`auto`)."""
     max_steps: Annotated[int, Field(ge=1)] = 50
     """Number of steps after which the game ends."""
     max_mistakes: Annotated[int, Field(ge=1)] = 3

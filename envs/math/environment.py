@@ -39,8 +39,11 @@ class Mathematics(Environment[MathTask, None]):
     scoring = "library, else a judge"
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         judge: bool = True
-        """Ask a judge about answers that the library does not find equal. If false, there is no participant `judge`."""
+        """True to ask a judge about answers that the library does not find equal. If false, there is no participant
+        `judge`."""
         verification_deadline_s: Annotated[float, Field(gt=0)] = 5.0
         """Seconds for the library. After that the judge decides; without a judge the answer is wrong."""
         verification_memory_mb: Annotated[int, Field(ge=64)] = 512

@@ -111,8 +111,10 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
     metrics_columns = ("group_id", "repeat", "status", "task", "events")
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         grading: Grading = "strict_boxed"
-        """Way in which the letter is found in answers to tasks that don't say it."""
+        """Way in which the letter is read, for tasks that don't set it."""
         subjects: Annotated[tuple[Subject, ...], Field(min_length=1)] = tuple(SUBJECTS)
         """Subjects that generated questions are about."""
 
@@ -134,7 +136,7 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
         )
 
     def setup(self, task: MultipleChoiceTask, episode: Episode) -> None:
-        """Makes no state: all that happens in a session is one answer."""
+        """Makes no state, because a session is only one answer."""
 
     def opening(self, task: MultipleChoiceTask, state: None) -> Opening:
         if task.question is None:

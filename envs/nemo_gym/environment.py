@@ -42,9 +42,11 @@ class NemoOptions(Options):
     header_env: Mapping[str, str] = {}
     """Headers whose values are taken from these environment variables."""
     when_lost: WhenLost = "fail"
-    """Rule for a call or step that was under way when its worker died: the server may have carried it out or not."""
+    """Rule for a call or step that was under way when its worker died, since the server may have carried it out or
+    not."""
     survives_restart: bool = False
-    """The server keeps its sessions, or has none: an episode may go on after the server was down for a while."""
+    """True if the server keeps its sessions, or has none. Then an episode may continue after the server was down for a
+    while."""
     reward_range: tuple[float, float] = (0.0, 1.0)
     """Lowest and highest reward that the server gives."""
 

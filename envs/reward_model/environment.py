@@ -46,6 +46,8 @@ class OpenEnded(Environment[OpenEndedTask, None]):
     scoring = "reward model: a number, or comparisons of a group's answers"
 
     class Options(EnvironmentOptions):
+        """Holds the options of the environment."""
+
         kind: Literal["scalar", "comparison"] = "scalar"
         """scalar: the reward model rates a conversation by a number; comparison: it tells the better of two answers."""
         squash: Literal["none", "sigmoid"] = "none"

@@ -88,8 +88,10 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
     scoring = "win 1, draw 0.5, loss or unfinished 0"
 
     class Options(EnvironmentOptions):
+        """Holds the options of the game."""
+
         legal_moves_only: bool = False
-        """Let a call name only an empty cell. The prompt stays the same; what is sampled is constrained."""
+        """True to constrain calls to empty cells while they are generated. The prompt stays the same."""
 
     def generate(self, rng: random.Random, index: int) -> TicTacToeTask:
         """Draws up to four moves, which are too few to end a game. Either side may have begun."""

@@ -27,7 +27,10 @@ PLACES = ("question", "first", "second")
 
 
 class QuestionTask(Task):
-    """A question task has a question and its answer."""
+    """A question task is a task with a question and its answer.
+
+    Without a `question`, the last user message of `messages` is it.
+    """
 
     question: str = ""
     """The question. If it is empty, the last user message of `messages` is the question."""

@@ -183,7 +183,7 @@ class CallLog:
             return
         if not self._replay.is_over:
             await self._replay.wait_until_over(made.thread, made.number)
-        self._append(made, msgspec.Raw(b"\xc0"), timing)  # at once: what it changed is changed already
+        self._append(made, msgspec.Raw(b"\xc0"), timing)  # at once, since the work has changed the state already
         self._stillness.stir()
 
     def was_intended(self, made: MadeCall) -> bool:
@@ -280,7 +280,7 @@ class CallLog:
 
     def _append(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:
         if made.name in self._were_cut:
-            raise asyncio.CancelledError  # it was, and took no notice
+            raise asyncio.CancelledError  # its task was cancelled, and ignored that
         seq = self._answers
         self._answers += 1
         if self._journal is None:

@@ -134,7 +134,7 @@ class Journal:
                 with self._lock:
                     self._replace(old, scratch, new, pieces)
             return True
-        except Exception:  # no room, no memory: a compaction is never worth more than what is played
+        except Exception:  # no room, no memory: a failed compaction must not end the episodes
             return False
         finally:
             with contextlib.suppress(OSError):
@@ -152,7 +152,7 @@ class Journal:
 
     def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
         """Puts the new file in the old one's place. Errors: OSError; FileNotFoundError if the old file was fenced."""
-        _copy(old, new, pieces.tail, self._size)  # what came meanwhile: little
+        _copy(old, new, pieces.tail, self._size)  # records that were appended meanwhile: few
         new.flush()
         if self._flush:
             os.fdatasync(new.fileno())

@@ -163,7 +163,7 @@ async def _run(episode: Episode) -> None:
     try:
         async with episode.clock.limit(deadline_s) as deadline:
             await episode.environment.run(episode)
-        if deadline.expired():  # and its code took no notice
+        if deadline.expired():  # and its code ignored that
             episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
     except EpisodeOver:
         if not episode.stopped:

@@ -257,7 +257,7 @@ class CommandSession:
         number = len(self._tasks)
         cut = [task for _, task in self._under_way.values()] if isinstance(command, End | Close) else []
         for task in cut:
-            task.cancel()  # now: nothing else of it comes after what is recorded
+            task.cancel()  # at once, so that no event of it follows the record
         if isinstance(command, Ask):
             self.deliveries.note_begun(command.digest, key)
         if _runs_code(command):
@@ -365,7 +365,9 @@ class CommandSession:
         self._end(Played(episode, "completed", deserved, self._policys_fault, active_s=episode.elapsed_s()))
 
     def _end(self, played: Played) -> None:
-        if self._closing is None or asyncio.current_task() is self._closing:  # what was cut, and goes on, ends nothing
+        if (
+            self._closing is None or asyncio.current_task() is self._closing
+        ):  # a cut command that still runs must not end it
             self.played = played
             self.ended.set()
 

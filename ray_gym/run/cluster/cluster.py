@@ -49,7 +49,7 @@ def _connect(environment: Mapping[str, str]) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **_for_workers(environment)}
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
-    address_here()  # or the one that refuses us would be taken for one that is gone
+    address_here()  # raises if the cluster refuses this process, which below would look as if it were gone
     try:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.

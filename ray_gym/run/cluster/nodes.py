@@ -88,7 +88,7 @@ class Nodes:
         self._looked_at = time.monotonic()
         try:
             found = await asyncio.to_thread(ray.nodes)
-        except (RayError, OSError):  # whoever knows is being started again
+        except (RayError, OSError):  # Ray's control service is being restarted
             return
         self._there = for_workers(found)
         self.shares.addresses.update((node["NodeID"], node["NodeManagerAddress"]) for node in found)

@@ -98,7 +98,7 @@ class RunDirectory:
         """
         return self._owner().epoch
 
-    # ---- what is in it ----
+    # ---- reading ----
 
     def committed(self) -> Iterator[Receipt]:
         """Yields the receipts of all committed episodes. Errors: those of `open_rows`."""
@@ -117,7 +117,7 @@ class RunDirectory:
         except FileNotFoundError:
             return None
 
-    # ---- what its one driver does ----
+    # ---- writing, by the one driver ----
 
     def take_greeting(self, hello: str) -> bool:
         """Deletes a worker's probe file, and returns True if it was there."""

@@ -67,7 +67,7 @@ class ObjectStorage(Storage):
     def _is_gone(self, name: str) -> bool:
         try:
             return not self.exists(name)
-        except OSError:  # what was wrong before says more
+        except OSError:  # the first error says more
             return False
 
     def write(self, name: str, data: bytes) -> None:

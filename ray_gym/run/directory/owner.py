@@ -81,17 +81,21 @@ class FileOwner:
 
     @property
     def epoch(self) -> int:
+        """Returns the number of this driver among the drivers that the run has had, from 1."""
         return int(self.portrait["epoch"])
 
     def check(self) -> None:
+        """Checks that the file `epoch` still names this driver. Errors: RunFailed if another driver took over; OSError."""
         there = json.loads(self.storage.read(EPOCH))
         if there != self.portrait:
             raise _takeover_error(self.storage, there["epoch"])
 
     def release(self) -> None:
+        """Releases the lock."""
         self.lock.close()
 
     def withdraw(self) -> None:
+        """Releases the lock of a run that is about to be removed."""
         self.lock.close()
 
 
@@ -115,7 +119,7 @@ class ObjectOwner:
         for name in last:
             try:
                 _refuse_if_alive(storage, name, now, alive_s)
-            except FileNotFoundError:  # it stepped back because of one that isn't in this list, and may go on
+            except FileNotFoundError:  # it met a driver that isn't in this list, which may continue
                 raise _meeting_error(storage) from None
         owner = cls(storage, _new_portrait(max(map(_number, last), default=0) + 1), beat_s)
         owner._write(released=False)
@@ -129,6 +133,7 @@ class ObjectOwner:
 
     @property
     def epoch(self) -> int:
+        """Returns the number of this driver among the drivers that the run has had, from 1."""
         return int(self._portrait["epoch"])
 
     @property
@@ -137,6 +142,7 @@ class ObjectOwner:
         return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
 
     def check(self) -> None:
+        """Checks that no newer driver has an object, and that this driver's is still there. Errors: RunFailed; OSError."""
         names = self._storage.names(EPOCH)
         newest = max(map(_number, names), default=0)
         if newest > self.epoch:
@@ -145,6 +151,7 @@ class ObjectOwner:
             raise RunFailed(f"{self._storage.location} was deleted under its driver; this one writes nothing more")
 
     def release(self) -> None:
+        """Ends the heartbeat, and marks this driver's object as released."""
         if self._ended.is_set():
             return
         self.withdraw()
@@ -152,6 +159,7 @@ class ObjectOwner:
             self._write(released=True)
 
     def withdraw(self) -> None:
+        """Ends the heartbeat."""
         self._ended.set()
         self._thread.join(JOIN_S)
 

@@ -300,7 +300,7 @@ class Worker:
             task = asyncio.current_task()
             if self._is_cancelled or task is None:
                 raise
-            while task.uncancel():  # by nobody but its environment
+            while task.uncancel():  # only its environment can have cancelled it
                 pass
             return self._player.fail_lease(
                 lease, "CancelledError: its environment cancelled the task that it is played in"
@@ -333,7 +333,7 @@ class Worker:
             await self._journal.sync()
         if self._begun_roll is not None and self._begun_roll.done():
             self._begun_roll.result()
-        await self._record()  # what is over is finished, too, unless others of its group are not over
+        await self._record()  # rows of all groups that are over by now
         report, self._report = self._report, Report()
         self._news.clear()
         return report
