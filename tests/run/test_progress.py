@@ -34,6 +34,14 @@ def failed(message: str) -> Receipt:
     )
 
 
+def test_a_failure_whose_row_was_lost_is_nobodys() -> None:
+    tally = tally_of(failed("boom"))
+    assert tally.commonest_failure == "environment in x: boom"
+    tally.add(failed("boom"), sign=-1)
+    assert tally.commonest_failure == "unknown"
+    assert tally.summary()["failures"] == {} and tally.summary()["status"] == {}
+
+
 def test_the_summary_counts_what_was_played() -> None:
     tally = Tally.of_resumed(10, [receipt(), receipt()])
     tally.took_s = 4.0

@@ -42,7 +42,7 @@ def workers() -> Iterator[dict[str, subprocess.Popen[str]]]:
 
 
 def charge_of(worker: subprocess.Popen[str]) -> dict[str, Any]:
-    told, complained = worker.communicate(timeout=30)
+    told, complained = worker.communicate(timeout=90)
     assert worker.returncode == -signal.SIGKILL, told + complained
     charge: dict[str, Any] = json.loads(told)
     return charge
@@ -90,7 +90,7 @@ def test_a_fenced_worker_ends_itself(workers: dict[str, subprocess.Popen[str]]) 
 def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
     workers: dict[str, subprocess.Popen[str]],
 ) -> None:
-    told, complained = workers["unreachable"].communicate(timeout=30)
+    told, complained = workers["unreachable"].communicate(timeout=90)
     assert (told, workers["unreachable"].returncode) == ("alive\n", 0), complained
     assert "the disk is away" in complained  # whether it is fenced was not to be known, and that is said
 

@@ -128,8 +128,9 @@ class Tally:
 
     @property
     def commonest_failure(self) -> str:
-        """Returns the failure of most episodes; "unknown" if none has one."""
-        return self.failures.most_common(1)[0][0] if self.failures else "unknown"
+        """Returns the failure that the most episodes have; "unknown" if no episode has failed."""
+        failures = +self.failures  # without those whose rows were lost
+        return failures.most_common(1)[0][0] if failures else "unknown"
 
     @property
     def finished(self) -> int:
