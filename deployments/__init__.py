@@ -1,4 +1,6 @@
-"""Deploys models, and the gateway of the service, on Ray Serve. It is imported as `ray_gym.deployments`."""
+"""Deploys models, and the gateway of the service, on Ray Serve. It is imported as `ray_gym.deployments`. Errors:
+ImportError if it is imported by any other name.
+"""
 
 if __name__ != "ray_gym.deployments":
     raise ImportError(

@@ -13,10 +13,11 @@ FIELD = "response_format"
 
 
 def grammar_of(response_format: str, calls: Grammar | None) -> Grammar:
-    """Returns the grammar of an answer.
+    """Returns the grammar that constrains an answer to JSON text of a request's `response_format`, or to tool calls.
 
-    `response_format`: JSON text in the form of chat completions. `calls`: grammar of tool calls, if the answer may be
-    calls instead of text. Errors: EpisodeFailure (data) if the model's calls have no structural tag.
+    `response_format`: JSON text in the form of chat completions (`json_schema` or `json_object`). `calls`: grammar of
+    tool calls, if the answer may be calls instead of text; else None. Errors: EpisodeFailure (data) if the grammar of
+    the calls is no structural tag.
     """
     words = compact({"type": "json_schema", "json_schema": _schema(response_format)}, parallel=True)
     if calls is None:

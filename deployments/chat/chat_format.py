@@ -30,10 +30,10 @@ TEMPLATE_REFUSED_MESSAGE = "template_refused_message"
 
 
 CUT_MESSAGES, CUT_CHARACTERS = 32, 500_000
-"""Limits for finding the ends of messages in a prompt, each of which is found by rendering all that goes before it.
+"""Limits for finding the ends of messages in a prompt, each of which is found by rendering all messages up to it.
 
 Only the last `CUT_MESSAGES` messages are tokenised one by one, and fewer if that would render more than
-`CUT_CHARACTERS` characters. The tokens of all messages before them count as those of the first of them.
+`CUT_CHARACTERS` characters. The tokens of all earlier messages are counted for the first of those.
 """
 
 
@@ -44,7 +44,10 @@ class Prompt:
     new_ids: TokenIds
     """int32 [n]: ids after the history, or the whole prompt if there is a `fork_reason`."""
     lengths: tuple[int, ...]
-    """Number of `new_ids` that belong to each new message. The rest of them is the generation prompt."""
+    """Number of `new_ids` of each message after the history (of all messages if there is a `fork_reason`). It is 0 for
+    a message whose end was not found: its tokens count for what follows it. The rest of `new_ids` is the generation
+    prompt.
+    """
     fork_reason: str | None = None
     """Reason why the prompt does not begin with the history; None if it does."""
 
@@ -70,11 +73,11 @@ class ChatFormat:
         template: str | None = None,
         variables: Mapping[str, Any] | None = None,
     ) -> None:
-        """Probes the templates.
+        """Creates a chat format, and renders small probes to find out which messages its template accepts.
 
         `tokenizer`: a Hugging Face tokenizer. `stop_ids`: ids of the tokens that end a generation. `template`: Jinja
-        text in place of the tokenizer's own template. `variables`: passed to the template. Errors: UserError if there
-        is no template.
+        text in place of the tokenizer's own template; None for its own. `variables`: passed to the template, such as
+        enable_thinking. Errors: UserError if there is no template.
         """
         source = template or tokenizer.chat_template
         if not isinstance(source, str):
@@ -99,10 +102,12 @@ class ChatFormat:
         return not self.shows_tools and self.tool_template is not None
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSchema], known: int, history: TokenIds) -> Prompt:
-        """Returns the ids that the next generation needs after the history.
+        """Returns the prompt of the next generation: the ids that follow the history, or all ids if there is no
+        history, or if the template now renders the messages that it covers in another way.
 
-        `history`: int32 [n], the exact ids of the first `known` messages, the last of which was generated. Errors:
-        UserError if the template can't show tools or calls, or refuses the messages.
+        `messages`: the whole conversation. `tools`: tools that the prompt shows. `known`: number of the first messages
+        that the history covers, the last of which was generated; 0 without a history. `history`: int32 [n], their exact
+        ids. Errors: UserError if the template can't show tools or calls, or refuses the messages.
         """
         template = self._template_for(messages, tools)
         if known == 0 or len(history) == 0:
@@ -139,8 +144,8 @@ class ChatFormat:
         return self.tool_template
 
     def _continue_after_answer(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
-        """Returns the continuation if the template's text of all messages begins with its text of the known ones; else
-        None.
+        """Returns the continuation if the template's text of all messages begins with its text of the `known` ones, and
+        that with the prompt of the last known message, which was generated; else None.
         """
         before_answer = rendering.text(known - 1, generation_prompt=True)
         covered = rendering.text(known)
@@ -158,9 +163,11 @@ class ChatFormat:
         return _Continuation(len(covered), rendering.closing_of_plain_text(known))
 
     def _closing(self, answer: str, generated_stop: str) -> str | None:
-        """Returns the text that the template writes after an answer, from its end-of-turn token on: without that token
-        if the model generated it, with it if the model ended with another one. None if the template writes no token
-        that ends a generation.
+        """Returns the text that the template writes after an answer, from its end-of-turn token on. That token itself
+        is left out if it is the one that the model generated. None if `answer` has no token that ends a generation.
+
+        `answer`: the template's text of the last known message. `generated_stop`: end-of-turn token that the model
+        generated, "" if it generated none.
         """
         found = [(answer.rfind(stop), stop) for stop in self._stop_strings]
         position, stop = max(found, default=(-1, ""))
@@ -169,8 +176,8 @@ class ChatFormat:
         return answer[position + len(stop) :] if stop == generated_stop else answer[position:]
 
     def _continue_after_text(self, rendering: Rendering, history: TokenIds) -> _Continuation | None:
-        """Returns the continuation if the full text begins with the decoded text of the history; else None. So it is if
-        the template adds something to the last answer only.
+        """Returns the continuation if the full text begins with the decoded text of the history; else None. This finds
+        the place with templates that render the last answer in another way than earlier ones.
         """
         start = rendering.find_end_of_text(self._decode(history))
         return None if start is None else _Continuation(start, "")
@@ -192,7 +199,11 @@ class ChatFormat:
     def _tokenise(
         self, rendering: Rendering, known: int, after: _Continuation, fork_reason: str | None = None
     ) -> Prompt:
-        """Tokenises the text after the history, message by message. The closing belongs to the first new message."""
+        """Returns the prompt with the ids of the text after the history, tokenised message by message.
+
+        `known`: number of messages that the history covers. `after`: text to tokenise; its closing counts for the first
+        new message.
+        """
         start, lead = after.start, after.closing
         ids: list[int] = []
         lengths: list[int] = []

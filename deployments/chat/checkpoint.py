@@ -24,9 +24,10 @@ class ModelTokenizer:
 
 
 def resolve_model(name: str) -> str:
-    """Returns the folder of a model, or its name at a hub.
+    """Returns the folder of a model, or else its name at a model hub, unchanged.
 
-    Errors: NotInstalled if the small model was not fetched; UserError if a path is not a checkpoint.
+    Errors: NotInstalled if it is the small model, which was not fetched; UserError if `name` begins like a path (`/`,
+    `~` or `.`) and is not a folder with a config.json.
     """
     if name == SMALL_MODEL:
         if not (checkpoint_dir() / "config.json").exists():
@@ -41,7 +42,11 @@ def resolve_model(name: str) -> str:
 
 
 def load_tokenizer(name: str) -> ModelTokenizer:
-    """Loads a model's tokenizer and stop ids. Errors: UserError if there is no tokenizer of that name; NotInstalled."""
+    """Loads a model's tokenizer and stop ids, from its folder or a model hub.
+
+    Errors: UserError if the tokenizer can't be loaded, or a path is no checkpoint; NotInstalled if transformers or the
+    small model is missing.
+    """
     require("transformers", "cpu", f"tokenizer {name}")
     from transformers import AutoTokenizer, GenerationConfig
 
@@ -60,7 +65,9 @@ def load_tokenizer(name: str) -> ModelTokenizer:
 
 def local_template(name: str) -> str | None:
     """Returns the chat template of a checkpoint on this machine, without loading a tokenizer; None if the checkpoint is
-    not on this machine, or has none.
+    not on this machine, or has none. Of several templates it is the one named `default`.
+
+    Errors: NotInstalled if it is the small model, which was not fetched; UserError if a path is no checkpoint.
     """
     folder = Path(resolve_model(name))
     if (folder / "chat_template.jinja").is_file():

@@ -42,8 +42,9 @@ class Completer:
         """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt
         leaves no room for a token.
 
-        Errors: EpisodeFailure (infra if the engine breaks, or did not get the history and the new ids as its prompt;
-        data if the template refuses the messages, or the engine the `response_format`).
+        Errors: EpisodeFailure (infra if the engine breaks, or if its prompt was not the history and the new ids; data
+        if the template can't show the tools or refuses the messages, or if the `response_format` or the tools give no
+        grammar that the engine accepts).
         """
         prompt = await self._render_prompt(request)
         ids = prompt.new_ids.tolist()
@@ -87,8 +88,11 @@ class Completer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, estimate.measure, size, work)
 
     def _choose_grammar(self, request: CompletionRequest) -> Grammar | None:
-        """Returns the grammar of the answer: that of a tool call if tools are required, else that of the
-        `response_format`; None without either.
+        """Returns the grammar of the answer: that of a tool call if `tool_choice` is required, else that of the
+        `response_format`, which may also allow calls; None if the request asks for neither.
+
+        Errors: EpisodeFailure (data) if calls are allowed beside the `response_format`, and this model's calls have no
+        structural tag.
         """
         calls = None
         if request.allowed_tools and (request.tool_choice == "required" or request.response_format is not None):
@@ -137,8 +141,8 @@ def _count_characters(message: Message) -> int:
 
 
 class _WorkEstimate:
-    """Estimates how long a kind of work takes, in proportion to its size. The slowest recent work counts, since
-    templates differ a hundredfold.
+    """Estimates how long a kind of work takes, in proportion to its size. The slowest recent work counts most, since
+    some templates take a hundred times as long as others.
     """
 
     def __init__(self, seconds_each: float) -> None:
@@ -150,7 +154,7 @@ class _WorkEstimate:
         return self._seconds_each * size
 
     def measure(self, size: int, work: Callable[[], Result]) -> Result:
-        """Returns the result of `work`, and corrects the estimate by the CPU time that it took."""
+        """Does `work` and returns its result, and corrects the estimate by the CPU time of this thread that it took."""
         began = time.thread_time()  # it does not count waits for the interpreter lock
         try:
             return work()

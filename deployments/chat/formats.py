@@ -18,8 +18,9 @@ def make_formats(
 ) -> tuple[ChatFormat, ToolFormat]:
     """Returns the chat format and the tool format of a model.
 
-    `model`: name or path of the model. `uses_tools`: True if participants have tools. Errors: UserError for a template
-    or parser that doesn't fit, or if the model's tool format is unknown.
+    `model`: name or path of the model. `uses_tools`: True if participants have tools. Errors: UserError if there is no
+    template, if vLLM doesn't have a parser, or if participants have tools and the model's format of calls is unknown;
+    OSError if the config's template file can't be read.
     """
     template = Path(options.chat_template).read_text() if options.chat_template else None
     chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
@@ -29,10 +30,12 @@ def make_formats(
 
 
 def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool) -> None:
-    """Checks the options before a model loads, as far as that is possible without a tokenizer: only if the template is
-    on this machine. `make_formats` checks the rest.
+    """Checks the template and the parsers before a model loads, without a tokenizer. It checks the parsers only if the
+    template is on this machine; `make_formats` checks the rest.
 
-    `where`: section of the config, for errors. Errors: UserError.
+    `model`: name or path of the model. `where`: section of the config, for errors. `uses_tools`: True if participants
+    have tools. Errors: UserError if the config's template file or the checkpoint is missing, or if participants have
+    tools and the model's format of calls is unknown; NotInstalled if the small model was not fetched.
     """
     given = options.chat_template
     if given and not Path(given).is_file():

@@ -1,4 +1,4 @@
-"""Guesses which of vLLM's parsers read a model's tool calls and reasoning, from the marks in its chat template.
+"""Guesses which parsers read a model's tool calls and reasoning, from the marks in its chat template.
 
 A template that shows tools also shows how calls are written, since it has to render those of earlier turns. The marks
 are those that vLLM's own parsers look for. The config's tool_parser and reasoning_parser override the guess.
@@ -19,7 +19,9 @@ REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|th
 
 @dataclass(frozen=True, slots=True)
 class Parsers:
-    """Holds the names in vLLM of a model's parsers; None means that there is none."""
+    """Holds the names of a model's parsers: vLLM's names, or `plain` for tool calls as lines `NAME {arguments}`. None
+    means that there is no such parser.
+    """
 
     tool: str | None
     reasoning: str | None
@@ -27,7 +29,9 @@ class Parsers:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A family of models has the same parsers. A model belongs to it if all `marks` are in its chat template."""
+    """A family of models has the same parsers. A model belongs to it if all `marks` are in its chat template, and
+    `name` matches its name or path.
+    """
 
     marks: tuple[str, ...]
     tool: str | None
@@ -74,7 +78,9 @@ _FAMILIES = (
 
 
 def guess_parsers(model: str, template: str) -> Parsers:
-    """Returns the parsers of the first family that fits a model's name or path, and the source of its chat template."""
+    """Returns the parsers of the first family that fits a model's name or path and the source of its chat template;
+    parsers of None if none fits.
+    """
     for family in _FAMILIES:
         if all(mark in template for mark in family.marks) and re.search(family.name, model, re.IGNORECASE):
             return Parsers(family.tool, family.reasoning)
@@ -84,8 +90,9 @@ def guess_parsers(model: str, template: str) -> Parsers:
 def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
     """Returns the parsers of the config, or else the guessed ones.
 
-    `shows_tools`: True if the template shows tools. `uses_tools`: True if participants have tools. Errors: UserError if
-    participants have tools, and it is unknown how this model writes calls.
+    `model`: the model's name or path. `template`: source of its chat template. `shows_tools`: True if the template
+    shows tools. `uses_tools`: True if participants have tools. Errors: UserError if participants have tools, and the
+    template neither shows them nor is ChatML, or shows them in an unknown format and the config names no tool_parser.
     """
     guessed = guess_parsers(model, template)
     reasoning = options.reasoning_parser or guessed.reasoning

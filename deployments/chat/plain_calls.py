@@ -1,7 +1,8 @@
 """Reads the tool calls of models without a tool format of their own, as the fallback template asks for them: a line
 `NAME {arguments as JSON}`.
 
-It takes a third of the tokens of formats with tags, and a forced token takes as long to generate as a chosen one.
+Such a call takes a third of the tokens of one in a format with tags. That saves time even for a forced call, since a
+forced token takes as long to generate as a chosen one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
 
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Returns the text before the first call, and the calls as (name, arguments). The arguments are the text as the
-    model wrote it, which may be malformed JSON.
+    model wrote it, which may be malformed JSON. Text between and after the calls is left out.
     """
     calls: list[tuple[str, str]] = []
     content, position = text, 0
@@ -53,7 +54,9 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 class CallStream:
-    """Reads a text that comes in pieces. It returns text as soon as it can't be part of a call, and calls at the end."""
+    """Reads a text that comes in pieces. `feed` returns text as soon as it can't be part of a call, `finish`
+    the calls.
+    """
 
     def __init__(self) -> None:
         self._text = ""
@@ -64,8 +67,8 @@ class CallStream:
         """Index where the first call begins, or None."""
 
     def feed(self, piece: str) -> str:
-        """Takes a piece, and returns the text that is certain not to be part of a call. A line that may become a call
-        is held back, with the whitespace before it.
+        """Takes a piece, and returns the text that is certain not to be part of a call. A line that may become a call,
+        and whitespace at the end, are held back. Nothing after the beginning of the first call is returned.
         """
         self._text += piece
         if self._calls is None and (found := _CALL.search(self._text, self._line)) is not None:
@@ -80,7 +83,9 @@ class CallStream:
         return said
 
     def finish(self) -> tuple[str, list[tuple[str, str]]]:
-        """Returns the text that was held back, and the calls as `read` does."""
+        """Returns the text that was held back, and the calls as (name, arguments); if there are calls, the text
+        is "".
+        """
         if self._calls is None:
             return self._text[self._given :], []
         return "", read(self._text[self._calls :])[1]

@@ -34,7 +34,9 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # mypy does not follow
         self._stream = plain_calls.CallStream()
 
     def adjust_request(self, request: Any) -> Any:
-        """Sets the grammar of a forced call in the request."""
+        """Sets the grammar of a forced call in the request, instead of any `response_format` or `text` format, and
+        returns the request. One that forces no call is left as it is.
+        """
         forced = self._forced_tools(request.tool_choice)
         if forced:
             tag = plain_calls.structural_tag(forced, bool(request.parallel_tool_calls))
@@ -85,7 +87,9 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # mypy does not follow
         return bool(self.tools) and request.tool_choice != "none"
 
     def _forced_tools(self, choice: Any) -> list[dict[str, Any]]:
-        """Returns the tools of which one must be called, none if the choice forces no call."""
+        """Returns the tools, in OpenAI's form, of which one must be called; an empty list if the choice forces
+        no call.
+        """
         tools = [ToolSchema.from_openai(tool.model_dump()) for tool in self.tools]
         if choice == "required":
             return [tool.as_openai() for tool in tools]

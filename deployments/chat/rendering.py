@@ -53,7 +53,7 @@ class Rendering:
         return "".join(self._text.spell_out(piece, self.placeholders) for piece in self._text.pieces(self.full))
 
     def text(self, count: int, *, generation_prompt: bool = False) -> str | None:
-        """Returns the first `count` messages as text; None if the template refuses them by themselves."""
+        """Returns the first `count` messages as text; None if the template refuses them without the others."""
         try:
             return self._render(self._messages[:count], generation_prompt=generation_prompt)
         except UserError:
@@ -61,14 +61,14 @@ class Rendering:
 
     def find_end(self, count: int) -> int | None:
         """Returns the index in the full text where the first `count` messages end; None if their own text is not the
-        beginning of the full text.
+        beginning of the full text, or the template refuses them without the others.
         """
         part = self.text(count)
         return len(part) if part is not None and self.full.startswith(part) else None
 
     def find_end_of_text(self, text: str) -> int | None:
         """Returns the index in the full text where `text`, which has no placeholders, ends; None if the full text
-        doesn't begin with it.
+        doesn't begin with it, or if it ends within a control string that a placeholder replaces.
         """
         position = 0
         for piece in self._text.pieces(self.full):
@@ -84,8 +84,8 @@ class Rendering:
         return position if not text else None
 
     def closing_of_plain_text(self, known: int) -> str:
-        """Returns the text that the template would write after message number `known`, if that were an answer of plain
-        text.
+        """Returns the text that the template would write after message number `known` (from 1), if that were an answer
+        of plain text; "" if the template refuses it.
         """
         answer: Data = {"role": "assistant", "content": _MARK}
         try:

@@ -34,7 +34,9 @@ class Template:
     """Renders messages by a chat template, in the form that the template accepts. It is safe in threads."""
 
     def __init__(self, tokenizer: Any, source: str, variables: Mapping[str, Any] | None = None) -> None:
-        """Probes the template. `source`: Jinja text. `variables`: passed to the template, such as enable_thinking."""
+        """Creates the template, and renders small probes to find out what it shows and accepts. `tokenizer`: a Hugging
+        Face tokenizer. `source`: Jinja text. `variables`: passed to the template, such as enable_thinking.
+        """
         self.source = source
         self._tokenizer = tokenizer
         self._variables = dict(variables or {})
@@ -94,7 +96,8 @@ class Template:
         return data
 
     def stand_in(self, message: Message) -> Data:
-        """Returns a message in place of one that the template refuses: its first call alone, or its text alone.
+        """Returns data in place of an assistant's message that the template refuses: its first call alone, or if it has
+        none its text alone. Messages of other roles are returned as `data` returns them.
 
         It is only for messages whose exact ids are known: of these, only the text that the template writes after them
         is needed.
@@ -121,8 +124,9 @@ class Template:
         return parsed if isinstance(parsed, dict) or self._accepts_broken else {"arguments": text}
 
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
-        """Returns messages in a form that this template accepts: some need a user's message first, and some accept no
-        two messages of a role in a row, which are joined.
+        """Returns messages in a form that this template accepts. If it needs a user's message first, and there is none,
+        one with the text `BEGIN` is put there. If it refuses two adjacent roles (two messages of one role, or a user's
+        after a tool's), such messages are joined.
         """
         taken: list[Data] = []
         first = next((message["role"] for message in messages if message["role"] != "system"), None)
@@ -137,7 +141,9 @@ class Template:
         return taken
 
     def accepts(self, message: Message) -> bool:
-        """Returns True if the template accepts a message of the assistant after a user's."""
+        """Returns True if the template accepts a message of the assistant after a user's. Messages of other roles are
+        not tried, and give True.
+        """
         if message.role != "assistant":
             return True
         return not self._refuses([_USER, self.data(message)])
@@ -147,7 +153,9 @@ class Template:
         return rendered is not None and "'key'" not in rendered  # a dict in Python's notation is not JSON
 
     def _call_probe(self, arguments: Any, call_id: str = _SHORT_ID) -> list[Data]:
-        """Returns the messages of a probe: a question, a tool call, and its result."""
+        """Returns the messages of a probe: a question, a tool call with `arguments`, and its result. An object as
+        `arguments` becomes JSON text if the template accepts only text.
+        """
         if isinstance(arguments, dict) and not getattr(self, "_accepts_objects", True):
             arguments = json.dumps(arguments)
         call = {"type": "function", "id": call_id, "function": {"name": _TOOL.name, "arguments": arguments}}
@@ -171,7 +179,9 @@ class Template:
 
 
 def _join(first: Data, second: Data) -> Data:
-    """Returns two messages as one of the first one's role: their texts separated by an empty line, and all their calls."""
+    """Returns two messages as one of the first one's role, with their texts (and reasonings) separated by an empty
+    line, and all their calls.
+    """
     made = {**second, **first}
     for key in ("content", "reasoning", "reasoning_content", "thinking"):
         if key in made:

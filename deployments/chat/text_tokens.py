@@ -29,7 +29,9 @@ class Placeholders:
         self._placeholder_of: dict[str, str] = {}
 
     def exchange(self, match: re.Match[str]) -> str:
-        """Returns the placeholder of a match, for `re.sub`."""
+        """Returns the placeholder of the text that a match found, a new one for a new text. It is a replacement
+        function for `re.sub`.
+        """
         literal = match.group()
         if literal not in self._placeholder_of:
             self._placeholder_of[literal] = chr(_FIRST_PLACEHOLDER + len(self.literals))
@@ -56,7 +58,9 @@ class TextTokenizer:
         self._needs_anchor = self._encode_plain(_ANCHOR + "x") != self._anchor + self._encode_plain("x")
 
     def protect(self, data: Any, placeholders: Placeholders) -> Any:
-        """Returns nested data with the control strings in its texts replaced by placeholders."""
+        """Returns a copy of nested data in which placeholders replace the control strings of all its texts, keys of
+        dicts included. `placeholders` takes up the new ones.
+        """
         if isinstance(data, str):
             return self._control.sub(placeholders.exchange, data)
         if isinstance(data, dict):
@@ -110,7 +114,7 @@ class TextTokenizer:
 
 def _control_strings(tokenizer: Any, templates: str) -> set[str]:
     """Returns the strings of special tokens, and of added tokens that are markup (<|im_end|>, <tool_call>, </think>) or
-    that a template writes.
+    that a template writes; none of a single character.
 
     Other added tokens are plain text: some tokenizers have them for HTML tags and for runs of spaces.
     """
@@ -128,8 +132,8 @@ def _control_strings(tokenizer: Any, templates: str) -> set[str]:
 
 
 def _alternation(literals: Iterable[str]) -> str:
-    """Returns a regular expression that matches the longest of the literals. It is a trie, as thousands of them share
-    their beginnings; "" without literals.
+    """Returns a regular expression that matches the longest of the literals at a place; "" if there are none. It is a
+    trie, as thousands of literals share their beginnings.
     """
     rests: dict[str, list[str]] = {}
     for literal in sorted(set(literals)):

@@ -1,4 +1,6 @@
-"""Defines the interface of a token engine, which takes the token ids of a prompt and returns those that it generates."""
+"""Defines the interface of a token engine, which takes the token ids of a prompt and returns the ids that it
+generates.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,8 @@ class GenerationRequest:
     """True if the generated text should contain control tokens, because a parser looks for them."""
 
     def sampling_fields(self) -> Mapping[str, Any]:
-        """Returns all sampling parameters under vLLM's names, which are the same in Python and over HTTP. None is left
-        out, since a server would fill it in from the checkpoint's generation config.
+        """Returns all sampling parameters by vLLM's names, which are the same in Python and over HTTP. The dict has
+        every parameter, as a server would take a missing one from the checkpoint's generation config.
         """
         sampling = self.sampling
         return {
@@ -58,7 +60,7 @@ class Generation:
     token_ids: TokenIds
     """int32 [n]: ids of the generated tokens."""
     logprobs: Logprobs
-    """float32 [n]: their logprobs."""
+    """float32 [n]: log probabilities of the generated tokens."""
     text: str
     """Text of the generated tokens, without the end-of-turn token."""
     truncated: bool
@@ -78,8 +80,9 @@ class TokenEngine(Protocol):
         ...
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Generates from token ids.
+        """Returns the tokens that the model generates after the ids of a prompt.
 
-        Errors: EpisodeFailure (infra if the engine breaks or can't be reached, data for a grammar that it refuses).
+        Errors: EpisodeFailure (infra if the engine breaks or can't be reached, data if it refuses the request's
+        grammar).
         """
         ...

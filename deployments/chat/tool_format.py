@@ -54,11 +54,11 @@ class ToolFormat:
     def parse(
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
     ) -> Message:
-        """Returns the message of a generation. A call that can't be read becomes a call without a name, which is
-        answered with an error.
+        """Returns the message of a generation: its text, reasoning and tool calls. A call that can't be read becomes a
+        call without a name, which is answered with an error. An answer on which a parser raises is taken as text.
 
-        `tools`: tools that the answer may call. `grammar`: the one that constrained the generation. `id_seed`: seed of
-        ids for calls without one.
+        `tools`: tools that the answer may call; none if it may call none. `grammar`: the one that constrained the
+        generation, if any. `id_seed`: seed of the ids of calls for which the model wrote none.
         """
         try:
             reasoning, content, calls = self._read_answer(generation, tools, grammar)
@@ -111,7 +111,9 @@ class ToolFormat:
         return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
 
     def _has_reasoning_marks(self, generation: Generation) -> bool:
-        """Returns True if the generated text, or the end of the prompt before it, has a mark of reasoning."""
+        """Returns True if the generated text, or the last 8 tokens of the prompt before it, have a mark of
+        reasoning.
+        """
         prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
         return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
 
@@ -144,8 +146,8 @@ class ToolFormat:
         return not adjusted.skip_special_tokens
 
     def _compose_parser(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-        """Returns vLLM's parser of calls and reasoning together: a class that is instantiated for every answer. Errors:
-        UserError.
+        """Returns vLLM's parser of calls and reasoning together: a class that is instantiated for every answer; None
+        without parsers. Errors: UserError if the parsers don't fit together or don't fit the tokenizer.
         """
         from vllm.parser.parser_manager import ParserManager
 
@@ -166,7 +168,7 @@ _Call = tuple[str, str, str]
 
 
 def tools_key(tools: Sequence[ToolSchema]) -> str:
-    """Returns tools as JSON text, by which their grammar is cached."""
+    """Returns tools in OpenAI's form as JSON text, by which their grammar is cached."""
     return json.dumps([tool.as_openai() for tool in tools])
 
 
@@ -178,7 +180,9 @@ def _call_id(own: str, text: str, seed: int, index: int) -> str:
 
 
 def _cache_vocabulary(tokenizer: Any) -> Any:
-    """Returns a tokenizer that caches its vocabulary, which every parser asks for, and which takes long to build."""
+    """Returns a tokenizer that caches its vocabulary, which every parser asks for, and which takes long to build; None
+    for None.
+    """
     from vllm.tokenizers.hf import get_cached_tokenizer
 
     return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
@@ -203,8 +207,9 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
 
 
 def compact(node: Any, parallel: bool) -> Any:
-    """Returns a structural tag that allows at most one space between the parts of its JSON: small models can generate
-    whitespace for ever. Unless `parallel`, it stops after the first call.
+    """Returns a copy of a structural tag (or of a part of one) that allows at most one space between the parts of its
+    JSON: small models can generate whitespace for ever. Of tags that differ only in whitespace, the shortest is kept.
+    Unless `parallel`, it stops after the first call.
     """
     if isinstance(node, list):
         return [compact(item, parallel) for item in node]
@@ -221,7 +226,9 @@ def compact(node: Any, parallel: bool) -> Any:
 
 
 def _drop_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the shortest of tags that differ in whitespace only: a forced token costs as much as a chosen one."""
+    """Returns the tags, and of those that differ only in whitespace just the shortest: a forced token costs as much as
+    a chosen one.
+    """
     shortest: dict[str, dict[str, Any]] = {}
     for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
         shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
@@ -229,8 +236,9 @@ def _drop_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
-    """Returns the text and the calls of an answer in vLLM's form for forced calls of models without a structural tag:
-    [{"name": ..., "parameters": {...}}].
+    """Returns the text, which is "", and the calls of an answer in vLLM's form for forced calls of models without a
+    structural tag: [{"name": ..., "parameters": {...}}]. An answer in no such form gives one call without a name, with
+    the whole text as its arguments.
     """
     try:
         return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]

@@ -97,7 +97,7 @@ class AppSlots:
 
     @classmethod
     def of(cls, section: ServiceSection) -> AppSlots:
-        """Returns the slots that the config allows."""
+        """Returns free slots, as many in all and for each caller as the config allows."""
 
         def slots(most: int, what: str) -> Slots:
             return Slots(most, section.most_of_one(most), what)
@@ -106,7 +106,9 @@ class AppSlots:
 
 
 def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
-    """Returns the application of one replica. `gateway`: name of the replica, a label of its metrics."""
+    """Returns the application of one replica. `gateway`: name of the replica, a label of its metrics. Errors: UserError
+    if the service's secret can't be read.
+    """
     slots = AppSlots.of(setup.section)
     metrics = Metrics(gateway, slots.requests, slots.streams)
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
@@ -121,7 +123,9 @@ def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
 
 
 def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
-    """Returns the targets of calls outside of sessions, by the name of the model."""
+    """Returns the targets to which requests for models outside of sessions go, by the name of the model. `engines`:
+    engines that have been started.
+    """
     return {name: _make_target(engine) for name, engine in engines.items()}
 
 

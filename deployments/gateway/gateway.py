@@ -45,7 +45,9 @@ class HttpGateway:
     """Environment variables that processes of the cluster need before Serve starts."""
 
     def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
-        """Creates it without deploying anything. `directory`: the service's directory. `folder`: the config's folder."""
+        """Creates the gateway without deploying anything. `directory`: the service's directory. `folder`: folder of the
+        config, in which a relative path of a token file is looked up.
+        """
         self._section = section
         self._directory = directory
         self._folder = folder
@@ -54,8 +56,11 @@ class HttpGateway:
         self._application = Application(GRACE_S, name_key="service.name")
 
     def check(self) -> ServiceSection:
-        """Checks the config before anything starts, and returns its section with limits for the number of callers: a
-        single one may use all of each limit. Errors: UserError.
+        """Checks the config before anything starts: reads the callers' tokens, and returns the section with limits for
+        their number. With a single caller, that one may use all of each limit.
+
+        Errors: UserError if the tokens can't be read, or if there are none and other machines can reach the service's
+        host.
         """
         section = self._section
         if section.tokens is not None:
@@ -69,8 +74,11 @@ class HttpGateway:
         return self._section
 
     def open(self, say: Callable[[str], None]) -> str:
-        """Starts Serve with an HTTP proxy, and returns the proxy's address. To be called before models start Serve
-        without one. Errors: UserError, RunFailed.
+        """Starts Serve with an HTTP proxy, and returns the proxy's URL. It has to be called before models start Serve
+        without a proxy. `say`: prints a line for the user.
+
+        Errors: UserError if the proxy can't listen at the config's address, or a Serve that is up already doesn't fit
+        the config; RunFailed if Serve went down meanwhile.
         """
         section = self._section
         running, self._started_serve = open_http(section.host, section.port, bool(self._tokens), say)
@@ -81,7 +89,8 @@ class HttpGateway:
         """Deploys the gateway, and blocks until it answers.
 
         `actor`, `namespace`: name and Ray namespace of the Service actor. `engines`: engines that have been started, by
-        the name of the model. Errors: UserError, RunFailed.
+        the name of the model. Errors: UserError if the service's secret can't be read or made, if another service has a
+        gateway of this name, or if Serve refuses it; RunFailed if it does not start, or an old one is not deleted.
         """
         section = self._section
         known = digests(make_secret(self._directory), self._tokens)
@@ -114,8 +123,8 @@ class HttpGateway:
         self._application.stop()
 
     def close(self) -> None:
-        """Shuts Serve down, if this process started it and no application is left. To be called after the models were
-        stopped.
+        """Shuts Serve down, if this process started it and no application is left. It has to be called after the models
+        were stopped.
         """
         if self._started_serve:
             shut_down_if_idle()

@@ -46,7 +46,9 @@ class Metrics:
         self._add_gauge("ray_gym_http_streams_open", "Streams that are open.", streams)
 
     def count(self, method: str, route: str, status: str, seconds: float) -> None:
-        """Counts a request that has ended, and took so many seconds."""
+        """Counts a request that has ended. `route`: path of its route, or `NO_ROUTE`. `status`: HTTP status, or `CUT`.
+        `seconds`: from its headers to the end of its answer.
+        """
         known = method if method in METHODS else "other"
         self._requests.labels(self._gateway, known, route, status).inc()
         self._seconds.labels(self._gateway, known, route).observe(seconds)
@@ -56,14 +58,16 @@ class Metrics:
         gauge.labels(self._gateway).set_function(lambda: slots.taken)
 
     def text(self, counts: Mapping[str, float] | None) -> bytes:
-        """Returns all metrics as text. `counts`: counts of the service (see `service_text`), None if it did not answer."""
+        """Returns all metrics as text. `counts`: the service's counts, whose keys are KIND.STATE; None if it did not
+        answer.
+        """
         own: bytes = generate_latest(self._registry)
         return own + service_text(counts)
 
 
 def service_text(counts: Mapping[str, float] | None) -> bytes:
-    """Returns the service's counts as text. The keys are KIND.STATE: the kind names the metric, the state is its label.
-    None means that the service did not answer.
+    """Returns the service's counts as metrics in text. The keys of `counts` are KIND.STATE: the kind names the metric,
+    the state is its label. None means that the service did not answer; then the metric `ray_gym_service_up` is 0.
     """
     registry = CollectorRegistry()
     up = Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry)
@@ -79,7 +83,9 @@ def service_text(counts: Mapping[str, float] | None) -> bytes:
 
 
 class RequestCounter:
-    """Counts requests as the outermost layer, so that it also counts those that other layers refuse."""
+    """Counts HTTP requests and their durations in metrics. It is the outermost layer, so it also counts requests that
+    other layers refuse.
+    """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

@@ -31,12 +31,16 @@ RETRY_S = 2
 
 
 def middlewares() -> list[Middleware]:
-    """Returns the layers for Serve's proxy, which calls this (`CALLBACK`)."""
+    """Returns the layers that Serve's proxy adds to itself. The proxy calls this function by the environment variable
+    `CALLBACK`.
+    """
     return [Middleware(ProxyGuard)]
 
 
 class ProxyGuard:
-    """Checks requests in the proxy, and meters their answers (see `pace`)."""
+    """Checks the headers of requests in the proxy, meters how fast clients take their answers, and answers 503 for a
+    replica that died before it answered.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -65,7 +69,7 @@ class ProxyGuard:
 
 class _RewordedAnswer:
     """Sends an answer, but replaces one that is Serve's own refusal (all replicas are full, or there are none) by the
-    gateway's error.
+    gateway's error 503.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,8 +85,8 @@ class _RewordedAnswer:
 
 
 def _is_refusal_of_serve(message: Message) -> bool:
-    """Returns True if the head of an answer is that of Serve's own refusal: plain text without a Content-Length.
-    Refusals of the gateway have one.
+    """Returns True if the head of an answer is that of Serve's own refusal: status 404 or 503, and plain text without a
+    Content-Length. Refusals of the gateway have one.
     """
     headers = Headers(raw=[(bytes(name), bytes(value)) for name, value in message["headers"]])
     is_plain = headers.get("content-type", "").startswith("text/plain")

@@ -29,8 +29,8 @@ class RemoteService:
     """Calls methods of `Service`: `await remote.ask(Service.rollout, caller, run_id)` returns what that method returns,
     with its type.
 
-    Errors of all calls: Refused (in a RayTaskError, or itself if there is no actor), TimeoutError, and Ray's errors for
-    a dead actor.
+    Errors of all calls: Refused if the method refuses (as the cause of a RayTaskError), or if there is no actor;
+    TimeoutError after the deadline; RayActorError if the actor is dead.
     """
 
     def __init__(self, name: str, namespace: str) -> None:
@@ -44,7 +44,11 @@ class RemoteService:
         *arguments: Given.args,
         **named: Given.kwargs,
     ) -> Result:
-        """Calls a method with the usual deadline, and returns its result."""
+        """Calls a method of the Service actor with a deadline of `ANSWER_S` seconds, and returns its result.
+
+        Errors: RayTaskError of what the method raises; Refused (503) if there is no actor; TimeoutError; RayActorError
+        if the actor is dead.
+        """
         return await self.ask_within(ANSWER_S, method, *arguments, **named)
 
     async def ask_within(
@@ -54,7 +58,11 @@ class RemoteService:
         *arguments: Given.args,
         **named: Given.kwargs,
     ) -> Result:
-        """Calls a method with a deadline in seconds, and returns its result."""
+        """Calls a method of the Service actor with a deadline of `seconds`, and returns its result.
+
+        Errors: RayTaskError of what the method raises; Refused (503) if there is no actor; TimeoutError; RayActorError
+        if the actor is dead.
+        """
         actor = await self._find_actor()
         try:
             async with asyncio.timeout(seconds):

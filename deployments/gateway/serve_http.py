@@ -40,15 +40,17 @@ class HttpAddress:
 
     @property
     def address(self) -> str:
-        """Returns the URL of the proxy."""
+        """Returns the URL of the proxy, whose `host` must not be None."""
         host = f"[{self.host}]" if self.host and ":" in self.host else self.host
         return f"http://{host}:{self.port}{self.root_path}"
 
 
 def open_http(host: str, port: int, guarded: bool, say: Callable[[str], None]) -> tuple[HttpAddress, bool]:
-    """Starts Serve with an HTTP proxy, unless it is up. Returns the address in use, and True if Serve was started.
+    """Starts Serve with an HTTP proxy, unless Serve is up. Returns the address in use, and True if Serve was started.
 
-    `guarded`: True if callers need tokens. `say`: prints a line for the user. Errors: UserError, RunFailed.
+    `host`, `port`: address of the config. `guarded`: True if callers need tokens. `say`: prints a line for the user.
+    Errors: UserError if the proxy can't listen there, or a Serve that is up doesn't fit the config; RunFailed if Serve
+    went down meanwhile.
     """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     found = find_http()
@@ -64,7 +66,9 @@ def open_http(host: str, port: int, guarded: bool, say: Callable[[str], None]) -
 
 
 def find_http() -> HttpAddress | None:
-    """Returns the address of Serve's HTTP proxy, None if Serve is not up."""
+    """Returns the address of Serve's HTTP proxy, with the host None if Serve runs without a proxy; None if Serve is not
+    up.
+    """
     client = _get_global_client(raise_if_no_controller_running=False)
     if client is None:
         return None
@@ -78,7 +82,8 @@ def check_http(running: HttpAddress, host: str, port: int, guarded: bool, direct
     """Checks that Serve's HTTP proxy fits the config.
 
     `running`: the proxy. `host`, `port`: address of the config. `guarded`: True if callers need tokens. `direct`: True
-    if replicas have HTTP ports of their own. Errors: UserError.
+    if replicas have HTTP ports of their own. Errors: UserError if there is no proxy, if it has another address, or if
+    callers need no tokens and other machines can reach it or the replicas' ports.
     """
     settled = "the first process that started Serve on this cluster set that"
     instead = "or end it for all its applications by `serve shutdown`, and start the service before anything else"
@@ -104,8 +109,9 @@ def check_http(running: HttpAddress, host: str, port: int, guarded: bool, direct
 
 
 def check_free(host: str, port: int) -> None:
-    """Checks that a port is free. Serve itself would share it with another Serve (SO_REUSEPORT), and each would get
-    some of the requests. Errors: UserError if another process listens there.
+    """Checks that this process can listen at a port. Serve itself would share it with another Serve (SO_REUSEPORT), and
+    each would get some of the requests. Errors: UserError if another process listens there, or the host or port can't
+    be used.
     """
     try:
         ((family, kind, _, _, address), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

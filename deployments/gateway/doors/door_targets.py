@@ -1,5 +1,5 @@
-"""Answers requests in OpenAI's formats outside of sessions: by replicas or endpoints that have such a door themselves,
-or by any model of a config.
+"""Answers requests in OpenAI's formats outside of sessions: by replicas or endpoints that speak these formats
+themselves, or by any model of a config.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ray_gym.openai_api.refused import Refused, service_unavailable
 
 EVENTS = "text/event-stream"
 RETRY_S = 1.0
-"""Seconds after which a caller should retry, for a model that does not say it."""
+"""Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
+"""
 
 
 class Target(Protocol):
@@ -35,13 +36,14 @@ class Target(Protocol):
         is not read to its end.
 
         `path`: one of `models.door.PATHS`. `body`: JSON object of the request. `session_id`: requests with the same one
-        go to the same replica; "" for any. Errors: Refused.
+        go to the same replica; "" for any. Errors: Refused if the model refuses the request, fails, or can't be
+        reached.
         """
         ...
 
 
 class DoorTarget:
-    """Answers by a door of the model's own, at its replicas or at an endpoint."""
+    """Answers requests in OpenAI's formats by a model that speaks them itself, at its replicas or at an endpoint."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -62,8 +64,8 @@ class DoorTarget:
 
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
-    """Answers for an endpoint: requests of the paths `passes` are forwarded, all others go to the model as messages, as
-    those of episodes do.
+    """Answers for an endpoint: requests of the paths `passes` are forwarded to it as they are; all others are read here
+    and go to the model as messages, like those of episodes.
     """
 
     passes: tuple[str, ...]
@@ -76,8 +78,8 @@ class EndpointTarget:
 
 
 class ModelTarget:
-    """Answers chat completions by a model that has no door. An answer is generated as a whole, within `deadline_s`
-    seconds.
+    """Answers chat completions by a model that does not speak OpenAI's formats itself. An answer is generated as a
+    whole, within `deadline_s` seconds. Other paths than chat completions are refused.
     """
 
     def __init__(self, model: Model, deadline_s: float) -> None:
@@ -109,7 +111,9 @@ class ModelTarget:
 
 
 async def _stream_pieces(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:
-    """Yields the pieces of a stream. A failure becomes an event with the error, since the head is sent already."""
+    """Yields the pieces of a stream. A refusal on the way becomes an event with the error, since the head of the answer
+    is sent already.
+    """
     async with aclosing(parts):
         try:
             async for part in parts:
@@ -121,7 +125,9 @@ async def _stream_pieces(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator
 
 
 def _refusal_of_answer(status: int, content: bytes) -> Refused:
-    """Returns the refusal for a replica's error answer: `status`, and `content` in OpenAI's form."""
+    """Returns the refusal for a replica's error answer: with 503 for its statuses from 500 on, but 400 for 501, and
+    else with its own `status`. `content`: body of the answer, an error in OpenAI's form if it can be read.
+    """
     try:
         problem = json.loads(content)["error"]
         message, code, param = str(problem["message"]), problem.get("code"), problem.get("param")
@@ -136,7 +142,9 @@ def _refusal_of_answer(status: int, content: bytes) -> Refused:
 
 
 def _refusal_of_failure(error: EpisodeFailure) -> Refused:
-    """Returns the refusal for a failure of the model."""
+    """Returns the refusal for a failure of the model: 400 for wrong data, 503 for an infra failure that a retry may
+    mend, 502 for all others.
+    """
     if error.failure.kind is FailureKind.DATA:
         where = error.failure.where
         return Refused(

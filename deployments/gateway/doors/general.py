@@ -15,7 +15,7 @@ from ray_gym.service.service import Service
 
 
 def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
-    """Returns the routes for health, metrics and environments."""
+    """Returns the routes for health, readiness, metrics and environments."""
     router = APIRouter()
     guarded = [Depends(bearer)]
 
@@ -49,7 +49,7 @@ def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
 
     @router.get("/v1/environments", tags=["service"], dependencies=guarded)
     async def environments() -> EnvironmentList:
-        """Lists what can be played: environments with the schema of their tasks."""
+        """Lists the environments that can be played, with the schema of their tasks."""
         return await service.ask(Service.environments)
 
     return router

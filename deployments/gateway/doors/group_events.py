@@ -1,4 +1,6 @@
-"""Encodes groups as server-sent events, once for all streams of a replica that are at the same cursor."""
+"""Encodes groups of episodes as server-sent events, once for all streams of a gateway's replica that are at the same
+cursor.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Events:
 
 
 class GroupEvents:
-    """Encodes the events of groups, and caches them for all streams. It is for one event loop."""
+    """Encodes the events of groups of episodes, and caches them for all streams. It is for one event loop."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._most = kept_bytes
@@ -42,8 +44,9 @@ class GroupEvents:
     async def read_after(self, location: str, cursor: str, samples: bool, commits: int) -> Events | None:
         """Returns the events of the next groups after a cursor, at most `GROUPS_AT_ONCE`; None if there are none yet.
 
-        `location`: where the run's files are. `samples`: whether episodes have their tokens. `commits`: number of
-        committed files that the caller knows of; no others are read. Errors: Refused.
+        `location`: location of the run's files. `samples`: True if episodes come with their tokens. `commits`: number
+        of committed files that the caller knows of; no others are read. Errors: Refused if the cursor is none of this
+        run, or the files can't be read.
         """
         place = (location, cursor, samples)
         if (kept := self._kept.get(place)) is not None:
@@ -71,7 +74,9 @@ class GroupEvents:
 
 
 def encode_event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None) -> bytes:
-    """Returns a server-sent event. `data` is JSON without line breaks, so it is one line. `cursor`: id of the event."""
+    """Returns a server-sent event. `data` is JSON without line breaks, so it is one line. `cursor`: id of the event;
+    None for an event without an id.
+    """
     named = f"id: {cursor}\nevent: {kind}\n" if cursor else f"event: {kind}\n"
     return named.encode() + b"data: " + data + b"\n\n"
 

@@ -1,4 +1,6 @@
-"""Builds bodies in OpenAI's formats: answers about models, and for the OpenAPI description the main fields of requests."""
+"""Builds bodies in OpenAI's formats: answers about models, and the main fields of requests for the OpenAPI
+description.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,14 @@ _INPUTS: dict[str, tuple[str, Json, Any]] = {
 
 
 def model_list(names: Iterable[str]) -> Json:
-    """Returns the answer to GET /models."""
+    """Returns the answer to GET /models, with the models in the order of their names."""
     return {"object": "list", "data": [_model(name) for name in sorted(names)]}
 
 
 def describe_model(name: str, names: Iterable[str]) -> Json:
-    """Returns the answer to GET /models/NAME. `names`: names of all models. Errors: Refused if there is no such model."""
+    """Returns the answer to GET /models/NAME. `names`: names of all models. Errors: Refused (404) if there is no such
+    model.
+    """
     known = sorted(names)
     if name not in known:
         raise model_not_found(name, known)
@@ -53,7 +57,9 @@ def _model(name: str) -> Json:
 
 
 def request_body(path: str) -> Json:
-    """Returns the OpenAPI description of the request body of a path, which ends like one of OpenAI's paths."""
+    """Returns the OpenAPI description of a request's body, with its main fields only. `path` ends with
+    chat/completions, completions or responses.
+    """
     field, schema, example = _INPUTS[
         "chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]
     ]

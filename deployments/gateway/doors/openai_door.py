@@ -42,8 +42,8 @@ Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_
 
 
 def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
-    """Returns the routes. `targets`: by the model's name in requests. `caller_of`: returns the name of a request's
-    caller.
+    """Returns the routes of OpenAI's API. `targets`: by the model's name in requests. `caller_of`: returns the name of
+    a request's caller.
     """
     router = APIRouter(tags=["models"], dependencies=[Depends(bearer)])
 
@@ -93,7 +93,9 @@ def _session_id(caller: str, given: str | None) -> str:
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """Returns the body of a request, which has to be a JSON object. Errors: Refused (400)."""
+    """Returns the body of a request, which has to be a JSON object. Errors: Refused (400) if it is none, or is
+    no JSON.
+    """
     body = await json_body(request)
     if not isinstance(body, dict):
         raise Refused(400, "invalid_request", "the body has to be an object")

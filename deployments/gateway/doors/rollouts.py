@@ -1,5 +1,5 @@
-"""Defines the routes of rollouts: submit, show, cancel, and read episodes in pages or as a stream. Files are read, and
-JSON is encoded, in threads.
+"""Defines the routes of rollouts, which submit, show and cancel them, and read their episodes in pages or as a stream.
+Files are read, and JSON is encoded, in threads.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from ray_gym.service.pages import EpisodeCursor, has_more, read_episodes
 from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
-"""Seconds without a group after which a stream sends a comment."""
+"""Seconds without a new group after which a stream sends a comment, which keeps the connection open."""
 UNPACED_BYTES = 4 * 2**20
 """Bytes after which a stream ends if Serve's proxy does not limit how far it is ahead of its reader (see `pace`): under
 a Serve that another program has started.
@@ -34,7 +34,7 @@ EVENT_SCHEMA: dict[str, Any] = {
     "properties": {"id": {"type": "string"}, "event": {"enum": ["group", "end"]}, "data": {"type": "string"}},
     "required": ["event", "data"],
 }
-"""Schema of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
+"""Schema of each event. Its data is JSON: a GroupDone, or in the last event a RolloutStatus."""
 
 CursorText = Annotated[
     str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to continue, from an answer.")
@@ -45,7 +45,7 @@ EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
 
 
 class StreamStart(NamedTuple):
-    """Holds what a stream begins with."""
+    """Holds what a stream of a rollout's groups begins with."""
 
     location: str
     """Location of the run's files."""
@@ -58,7 +58,7 @@ class StreamStart(NamedTuple):
 
 
 def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> APIRouter:
-    """Returns the routes. `caller_of`: FastAPI dependency that returns the caller's name."""
+    """Returns the routes of rollouts. `caller_of`: FastAPI dependency that returns the caller's name."""
     router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
     groups = GroupEvents()
     own: dict[int | str, dict[str, Any]] = {
@@ -104,7 +104,7 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         responses={**own, 409: {"model": ErrorAnswer, "description": "It has ended, or was cancelled already"}},
     )
     async def cancel(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
-        """Cancel it; the episodes that were finished are kept."""
+        """Cancel a rollout; the episodes that were finished are kept."""
         return await service.ask(Service.cancel, caller, run_id)
 
     @router.get("/{run_id}/episodes", responses=own, response_model=EpisodePage)
@@ -115,7 +115,7 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         limit: Annotated[int, Query(ge=1, le=500)] = 100,
         samples: Samples = True,
     ) -> Response:
-        """Read the episodes that are over, in the order in which they were committed."""
+        """Read the episodes of a rollout that are over, in the order in which they were committed."""
         status, commits = await service.ask(
             Service.wait, caller, run_id, -1, 0
         )  # before the files are read: they have all episodes that this counts as over
@@ -137,8 +137,8 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         samples: Samples = True,
         last_event_id: EventId = None,
     ) -> StreamingResponse:
-        """Groups as they finish: events `group` (GroupDone, whose id is the cursor to continue from), at the end one
-        `end` (RolloutStatus).
+        """Stream the groups of a rollout as they finish: events `group` (GroupDone, whose id is the cursor to continue
+        from), at the end one `end` (RolloutStatus).
         """
         location = await service.ask(Service.location, caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
@@ -162,8 +162,11 @@ async def _stream_events(
     groups: GroupEvents,
     most_bytes: float,
 ) -> AsyncIterator[bytes]:
-    """Yields a stream's events. It ends without the event `end` if the service stops or can't be reached, and after
-    `most_bytes`: a client that reconnects continues at its cursor.
+    """Yields the events of a rollout's stream. It ends without the event `end` after `most_bytes`, and if the service
+    refuses, or stops: a client that reconnects continues at its cursor.
+
+    `begun`: place where the stream begins. `samples`: True if episodes come with their tokens. Errors: TimeoutError or
+    RayError if the service does not answer.
     """
     location, cursor, found, status, commits = begun
     sent = 0
@@ -188,8 +191,9 @@ async def _stream_events(
 
 
 def _encode_page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
-    """Returns a page of episodes as JSON, with the cursor of the next page; None after the last page of an ended
-    rollout. Errors: Refused.
+    """Returns a page of at most `limit` episodes as JSON text, with the cursor of the next page as `next`, which is
+    null after the last page of a rollout that has ended. `samples`: True if episodes come with their tokens. Errors:
+    Refused if the cursor is none of this run, or the files can't be read.
     """
     found = read_episodes(location, cursor, limit, samples, commits)
     following = found[-1].cursor if found else cursor

@@ -1,4 +1,4 @@
-"""Routes commands to the worker that has the session, and retries them at the next worker if it dies."""
+"""Routes commands to the worker that plays the session, and retries them at the next worker if it dies."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ REMEMBERED = 10_000
 
 
 class SessionEnded(Exception):
-    """Says that the session's episode is committed."""
+    """Says that the session has ended, and its episode is committed, so no worker has it."""
 
 
 class SessionRouter:
-    """Opens sessions, and calls the workers that have them. It is for one event loop."""
+    """Opens sessions (episodes that a caller drives by commands), and calls the workers that have them. It is for one
+    event loop.
+    """
 
     def __init__(self, service: RemoteService) -> None:
         self._service = service
@@ -45,8 +47,9 @@ class SessionRouter:
         self._detached: set[asyncio.Task[None]] = set()
 
     async def run_detached(self, step: Coroutine[Any, Any, None]) -> None:
-        """Runs a step to its end, even if the request is cancelled. The step has a context of its own, since Ray
-        cancels all calls that are made in the context of a cancelled request, also later ones.
+        """Runs a coroutine to its end, even if the request that started it is cancelled. It has a context of its own,
+        since Ray cancels all calls that are made in the context of a cancelled request, also later ones. Errors: those
+        that `step` raises.
         """
         task = asyncio.create_task(step, context=Context())
         self._detached.add(task)
@@ -54,7 +57,10 @@ class SessionRouter:
         await asyncio.shield(task)
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
-        """Opens a session, or finds the one that was opened under the same idempotency key. Errors: Refused."""
+        """Opens a session, or finds the one that was opened under the same idempotency key, and returns its place.
+        Errors: Refused if the service does not take the request, or is not up; RayError or TimeoutError if it does not
+        answer.
+        """
         text = await asyncio.to_thread(to_json, request)
         placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
         self._remember(caller, placed)
@@ -65,11 +71,13 @@ class SessionRouter:
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def call_worker(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """Calls a method of the worker's `SessionTable`, and returns its answer. If the worker dies, the command is
-        retried at the next one, under the same key.
+        """Calls a method of the worker's `SessionTable`, and returns its answer. If the worker dies, no longer has the
+        session or has no room (503), the command is retried at the next one, under the same key.
 
         If the client disconnects, Serve cancels the request, and Ray the call to the worker: a command that waits there
-        is dropped, one that has begun continues. Errors: Refused, SessionEnded.
+        is dropped, one that has begun continues. Errors: SessionEnded if the episode is committed; Refused if the
+        worker refuses the command, or if retries do not succeed within `PATIENCE_S` seconds; TimeoutError after
+        `COMMAND_S` seconds.
         """
         began = time.monotonic()
         for tried in range(1_000):
@@ -97,8 +105,8 @@ class SessionRouter:
         raise AssertionError("unreachable")
 
     async def read_episode(self, caller: str, session_id: str) -> Row:
-        """Returns the row of the episode of a session that has ended. Errors: Refused (409 if it has not ended, or is
-        not committed within `COMMIT_S`; 410 if the row was removed).
+        """Returns the row of the episode of a session that has ended. Errors: Refused (404 if the caller has no such
+        session; 409 if it has not ended, or is not committed within `COMMIT_S` seconds; 410 if the row was removed).
         """
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         if placed.worker is not None:
@@ -119,7 +127,9 @@ class SessionRouter:
         return row
 
     async def describe_ended(self, caller: str, session_id: str) -> SessionInfo:
-        """Returns the state of a session whose episode is committed. Errors: Refused."""
+        """Returns the state of a session whose episode is committed. Errors: Refused (404 if the caller has no such
+        session; 409 if it is not committed; 410 if its row was removed).
+        """
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         return views.info_of_row(session_id, placed.offer, await self.read_episode(caller, session_id))
 

@@ -1,5 +1,5 @@
-"""Defines the routes of sessions: open one, call its tools, say something, score it, close it; and OpenAI's API for a
-black-box agent that plays the policy.
+"""Defines the routes of sessions, which open one, call its tools, say something in it, score it and close it; and
+routes in the form of OpenAI's API, for a black-box agent that plays the policy.
 """
 
 import asyncio
@@ -63,8 +63,8 @@ RECORD: dict[int | str, dict[str, Any]] = {
 def session_routes(
     session_router: SessionRouter, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
 ) -> APIRouter:
-    """Returns the routes. `caller_of`: FastAPI dependency that returns the caller's name. `session_key`: returns the
-    API key of a caller's session.
+    """Returns the routes of sessions. `caller_of`: FastAPI dependency that returns the caller's name. `session_key`:
+    returns the API key of a caller's session.
     """
     router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=ParsedBodyRoute)
 
@@ -111,7 +111,7 @@ def session_routes(
 
     @router.delete("/{session_id}", status_code=204, responses=OWN)
     async def close(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> None:
-        """Give it up. One that was scored stays as it is."""
+        """Give a session up. One that was scored stays as it is."""
         _refuse_agents(request)
         try:
             await session_router.call_worker(caller, session_id, "close")
@@ -126,7 +126,7 @@ def session_routes(
         caller: Annotated[str, Depends(caller_of)],
         key: Key = None,
     ) -> ToolCallAnswer:
-        """Call a tool. What is wrong with the call is told in the answer, as a model would be told."""
+        """Call a tool in a session. An error of the call is told in the answer, as a model would be told."""
         _refuse_agents(request, body.participant)
         answer: ToolCallAnswer = await _run_command(
             session_router, caller, session_id, "call_tool", _command_key(key), body
@@ -141,7 +141,7 @@ def session_routes(
         caller: Annotated[str, Depends(caller_of)],
         key: Key = None,
     ) -> MessageAnswer:
-        """Say something: the participant's turn is over; the others hear it, and answer."""
+        """Say something as a participant, which ends its turn; the others hear it, and answer."""
         _refuse_agents(request, body.participant)
         answer: MessageAnswer = await _run_command(session_router, caller, session_id, "say", _command_key(key), body)
         return answer
@@ -150,14 +150,14 @@ def session_routes(
     async def score(
         session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key = None
     ) -> SessionInfo:
-        """End the episode, if it has not ended, and score it. Asked again, it says the same."""
+        """End the episode, if it has not ended, and score it. A repetition returns the same score."""
         _refuse_agents(request)
         return await _get_info(session_router, caller, session_id, "score", _command_key(key))
 
     @router.get("/{session_id}/episode", responses={**OWN, **RECORD})
     async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """Read its row of the table of episodes, tokens and all, once it has ended; for its commit it waits a few
-        seconds.
+        """Read the row of a session's episode, with its tokens, once it has ended. The answer waits a few seconds for
+        the commit.
         """
         _refuse_agents(request)
         return await session_router.read_episode(caller, session_id)
@@ -166,13 +166,13 @@ def session_routes(
 
     @router.get("/{session_id}/openai/models", responses=OWN)
     async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """List the one model that plays."""
+        """List the one model that an agent may call in a session: the policy."""
         await _get_info(session_router, caller, session_id, "info")
         return model_list([DRIVEN])
 
     @router.get("/{session_id}/openai/models/{name:path}", responses=OWN)
     async def model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """Show the model that plays, by its name."""
+        """Show the model that an agent may call in a session, by its name."""
         await _get_info(session_router, caller, session_id, "info")
         return describe_model(name, [DRIVEN])
 
@@ -214,7 +214,10 @@ def session_routes(
 async def _get_info(
     session_router: SessionRouter, caller: str, session_id: str, method: str, *arguments: Any
 ) -> SessionInfo:
-    """Calls a method that returns the state of a session, also of one whose episode is committed. Errors: Refused."""
+    """Calls a method that returns the state of a session, and returns that; of a session whose episode is committed,
+    the state is read from its row. Errors: Refused if the worker refuses, the caller has no such session, or its row
+    was removed.
+    """
     try:
         info: SessionInfo = await session_router.call_worker(caller, session_id, method, *arguments)
         return info
@@ -225,7 +228,9 @@ async def _get_info(
 async def _run_command(
     session_router: SessionRouter, caller: str, session_id: str, method: str, *arguments: Any
 ) -> Any:
-    """Runs a command in a session, and returns its answer. Errors: Refused (409 if the episode is over)."""
+    """Runs a command in a session, and returns its answer. Errors: Refused (409 if the episode is over; others if the
+    worker refuses, or can't be reached).
+    """
     try:
         return await session_router.call_worker(caller, session_id, method, *arguments)
     except SessionEnded:
@@ -236,7 +241,9 @@ async def _run_command(
 
 
 async def _settle(session_router: SessionRouter, caller: str, session_id: str, key: str, delivered: bool) -> None:
-    """Tells the worker whether an answer was delivered: if not, a retry gets the same answer."""
+    """Tells the worker whether an answer was delivered: if not, a retry gets the same answer. It gives up silently
+    after 5 s, or if the worker refuses.
+    """
     try:
         async with asyncio.timeout(5):
             await session_router.call_worker(caller, session_id, "settle", key, delivered)
@@ -262,8 +269,8 @@ async def _answer_call(
 
 
 def _read_call(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
-    """Returns an agent's request, and the call of the session that it stands for. `kind`: last part of the path.
-    Errors: Refused (400).
+    """Returns an agent's request, and the call of the policy's model in the session that it is taken as. `kind`: last
+    part of the path (`responses` or `completions`). Errors: Refused (400) if the body is malformed, or has a seed.
     """
     asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
     if "seed" in asked.sampling:
@@ -275,13 +282,13 @@ def _read_call(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRe
 
 
 def _command_key(given: str | None) -> str:
-    """Returns the idempotency key of a command: the caller's own with a prefix, so that it differs from those that are
-    made here, or a new one.
+    """Returns the idempotency key of a command: the caller's own key with a prefix, so that it differs from random
+    keys, or a new random key if none was given.
     """
     return f"given-{given}" if given else secrets.token_hex(16)
 
 
 def _refuse_agents(request: Request, participant: str | None = None) -> None:
-    """Refuses callers that have only a session's key, unless they speak for the policy. Errors: Refused (403)."""
+    """Refuses callers that have only a session's key, unless `participant` is the policy. Errors: Refused (403)."""
     if getattr(request.state, "is_agent", False) and participant != DRIVEN:
         raise Refused(403, "not_with_this_key", "a session's key lets its holder speak for the policy only")

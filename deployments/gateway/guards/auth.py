@@ -27,7 +27,9 @@ OPEN = frozenset({"/healthz"})
 SESSIONS = "/v1/sessions/"
 
 bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api_key` of a session for its own paths.")
-"""Scheme in the description of the interface; `Authentication` has checked the token before any route is reached."""
+"""Security scheme in the OpenAPI description. It checks nothing itself: `Authentication` has checked the token before
+any route is reached.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,14 @@ class Doorkeeper:
     """Digests of the callers' tokens, by the caller's name; {} if no token is needed."""
 
     def caller(self, authorization: str | None, path: str) -> str:
-        """Returns the caller's name. Errors: Refused (401, 403)."""
+        """Returns the name of a request's caller. `authorization`: value of that header. `path`: path of the request.
+        Errors: Refused (401 without a valid token, 403 for the key of another session).
+        """
         return self.identify(authorization, path)[0]
 
     def identify(self, authorization: str | None, path: str) -> tuple[str, bool]:
-        """Returns the caller's name, and True if it has only the key of a session.
+        """Returns the caller's name, and True if it has only the key of a session. If the service has no tokens,
+        callers without a session's key are `LOCAL`.
 
         `authorization`: value of that header. `path`: path of the request. Errors: Refused (401 without a valid token,
         403 for the key of another session).
@@ -66,7 +71,7 @@ class Doorkeeper:
 
     def session_key(self, caller: str, session_id: str) -> str:
         """Returns the key of a session, which can be checked without a table of sessions. It is no longer valid once
-        the caller has another token.
+        the caller has another token. Errors: KeyError if there is no caller of that name.
         """
         key = self.digests[caller] if self.digests else self._local
         return f"{session_id}.{_mac(key, session_id)}"
@@ -95,8 +100,11 @@ class Doorkeeper:
 
 
 class Authentication:
-    """Authenticates every request as a layer in front of the routes, so that no route can lack the check. It sets
-    `caller` and `is_agent` in the request's state.
+    """Authenticates requests as a layer in front of the routes, so that no route can lack the check; only paths in
+    `OPEN` need no token. It sets `caller` and `is_agent` in the request's state. If the service has no tokens, it
+    checks the headers Host and Origin.
+
+    Errors: Refused (401 without a valid token, 403 for another session's key or a wrong host or origin).
     """
 
     def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
@@ -147,7 +155,9 @@ def is_loopback(host: str) -> bool:
 
 
 def path_of(scope: Scope) -> str:
-    """Returns the path of a request as routes have it, without the prefix that a proxy puts before it (`root_path`)."""
+    """Returns the path of a request by which routes are found, without the prefix that a proxy puts before it
+    (`root_path`).
+    """
     root, path = str(scope.get("root_path", "")), str(scope["path"])
     return path[len(root) :] if root and path.startswith(f"{root}/") else path
 

@@ -1,4 +1,4 @@
-"""Limits the bodies of requests: their size, the time that they take to arrive, and that they are JSON. The layers
+"""Limits the bodies of requests: their size, the time in which they arrive, and their format, which is JSON. The layers
 after this one get whole bodies, and don't wait for clients.
 """
 
@@ -33,8 +33,10 @@ class ClosingRefusal(Refused):
 
 
 class BodyLimits:
-    """Reads and parses the body of every request, as a layer in front of the routes. Errors: Refused (see
-    `docs/service.md`).
+    """Reads and parses the bodies of requests that have one, as a layer in front of the routes.
+
+    Errors: Refused (400 for a malformed body, 408 if it arrives too slowly, 413 if it is too large, 415 if it is not
+    JSON by its Content-Type, 503 if the memory for bodies is full).
     """
 
     def __init__(self, app: ASGIApp, most_bytes: int, deadline_s: float) -> None:
@@ -57,7 +59,7 @@ class BodyLimits:
 
     def _read_length(self, headers: Headers) -> int:
         """Returns the length of the body in bytes as the Content-Length header has it, 0 without one. Errors: Refused
-        (400, 413).
+        (400 if the header is no number, 413 if the length is over the limit).
         """
         text = headers.get("content-length", "0")
         if not (text.isascii() and text.isdigit()):
@@ -67,7 +69,9 @@ class BodyLimits:
         return int(text)
 
     async def _read(self, receive: Receive, hold: _Hold) -> bytes:
-        """Returns the whole body. Errors: Refused (408, 413, 503), ClientDisconnect."""
+        """Returns the whole body. Errors: Refused (408 after the deadline, 413 if it is over the limit, 503 if the
+        memory for bodies is full); ClientDisconnect.
+        """
         chunks = []
         size = 0
         try:
@@ -116,15 +120,17 @@ class _Hold:
         self.size = 0
 
     def grow_to(self, size: int) -> None:
-        """Reserves memory up to `size` bytes in all. Errors: Refused (503)."""
+        """Reserves memory for bodies, until this request has `size` bytes in all. Errors: Refused (503) if there is no
+        room.
+        """
         if size > self.size:
             self._limits.take(size - self.size)
             self.size = size
 
 
 async def json_body(request: Request) -> Any:
-    """Returns the body of a request as JSON data: the one that `BodyLimits` has parsed, else it is parsed now. Errors:
-    Refused (400).
+    """Returns the body of a request as JSON data: the data that `BodyLimits` has parsed, or if it has not, the body is
+    parsed now. Errors: Refused (400) if it is not JSON that is accepted.
     """
     if BODY in request.scope:
         return request.scope[BODY]
@@ -132,7 +138,9 @@ async def json_body(request: Request) -> Any:
 
 
 class ParsedBodyRoute(APIRoute):
-    """Gives routes the body that `BodyLimits` has parsed. FastAPI would parse it again, on the event loop."""
+    """Gives the handlers of routes the body that `BodyLimits` has parsed. FastAPI would parse it again, on the event
+    loop.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

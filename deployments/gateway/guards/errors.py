@@ -39,7 +39,7 @@ _PLACES = ("body", "query", "path", "header", "cookie")
 
 
 def register(app: FastAPI) -> None:
-    """Registers the handler of errors that routes raise. `surface` answers all others."""
+    """Registers the handler of errors that routes raise. The layer `Surface` answers all others."""
     for kind in (HTTPException, RequestValidationError, Refused, RayError, RayServeException, TimeoutError):
         app.add_exception_handler(kind, _handle)
 
@@ -62,7 +62,7 @@ def _methods(request: Request) -> list[str]:
 
 
 def refusal_of(error: BaseException) -> Refused | None:
-    """Returns the refusal for an error, or None for an unforeseen one."""
+    """Returns the refusal for an error, or None for an unforeseen one. A RayTaskError is judged by its cause."""
     if isinstance(error, RayTaskError):  # also an instance of its cause's class, without being made like one
         return refusal_of(error.cause) if isinstance(error.cause, BaseException) else None
     if isinstance(error, Refused):
@@ -82,12 +82,14 @@ def refusal_of(error: BaseException) -> Refused | None:
 
 
 def internal_error(request_id: str) -> Refused:
-    """Returns the refusal for an unforeseen error (500)."""
+    """Returns the refusal for an unforeseen error (500). `request_id`: id under which the log has the error."""
     return Refused(500, "internal_error", f"something went wrong; the service's log has it under the id {request_id}")
 
 
 def error_response(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
-    """Returns the answer for a refusal. `headers`: further headers of the answer."""
+    """Returns the HTTP answer for a refusal, with an error in OpenAI's form. `headers`: further headers of the
+    answer.
+    """
     told = dict(headers or {})
     if refused.retry_after_s is not None:
         told["Retry-After"] = str(max(1, math.ceil(refused.retry_after_s)))
@@ -107,8 +109,8 @@ def describe_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def _validation_refusal(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
-    """Returns the refusal for problems that pydantic found (422), one a line. Inputs are left out: they may be long, or
-    secret.
+    """Returns the refusal (422) for problems that pydantic found, with a line for each of the first `MOST_PROBLEMS`.
+    Inputs are left out: they may be long, or secret.
     """
     fields = [_field(problem, body) for problem in problems]
     lines = [
@@ -121,8 +123,8 @@ def _validation_refusal(problems: Sequence[Mapping[str, Any]], body: Any) -> Ref
 
 
 def _field(problem: Mapping[str, Any], body: Any) -> str:
-    """Returns the path to the field with a problem, such as `task.numbers.0`. Pydantic's names for the members of
-    unions are left out.
+    """Returns the path to the field with a problem, such as `task.numbers.0`, cut to `LONGEST_FIELD` characters.
+    Pydantic's names for the members of unions are left out.
     """
     location: Sequence[int | str] = problem["loc"]
     inside = location[1:] if location and location[0] in _PLACES else location

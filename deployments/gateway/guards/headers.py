@@ -28,7 +28,9 @@ _PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
 class HeaderCheck:
-    """Checks the headers of every request, as a layer in front of the routes."""
+    """Checks the path and the headers of every HTTP request, as a layer in front of the routes. Errors: Refused (400,
+    414 or 431, as `check_headers` raises them).
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -40,7 +42,12 @@ class HeaderCheck:
 
 
 def check_headers(scope: Scope) -> None:
-    """Checks the path and the headers of a request. Errors: Refused (400, 414, 431)."""
+    """Checks the path and the headers of a request.
+
+    Errors: Refused (400 if a header has control characters, is not ASCII though Serve's proxy reads it, or is no valid
+    Idempotency-Key or X-Session-ID; 414 if the path and its query are too long; 431 if there are too many headers, or
+    too long ones).
+    """
     if len(scope["path"]) + len(scope["query_string"]) > LONGEST_TARGET:
         raise Refused(414, "target_too_long", f"the path and its query are longer than {LONGEST_TARGET:,} bytes")
     sizes = [len(name) + len(value) for name, value in scope["headers"]]

@@ -1,5 +1,5 @@
-"""Parses bodies as JSON that all code after it can handle: of limited depth, with finite numbers, and with text that
-can be encoded as UTF-8.
+"""Parses bodies of requests as JSON that all code after it can handle: of limited depth, with finite numbers, and with
+text that can be encoded as UTF-8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _STEPS[list(b"]}")] = -1
 
 
 def parse_json(body: bytes) -> Any:
-    """Returns a body as JSON data. Errors: Refused (400)."""
+    """Returns a body as JSON data. Errors: Refused (400) if it is malformed, nested deeper than `DEEPEST`, not UTF-8,
+    or has a key twice in one object, or a number that is not finite or does not fit 64 bits.
+    """
     if depth(body) > DEEPEST:
         raise _bad_json(f"it is nested deeper than {DEEPEST} levels", "too_deep")
     try:
@@ -47,7 +49,9 @@ def parse_json(body: bytes) -> Any:
 
 
 def depth(body: bytes) -> int:
-    """Returns the depth of nested brackets. It does not parse the body, as a parser recurses."""
+    """Returns the largest depth of nested brackets outside of JSON strings; 0 if there are none. It does not parse the
+    body, as a parser recurses.
+    """
     brackets = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
     if not brackets:
         return 0

@@ -16,8 +16,8 @@ GONE = 499
 
 
 async def answer_unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-    """Returns the answer. If the client disconnects before, `answer` is cancelled, and an empty response with the
-    status `GONE` is returned.
+    """Returns the response of the coroutine `answer`. If the client disconnects before, the coroutine is cancelled, and
+    an empty response with the status `GONE` is returned. Errors: those that `answer` raises.
     """
     answering = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(_wait_for_leaving(request))

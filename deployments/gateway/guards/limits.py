@@ -21,13 +21,13 @@ UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class Slots:
-    """Counts what is open in a gateway, in all and for each caller."""
+    """Counts the requests or streams that are open in a gateway, in all and for each caller."""
 
     def __init__(self, most: int, of_one: int, what: str) -> None:
         """Creates slots that are all free.
 
-        `most`: number of slots. `of_one`: number of slots that one caller may have. `what`: name for errors, such as
-        requests.
+        `most`: number of slots. `of_one`: number of slots that one caller may have. `what`: plural noun for errors,
+        such as requests.
         """
         self._most = most
         self._of_one = of_one
@@ -37,7 +37,9 @@ class Slots:
 
     @contextmanager
     def take(self, caller: str) -> Iterator[None]:
-        """Holds a slot. Errors: Refused (503 if all are taken, 429 if the caller has all that it may have)."""
+        """Holds a slot for a caller, until the context that this opens ends. Errors: Refused (503 if all slots are
+        taken, 429 if the caller has all that it may have).
+        """
         if self.taken >= self._most:
             raise service_unavailable(
                 f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S
@@ -54,7 +56,9 @@ class Slots:
 
 
 class RequestLimit:
-    """Holds a slot for every request, as a layer in front of the routes."""
+    """Holds a slot for every HTTP request while it is answered, as a layer in front of the routes. The paths in
+    `UNLIMITED` need none. Errors: Refused (503 or 429) if there is no free slot.
+    """
 
     def __init__(self, app: ASGIApp, slots: Slots) -> None:
         self._app = app
@@ -69,8 +73,8 @@ class RequestLimit:
 
 
 class StreamLimit:
-    """Holds a slot for every stream, as a layer in front of the routes. It comes after the check of the body, which may
-    ask for a stream.
+    """Holds a slot for every stream while it is open, as a layer in front of the routes. It comes after the layer that
+    parses the body, which may ask for a stream. Errors: Refused (503 or 429) if there is no free slot.
     """
 
     def __init__(self, app: ASGIApp, slots: Slots) -> None:
@@ -91,8 +95,8 @@ def _caller_in(scope: Scope) -> str:
 
 
 def asks_for_stream(scope: Scope) -> bool:
-    """Returns True if a request asks for a stream: one of a rollout by its path, one in OpenAI's formats by its body,
-    in which vLLM also accepts 1 and "yes".
+    """Returns True if a request asks for a stream: a path that ends with /stream does, and so does a body whose field
+    `stream` has any value but false and null, as vLLM also accepts 1 and "yes".
     """
     body = scope.get(BODY)
     asked: bool = path_of(scope).endswith("/stream") or (

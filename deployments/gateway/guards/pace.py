@@ -2,8 +2,7 @@
 that a client has not read yet.
 
 Both ends are here. In the proxy, `Meter` sends the replica a message, as if it came from the client, with the number of
-bytes that the connection has taken. In the replica, `PacedAnswers` waits while more than a window of bytes is in
-flight.
+bytes that the connection has taken. In the replica, `PacedAnswers` waits while `WINDOW_BYTES` or more are in flight.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ GONE: Message = {"type": "http.disconnect"}
 
 
 class _Mailbox:
-    """Reads a client's messages ahead of the application, and passes each to `on_message`, which may put it into
-    `messages`. `receive` is the application's.
+    """Reads a client's messages ahead of the application, and passes each to `on_message`, which puts those into
+    `messages` that the application should get. The application calls `receive`.
     """
 
     def __init__(self, receive: Receive, on_message: Callable[[Message], None]) -> None:
@@ -47,7 +46,9 @@ class _Mailbox:
             self._pumping = asyncio.create_task(self._pump())
 
     async def receive(self) -> Message:
-        """Returns the next message for the application; always a disconnect after the client has disconnected."""
+        """Returns the next message for the application. After the client has disconnected and all messages were read,
+        it is always a disconnect.
+        """
         self.open()
         assert self._pumping is not None
         if self._pumping.done() and self.messages.empty():  # the client has disconnected
@@ -84,7 +85,9 @@ class Meter:
         self.receive, self.close = self._mailbox.receive, self._mailbox.close
 
     async def send(self, message: Message) -> None:
-        """Sends a message to the client, and returns once the connection has room for more."""
+        """Sends a message to the client, and returns once the connection has room for more. If the client has
+        disconnected, the message is dropped; one that takes nothing for `STALLED_S` seconds counts as disconnected.
+        """
         self.started = True
         if self.is_gone:
             return
@@ -105,7 +108,9 @@ class Meter:
 
 
 class PacedAnswers:
-    """Holds back answers of the replica whose client is too slow, as a layer in front of the routes."""
+    """Holds back answers of the replica whose client is too slow, as a layer in front of the routes. It does so only
+    for requests that came through a proxy with a `Meter`.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -135,7 +140,9 @@ class _PacedAnswer:
         self.close = self._mailbox.close
 
     async def send(self, message: Message) -> None:
-        """Sends a message in pieces of at most `PIECE_BYTES`, and waits while the window is full."""
+        """Sends a message in pieces of at most `PIECE_BYTES`, and waits while the window is full. If the client has
+        disconnected, pieces are dropped.
+        """
         body, more = message.get("body", b""), message.get("more_body", False)
         while len(body) > PIECE_BYTES:
             await self._send_piece({**message, "body": bytes(body[:PIECE_BYTES]), "more_body": True})

@@ -27,7 +27,9 @@ SECURITY_HEADERS = {
 
 
 class Surface:
-    """Wraps all layers but metrics and pacing. It also refuses websockets."""
+    """Gives every request an id and every answer the security headers, answers the errors that no other layer has
+    answered, and refuses websockets. It wraps all layers but metrics and pacing.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

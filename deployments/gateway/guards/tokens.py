@@ -29,8 +29,11 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
-    """Returns the callers' tokens by name. `folder`: folder of the config, for relative paths. Errors: UserError, which
-    never shows a token.
+    """Returns the callers' tokens, by the caller's name, from a file, an environment variable, or both. `folder`:
+    folder of the config, for relative paths.
+
+    Errors: UserError if neither is set, one can't be read, or a name or token is malformed or given twice. It never
+    shows a token.
     """
     if section.file is None and section.env is None:
         raise UserError("service.tokens: set file (lines of NAME TOKEN), env (an environment variable), or both")
@@ -53,7 +56,9 @@ def digests(secret: bytes, tokens: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def make_secret(directory: Path) -> bytes:
-    """Returns the service's secret, and creates it at the service's first start. Errors: UserError."""
+    """Returns the service's secret, which is created at the service's first start. Errors: UserError if the file can't
+    be written or read, is incomplete, or is open to others than its owner.
+    """
     path = directory / SECRET
     if not path.exists():
         draft = directory / f".{SECRET}-{secrets.token_hex(8)}"
@@ -71,8 +76,8 @@ def make_secret(directory: Path) -> bytes:
 
 
 def read_secret(directory: Path) -> bytes:
-    """Returns the service's secret. Errors: UserError if the file is missing or incomplete, or if others than its owner
-    can read it.
+    """Returns the service's secret (32 bytes). Errors: UserError if the file is missing or incomplete, or if others
+    than its owner have any access to it.
     """
     path = directory / SECRET
     found = _read_private(path, "the service's secret")
@@ -82,7 +87,9 @@ def read_secret(directory: Path) -> bytes:
 
 
 def _read_file(path: Path) -> Iterable[tuple[str, str, str]]:
-    """Yields (place for errors, name, token) for each line of a file. Errors: UserError."""
+    """Yields (place for errors, name, token) for each line of a token file that is neither empty nor a comment. Errors:
+    UserError if the file can't be read, is not UTF-8 or is open to others, or if a line is not NAME TOKEN.
+    """
     try:
         text = _read_private(path, "service.tokens.file").decode()
     except UnicodeDecodeError:
@@ -98,7 +105,9 @@ def _read_file(path: Path) -> Iterable[tuple[str, str, str]]:
 
 
 def _read_environment(variable: str) -> Iterable[tuple[str, str, str]]:
-    """Yields (place for errors, name, token) for each pair of an environment variable. Errors: UserError."""
+    """Yields (place for errors, name, token) for each NAME=TOKEN in an environment variable. Errors: UserError if it is
+    not set, or if a word in it has no `=`.
+    """
     text = os.environ.get(variable)
     if text is None:
         raise UserError(f"service.tokens.env: the environment variable {variable} is not set")
@@ -111,7 +120,9 @@ def _read_environment(variable: str) -> Iterable[tuple[str, str, str]]:
 
 
 def _check_tokens(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Returns the tokens by name. Errors: UserError for bad names and tokens, and for those that are given twice."""
+    """Returns the tokens by the caller's name. Errors: UserError if there are none, if a name or token is malformed, or
+    if one is given twice.
+    """
     tokens: dict[str, str] = {}
     for where, name, token in pairs:
         if not _NAME.fullmatch(name):
@@ -133,7 +144,9 @@ def _check_tokens(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
 
 def _read_private(path: Path, what: str) -> bytes:
-    """Returns the content of a file. Errors: UserError if it can't be read, or if others than its owner can read it."""
+    """Returns the content of a file. `what`: name of the file for errors. Errors: UserError if it can't be read, or if
+    others than its owner have any access to it.
+    """
     try:
         with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
