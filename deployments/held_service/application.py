@@ -16,7 +16,7 @@ START_RETRIES = 1_000
 
 
 class HeldService(BaseModel):
-    """Holds the `args` of the application."""
+    """Holds the `args` of the Serve application that runs `ray-gym serve`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,10 +27,11 @@ class HeldService(BaseModel):
 
 
 def build(args: dict[str, Any]) -> Application:
-    """Returns the application for its `args`. Errors: UserError for unknown or wrong ones.
+    """Returns the Serve application for the `args` of a config file (see `HeldService`). Errors: UserError for unknown
+    or wrong arguments.
 
-    It has one replica and no routes: the service's gateway has the routes. It is running once the service is ready, and
-    unhealthy once the service has ended.
+    The application has one replica and no routes: the service's gateway has the routes. It is running once the service
+    is ready, and unhealthy once the service has ended.
     """
     held = validate(HeldService, args, "args")
     deployment = serve.deployment(

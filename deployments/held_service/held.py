@@ -16,7 +16,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main_under_parent() -> None:
-    """Runs the command of this process's arguments."""
+    """Runs the `ray-gym` command in this process's arguments, after it has asked the kernel for a SIGTERM at the
+    parent's death. It exits with 1 if the parent is dead already.
+    """
     _, parent, *command = sys.argv
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM), 0, 0, 0)
     if os.getppid() != int(parent):  # it died before the call of prctl

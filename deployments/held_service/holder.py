@@ -24,14 +24,14 @@ OWN = ("RAY_JOB_ID", "RAY_CLIENT_MODE", "RAY_RAYLET_PID", "RAY_JOB_CONFIG_JSON_E
 
 
 class Holder:
-    """Runs the service as long as the replica lives."""
+    """Runs `ray-gym serve` as a child process, as long as the Serve replica lives."""
 
     async def __init__(self, config: str, overrides: tuple[str, ...]) -> None:  # type: ignore[misc]  # Serve awaits it
         """Starts the command, and returns once the service is ready. There is no deadline: models have to load, and
         with autoscaling their nodes have to start first.
 
-        `config`: path of the service's config. `overrides`: KEY=VALUE. Errors: RunFailed with the command's last
-        output.
+        `config`: path of the service's config. `overrides`: KEY=VALUE. Errors: RunFailed with the command's last output
+        if the command ends before that.
         """
         self._lines: deque[str] = deque(maxlen=LAST_LINES)
         self._process = await asyncio.create_subprocess_exec(
@@ -54,7 +54,7 @@ class Holder:
 
     async def check_health(self) -> None:
         """Checks that the command runs. If it does not, Serve replaces the replica, and the new service resumes from
-        its directory. Errors: RunFailed.
+        its directory. Errors: RunFailed with the command's last output if the command has ended.
         """
         if self._process.returncode is not None:
             raise RunFailed(f"the service has ended: {self._last_lines()}")
@@ -85,6 +85,8 @@ class Holder:
 
 
 def driver_environment(inherited: Mapping[str, str], gcs_address: str) -> dict[str, str]:
-    """Returns the environment of a driver on the cluster of a worker whose environment is `inherited`."""
+    """Returns the environment variables of a driver that connects to the cluster at `gcs_address`: those of a Ray
+    worker (`inherited`), without the ones that make a process a worker.
+    """
     kept = {key: value for key, value in inherited.items() if key not in OWN}
     return {**kept, "RAY_ADDRESS": gcs_address, "PYTHONUNBUFFERED": "1"}

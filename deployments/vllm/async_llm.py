@@ -24,11 +24,11 @@ class AsyncLLMEngine:
     def __init__(
         self, path: str, options: VllmOptions, reasoning_parser: str | None, name: str = "", app: str = ""
     ) -> None:
-        """Loads the model. It blocks until the model is loaded.
+        """Loads the model, and blocks until it is loaded.
 
-        `path`: folder of the checkpoint. `reasoning_parser`: vLLM's name of it; grammars begin after the reasoning.
-        `name`: name of the model in the config, for metrics. `app`: name of the Serve application. Errors: UserError
-        for engine arguments that vLLM doesn't have.
+        `path`: folder of the checkpoint. `reasoning_parser`: vLLM's name of the reasoning parser, if there is one;
+        grammars begin after the reasoning. `name`: name of the model in the config, for metrics. `app`: name of the
+        Serve application; "" outside of Serve. Errors: UserError for engine arguments that vLLM doesn't have.
         """
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
@@ -74,9 +74,11 @@ class AsyncLLMEngine:
         return size
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Generates from token ids. A generation that an update of the weights discards is retried from its prompt.
+        """Returns the tokens that the model generates after the ids of a prompt. A generation that an update of the
+        weights discards is retried from its prompt.
 
-        Errors: EpisodeFailure (data for a grammar that can't be compiled, infra if the engine fails).
+        Errors: EpisodeFailure (data for a grammar that the engine refuses or can't compile in time, infra if the engine
+        fails).
         """
         grammar = request.grammar
         if grammar is not None and grammar.field != ENVIRONMENT_TOOLS:
@@ -90,7 +92,9 @@ class AsyncLLMEngine:
                 return generation
 
     async def _generate(self, request: GenerationRequest) -> Generation | None:
-        """Generates once. Returns None if an update of the weights discarded the generation."""
+        """Generates once, after waiting while the engine is paused. Returns None if an update of the weights discarded
+        the generation. Errors: EpisodeFailure (data if the engine refuses the grammar, infra if it fails).
+        """
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
 
@@ -150,8 +154,8 @@ def _sampling_params(request: GenerationRequest) -> Any:
 
 
 def _sampled_logprobs(flat: Any, count: int) -> Logprobs:
-    """Returns the logprobs of the sampled tokens (float32 [count]). `flat` is vLLM's FlatLogprobs, in which the sampled
-    token comes first at every position; None for no tokens.
+    """Returns the log probabilities of the sampled tokens (float32 [count]). `flat` is vLLM's FlatLogprobs, in which
+    the sampled token comes first at every position; with None they are zeros.
     """
     if flat is None:
         return np.zeros(count, dtype=np.float32)

@@ -25,7 +25,7 @@ from ray_gym.weights.holder import FirstWeights
 
 
 class VllmEngine(Engine):
-    """Deploys a model under vLLM for a run, or attaches to one of another run."""
+    """Deploys a model under vLLM for a run, or attaches to a model of another run."""
 
     Options = VllmOptions
     options: VllmOptions
@@ -45,12 +45,16 @@ class VllmEngine(Engine):
 
     @property
     def door(self) -> str:
-        """Returns the name of the Serve application whose replicas answer requests in OpenAI's formats."""
+        """Returns the name of the Serve application whose replicas answer requests in OpenAI's formats; "" before
+        `start`.
+        """
         return self.app
 
     def check(self, request: EngineCheck) -> None:
-        """Checks options, model and templates, as far as that is possible before a model loads. Errors: UserError,
-        NotInstalled.
+        """Checks options, model and templates, as far as that is possible before a model loads.
+
+        Errors: UserError if neither `model` nor `app` is set, if an option or a checkpoint is wrong, or if the model's
+        format of calls is unknown; NotInstalled if vLLM or the small model is missing.
         """
         where = f"models.{request.model}"
         self._uses_tools = request.uses_tools
@@ -95,7 +99,8 @@ class VllmEngine(Engine):
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
 
-        Errors: UserError (the model does not fit, or there is no such application), RunFailed.
+        `name`: name of the model in the config. `say`: prints a line for the user. Errors: UserError (the model does
+        not fit, there is no such application, or it is another run's), RunFailed if the replicas do not come up.
         """
         if self.options.app is not None:
             self._check_fits(name, self._application.attach(self.options.app, run_id, name))
@@ -107,11 +112,16 @@ class VllmEngine(Engine):
         return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
 
     def stop(self) -> None:
-        """Releases the lease. If it was the last one, deletes the application and waits until it is gone."""
+        """Releases this run's lease of the application. If it was the last one on an application that a run started,
+        deletes the application and waits until it is gone. Errors: RunFailed if Serve does not delete it.
+        """
         self._application.stop()
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
-        """Checks that the application serves the model that the config asks for. Errors: UserError."""
+        """Checks that the application serves the model that the config asks for. `description`: the one that its
+        replica gives of itself. Errors: UserError if it serves another model or a reward model, can't read tool calls
+        that participants need, or can't take a seed of theirs.
+        """
         if "reads_tool_calls" not in description:
             raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")
         self._transport = description["transport"]

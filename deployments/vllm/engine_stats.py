@@ -6,7 +6,9 @@ from typing import Any
 
 
 class EngineStats:
-    """Holds the latest statistics of an engine. An idle engine reports none: its last ones say that nothing is running."""
+    """Holds the latest statistics of an engine. An idle engine reports none; the last ones that it reported say that
+    nothing is running.
+    """
 
     def __init__(self) -> None:
         self.kv_use = 0.0

@@ -49,7 +49,9 @@ class GrammarGate:
         self._admitted: OrderedDict[bytes, None] = OrderedDict()
 
     async def admit(self, outputs: Outputs) -> None:
-        """Parses and compiles a grammar within the deadlines, unless it was admitted before. Errors: GrammarRefused."""
+        """Parses and compiles a grammar within the deadlines, unless it was admitted before. Errors: GrammarRefused if
+        it is malformed, can't be compiled, or is not compiled in time.
+        """
         key = hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).digest()
         if key in self._admitted:
             self._admitted.move_to_end(key)
@@ -70,8 +72,8 @@ class GrammarGate:
             self._admitted.popitem(last=False)
 
     async def _compile(self, outputs: Outputs, problem: str | None) -> None:
-        """Has the engine compile a grammar. `problem`: error of `_read`; the engine may still have a compiler that
-        accepts the grammar. Errors: GrammarRefused.
+        """Has the engine compile a grammar. `problem`: error of `_read`, or None; the engine may still have a compiler
+        that accepts the grammar. Errors: GrammarRefused if the engine refuses the grammar.
         """
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
@@ -89,8 +91,8 @@ class GrammarGate:
 
 
 def outputs_of(body: Mapping[str, Any]) -> list[Outputs]:
-    """Returns the grammars in the body of a request in OpenAI's formats. Malformed ones are left out: vLLM refuses
-    them.
+    """Returns the grammars in the body of a request in OpenAI's formats: of its format for the answer, its
+    `structured_outputs` and its tools. Malformed ones are left out: vLLM refuses them.
     """
     text = body.get("text")
     formats = [body.get("response_format"), text.get("format") if isinstance(text, dict) else None]
@@ -110,7 +112,9 @@ def _of_format(form: Mapping[str, Any]) -> Outputs | None:
 
 
 def _of_tools(body: Mapping[str, Any]) -> list[Any]:
-    """Returns the schemas of the tools whose calls vLLM may constrain: those that may be forced, and strict ones."""
+    """Returns the schemas of the tools whose calls vLLM may constrain: those of all tools if `tool_choice` may force a
+    call, else those of strict tools.
+    """
     tools = body.get("tools")
     listed = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [inner for tool in listed if isinstance(inner := tool.get("function", tool), dict)]
@@ -125,7 +129,7 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
 
 def _read(outputs: Outputs) -> str | None:
     """Parses a grammar as vLLM does with xgrammar. Returns the error, or None; the engine may have another compiler
-    that accepts the grammar. Errors: GrammarRefused.
+    that accepts the grammar. Errors: GrammarRefused if vLLM takes no such grammar at all.
     """
     from vllm import SamplingParams
     from vllm.exceptions import VLLMClientError
@@ -140,7 +144,7 @@ def _read(outputs: Outputs) -> str | None:
 
 
 def _params(outputs: Outputs) -> Any:
-    """Returns a grammar as vLLM's StructuredOutputsParams. Errors: GrammarRefused."""
+    """Returns a grammar as vLLM's StructuredOutputsParams. Errors: GrammarRefused if they can't be made of it."""
     from vllm.exceptions import VLLMClientError
     from vllm.sampling_params import StructuredOutputsParams
 

@@ -14,8 +14,9 @@ from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 def prepare_cpu(options: ReplicaOptions) -> None:
-    """Sets environment variables for OpenMP. Without them, Ray gives each of its workers one OpenMP thread, and vLLM
-    binds all engines to the same core.
+    """Sets environment variables of this process for a replica on CPUs, for OpenMP and vLLM. Without them, Ray gives
+    each of its workers one OpenMP thread, and vLLM binds all engines to the same core. Variables that are set already
+    are kept, except OMP_NUM_THREADS: that is the option's, or else the number of CPUs.
     """
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"

@@ -17,8 +17,10 @@ _Messages = asyncio.Queue[dict[str, Any] | None]
 
 
 async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-    """Yields the parts of the app's answer: its head, then its body. It yields nothing if the app raises before it
-    answers. If the generator is closed early, the app gets `http.disconnect`.
+    """Yields the parts of the app's answer: its head, then its body. If the app raises, the answer just ends, or is
+    empty. If the generator is closed early, the app gets `http.disconnect`.
+
+    `app`: ASGI app.
     """
     messages: _Messages = asyncio.Queue()  # without a limit: the answer's tokens are limited
     gone = asyncio.Event()

@@ -16,8 +16,8 @@ VLLM = "vllm"
 def check_installed(gpus: float, where: str) -> None:
     """Checks that vLLM is installed on this machine, unless a cluster is up, whose nodes load the models.
 
-    `gpus`: GPUs of a rank. `where`: section of the config, for errors. Errors: NotInstalled; UserError for a wrong
-    address of a cluster.
+    `gpus`: GPUs of a rank, by which the error names the package's extra. `where`: section of the config, for errors.
+    Errors: NotInstalled; UserError for a wrong address of a cluster.
     """
     if find_spec(VLLM) is None and address_here() is None:
         raise vllm_missing(gpus, f"{where}.engine")
@@ -25,7 +25,9 @@ def check_installed(gpus: float, where: str) -> None:
 
 def check_model(options: ReplicaOptions, where: str) -> None:
     """Checks that a model given by a path, or the small model, is on this machine. A hub's model is not checked.
-    Errors: UserError, which names `where` and the field; NotInstalled.
+
+    `where`: section of the config, for errors. Errors: UserError if a path is no checkpoint; NotInstalled if the small
+    model was not fetched, or vLLM, which it needs, is not installed.
     """
     try:
         resolve_model(options.model or "")
@@ -37,5 +39,7 @@ def check_model(options: ReplicaOptions, where: str) -> None:
 
 
 def vllm_missing(gpus: float, where: str = "engine") -> NotInstalled:
-    """Returns the error for a machine without vLLM. `gpus`: GPUs of a rank; 0 asks for the build for CPUs."""
+    """Returns the error for a machine without vLLM. `gpus`: GPUs of a rank; 0 asks for the build for CPUs. `where`:
+    field of the config that needs vLLM.
+    """
     return not_installed(VLLM, "vllm" if gpus else "cpu", where)

@@ -28,7 +28,9 @@ def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def actor_options(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns Ray's options of a replica's actor: its own CPUs, GPUs and labels."""
+    """Returns Ray's options of a replica's actor: its own CPUs, GPUs and labels. An actor with a placement group has no
+    GPUs and labels of its own.
+    """
     labels = {"label_selector": options.label_selector} if options.label_selector and not options.is_grouped else {}
     return {"num_cpus": options.cpus, "num_gpus": 0 if options.is_grouped else options.gpus_per_replica, **labels}
 
@@ -51,13 +53,16 @@ def group_options(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def env_vars(options: ReplicaOptions) -> dict[str, str]:
-    """Returns environment variables of a replica. vLLM's Ray executor takes a whole GPU for each rank by default."""
+    """Returns environment variables of a replica; {} if it needs none. vLLM's Ray executor takes a whole GPU for each
+    rank by default, so ranks with a part of a GPU need one.
+    """
     return {"VLLM_RAY_PER_WORKER_GPUS": f"{options.gpus:g}"} if options.is_grouped and options.gpus < 1 else {}
 
 
 def list_placements(options: ReplicaOptions) -> list[Replicas]:
-    """Returns what has to fit on one node each: whole replicas, or the bundles of their placement groups. It is empty
-    if the options attach to an application that is up.
+    """Returns the replicas, or the bundles of their placement groups, each of which has to fit on one node; [] if the
+    options attach to an application that is up. Bundles with the strategy STRICT_PACK are added up to one for each
+    replica.
     """
     if options.app is not None:
         return []
@@ -71,8 +76,8 @@ def list_placements(options: ReplicaOptions) -> list[Replicas]:
         bundles = [(sum(cpus for cpus, _ in bundles), sum(gpus for _, gpus in bundles))]
 
     def count_apart(bundle: tuple[float, float]) -> int:
-        """Returns the number of bundles of a group, this one included, that need a node at least as large each, if all
-        bundles have to be on different nodes; else 1.
+        """Returns the number of bundles of a group, this one included, that are at least as large, if all bundles have
+        to be on different nodes (STRICT_SPREAD): as many nodes of that size are needed. Else it is 1.
         """
         as_large = [each for each in bundles if each[0] >= bundle[0] and each[1] >= bundle[1]]
         return len(as_large) if options.strategy == STRICT_SPREAD else 1

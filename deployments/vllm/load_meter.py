@@ -1,4 +1,6 @@
-"""Measures a replica's load: its engine's queue, its KV cache, and the share of histories that the cache has lost."""
+"""Measures a replica's load: its engine's queue, its KV cache, and the share of history tokens that the cache
+has lost.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def count_cacheable(history: int, block_size: int) -> int:
 
 
 class LoadMeter:
-    """Keeps a running share of the history tokens that had to be recomputed, and reports it with the engine's load."""
+    """Keeps a running share (0 to 1) of the history tokens that had to be recomputed, and reports it with the engine's
+    load.
+    """
 
     def __init__(self, stats: EngineStats, block_size: int) -> None:
         self._stats = stats
@@ -29,7 +33,9 @@ class LoadMeter:
         self._lost = 0.0
 
     def count(self, request: CompletionRequest, completion: Completion) -> None:
-        """Counts one call. Calls that begin or fork a conversation are left out: they have no cached history."""
+        """Counts one call. Calls without a cached history are left out: those that begin or fork a conversation, whose
+        history is shorter than a block, or that generated nothing.
+        """
         cacheable_tokens = count_cacheable(len(request.history), self._block_size)
         if completion.fork_reason is not None or not cacheable_tokens or not len(completion.token_ids):
             return

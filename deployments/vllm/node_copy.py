@@ -1,5 +1,5 @@
-"""Keeps a state dict as a checkpoint in the shared memory of this node: the first of the node's replicas writes it, all
-of them load it, and the last removes it.
+"""Keeps a state dict as a checkpoint in the shared memory of this node: the first replica on the node that needs it
+writes it, all replicas there load it, and the last one removes it.
 
 vLLM loads checkpoints from a path with tensor parallelism and with any quantisation of its own; it could not take the
 tensors. A replica that uses a copy holds a lock on it, which the kernel releases however the process ends.
@@ -23,19 +23,24 @@ FILE = "model.safetensors"
 
 
 def copies_dir(app: str) -> Path:
-    """Returns the folder on this node for the copies of a Serve application."""
+    """Returns the folder on this node for the copies of a Serve application. It is in the shared memory, or in the
+    folder of temporary files if the node has no /dev/shm.
+    """
     root = MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())
     return root / f"ray_gym-weights-{os.getuid()}" / hashlib.sha256(app.encode()).hexdigest()[:16]
 
 
 class NodeCopy:
-    """Holds a checkpoint folder, locked against removal until `release`. Its methods block, so they are called in
+    """Holds a checkpoint folder, locked against removal until `release`. The methods block, so they are called in
     threads.
     """
 
     def __init__(self, directory: Path, name: str, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """Locks the copy `name` in `directory`, and writes it if there is none: then `fetch` returns the state dict.
-        Errors: UserError if that is no state dict; OSError.
+        """Locks the copy `name` in `directory`, and writes it if there is none; only then is `fetch` called, which
+        returns the state dict. Copies that no process uses are removed.
+
+        Errors: UserError if `fetch` returns no mapping of names to tensors of one kind (torch or numpy); OSError; those
+        that `fetch` raises.
         """
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_unused(directory)
@@ -61,7 +66,7 @@ class NodeCopy:
 
 
 def remove_unused(directory: Path) -> None:
-    """Removes the copies that killed processes have left."""
+    """Removes the copies in a folder that no living process uses, as killed processes leave them."""
     for path in directory.glob("*.lock"):
         with path.open("a") as lock:
             _remove_if_unused(path.with_suffix(""), lock)
@@ -98,7 +103,9 @@ def _remove_if_unused(folder: Path, lock: IO[str]) -> None:
 
 
 def _write(folder: Path, state: Mapping[str, Any]) -> None:
-    """Writes a checkpoint to a scratch folder, and renames that into place. Errors: UserError."""
+    """Writes a checkpoint to a scratch folder, and renames that to `folder`. Errors: UserError if the state is no
+    mapping of names to tensors, or has tensors of both torch and numpy.
+    """
     from safetensors import numpy as with_numpy
     from safetensors import torch as with_torch
 
@@ -120,7 +127,9 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def _unshare(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tensors on the CPU of which none shares memory with another, as tied ones do: safetensors refuses these."""
+    """Returns the tensors, moved to the CPU, of which none shares memory with another, as tied ones do: safetensors
+    refuses such tensors.
+    """
     made: dict[str, Any] = {}
     seen: set[int] = set()
     for name, tensor in tensors.items():

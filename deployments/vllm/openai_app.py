@@ -31,7 +31,7 @@ model's own.
 async def build_openai_app(
     engine: Any, path: str, name: str, options: VllmOptions, chat_format: ChatFormat, tool_format: ToolFormat
 ) -> FastAPI:
-    """Returns the app, which renders and parses conversations as episodes do.
+    """Returns vLLM's FastAPI app, which renders and parses conversations as episodes do.
 
     `engine`: vLLM's AsyncLLM. `path`: folder of the checkpoint. `name`: the model's name in requests.
     """
@@ -61,8 +61,8 @@ def _template_words(options: VllmOptions, chat_format: ChatFormat, directory: Pa
 
 
 def _parse_words(words: list[str], options: VllmOptions, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-    """Returns the arguments of vLLM's server, parsed by its own parser, so that all their defaults are set. `words` are
-    those of a command line.
+    """Returns the arguments of vLLM's server, parsed by its own parser, so that all their defaults are set. `words`:
+    words of its command line, to which those for the options and the parsers are added.
     """
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.tool_parsers import ToolParserManager

@@ -22,8 +22,8 @@ JSON = "application/json"
 
 
 class OpenAIDoor:
-    """Answers requests by an app that is built at the first one, since most replicas get none. It is safe for many
-    concurrent calls on one event loop.
+    """Answers requests in OpenAI's formats by an app that is built at the first one, since most replicas get none. It
+    is safe for many concurrent calls on one event loop.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class OpenAIDoor:
     ) -> None:
         """Creates the door without the app.
 
-        `name`: the model's name in the app. `build`: builds the app. `takes_seeds`: whether the model takes seeds of
+        `name`: the model's name in the app. `build`: builds the app. `takes_seeds`: True if the model takes seeds of
         requests. `gate`: checks the grammars of requests.
         """
         self._name = name
@@ -42,8 +42,9 @@ class OpenAIDoor:
         self._building = asyncio.Lock()
 
     async def answer(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of an answer: its head, then its body. Refusals and failures are answers, too; nothing is
-        raised. If the generator is closed early, the generation is aborted.
+        """Yields the parts of an answer: its head, then its body. Refusals, and failures of the app, are answers with
+        an error, too. If the generator is closed early, the generation is aborted. Errors: those that building the app
+        raises.
         """
         try:
             if request.path not in PATHS:

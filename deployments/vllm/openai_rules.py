@@ -27,7 +27,7 @@ _Stop = Annotated[str, Field(max_length=1000)]
 
 
 class _Limits(BaseModel):
-    """Describes the limits of a request's fields. vLLM checks all else."""
+    """Describes the limits of a request's fields. vLLM checks all other fields."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -60,7 +60,10 @@ class _Limits(BaseModel):
 
 
 def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
-    """Returns the body of a request as vLLM gets it, with `model` as the model's name. Errors: Refused (400)."""
+    """Returns the body of a request as vLLM gets it, with `model` as the model's name. `takes_seeds`: True if the model
+    takes seeds of requests. Errors: Refused (400) if it is no JSON object, or if a field is over its limit or is not
+    offered.
+    """
     try:
         asked = json.loads(body, parse_constant=_refuse_constant)
         if not isinstance(asked, dict):

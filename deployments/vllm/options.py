@@ -125,7 +125,7 @@ class ReplicaOptions(BaseModel):
 
     @property
     def chosen_transport(self) -> Transport:
-        """Returns the transport of the config, or else its default."""
+        """Returns the transport of the config, or else its default: `batched`, or `handle` with autoscaling."""
         return self.transport or ("batched" if self.autoscaling is None else "handle")
 
     @property
@@ -140,18 +140,22 @@ class ReplicaOptions(BaseModel):
 
     @property
     def strategy(self) -> str:
-        """Returns the strategy of a replica's placement group."""
+        """Returns Ray's strategy of a replica's placement group; PACK if the config has no placement."""
         return self.placement.strategy if self.placement else "PACK"
 
     @property
     def bundles(self) -> list[dict[str, float]]:
-        """Returns the resources of each bundle of a replica's placement group."""
+        """Returns the resources of each bundle of a replica's placement group: those of the config, or else the GPU of
+        each rank.
+        """
         given = self.placement.bundles if self.placement else None
         return given or [{"GPU": self.gpus}] * self.ranks
 
     @property
     def gpus_per_replica(self) -> float:
-        """Returns the number of GPUs of all ranks of a replica."""
+        """Returns the number of GPUs of a replica: those of all bundles if it has a placement group, else those of all
+        its ranks.
+        """
         return (
             sum(bundle.get("GPU", 0) for bundle in self.bundles)
             if self.is_grouped

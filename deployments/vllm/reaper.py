@@ -20,8 +20,8 @@ VARIABLE = "RAY_GYM_ENGINE_MARK"
 
 
 def watch() -> subprocess.Popen[bytes]:
-    """Marks the processes that this one starts from now on, and starts a reaper that kills them once this process is
-    dead.
+    """Starts a reaper and returns it. It kills the processes that this one starts from now on, once this one is dead.
+    They are marked by an environment variable of this process, which they inherit.
     """
     mark = uuid.uuid4().hex
     unmarked = {key: value for key, value in os.environ.items() if key != VARIABLE}
@@ -36,7 +36,7 @@ def watch() -> subprocess.Popen[bytes]:
 
 
 def kill_marked(mark: str) -> int:
-    """Sends SIGKILL to every process with the mark, and returns their number."""
+    """Sends SIGKILL to every process with the mark, and returns their number. Processes of other users are left out."""
     wanted = f"{VARIABLE}={mark}".encode()
     killed = 0
     for environ in Path("/proc").glob("[0-9]*/environ"):

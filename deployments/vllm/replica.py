@@ -1,4 +1,6 @@
-"""Serves a model under vLLM in one replica. The class is a plain one; `engine` makes a Serve deployment of it."""
+"""Serves a model under vLLM in one replica. The class is a plain one; the module `engine` makes a Serve deployment of
+it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class VllmReplica(BatchedReplica):
         """Loads the model, which takes minutes for large ones.
 
         `uses_tools`: True if participants have tools. `name`: the model's name in the config. Errors: UserError for a
-        model, template or parser that doesn't fit.
+        model, template, parser or engine argument that doesn't fit; NotInstalled if the small model was not fetched.
         """
         self.options = options
         if options.gpus == 0:
@@ -49,7 +51,12 @@ class VllmReplica(BatchedReplica):
         self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request. Errors: EpisodeFailure (see `Completer.complete`)."""
+        """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt
+        leaves no room.
+
+        Errors: EpisodeFailure (infra if the engine breaks; data if the template refuses the messages, or the engine the
+        grammar).
+        """
         completion = await self._completer.complete(request)
         self._meter.count(request, completion)
         return completion
@@ -71,15 +78,16 @@ class VllmReplica(BatchedReplica):
         return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
-        """Checks the engine, and that it has the weights of the other replicas, for Serve. Serve also calls it before
-        the replica gets calls, and replaces the replica if it raises.
+        """Checks the engine, and that it has the weights of the other replicas. Serve calls it regularly and before the
+        replica gets calls, and replaces the replica if it raises. Errors: any exception if the engine is dead, or the
+        weights can't be brought up to date.
         """
         await self._engine.check_health()
         if self._follower is not None:
             await self._follower.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """Returns what a run that attaches has to know: the model, its GPUs per rank, its context in tokens, whether it
+        """Returns a description for runs that attach: the model, its GPUs per rank, its context in tokens, whether it
         reads tool calls, its transport, and the version of its weights.
         """
         return {

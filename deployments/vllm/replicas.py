@@ -31,10 +31,11 @@ def deployment_spec(
     weights: FirstWeights | None = None,
     episodes: int | None = None,
 ) -> DeploymentSpec:
-    """Returns the specification of a deployment.
+    """Returns the specification of a model's deployment in Serve.
 
     `arguments`: arguments of the constructor of `replica_class`. `settings`: further options of the Serve deployment.
-    `weights`: first weights, if they can be updated. `episodes`: largest number of episodes in flight, None if unknown.
+    `weights`: first weights, if they can be updated; else None. `episodes`: largest number of episodes in flight, None
+    if unknown.
     """
     return DeploymentSpec(
         replica_class=replica_class,
@@ -57,8 +58,8 @@ def deployment_spec(
 
 
 def missing_files(options: ReplicaOptions) -> str | None:
-    """Returns what this node lacks to load the model, as a line for the user, or None. A model of a hub has to be in
-    the node's cache, or the hub has to be reachable.
+    """Returns a line for the user about vLLM or files of the model that this node lacks to load it; None if it lacks
+    nothing. A model of a hub has to be in the node's cache, or the hub has to be reachable and have it.
     """
     if find_spec(VLLM) is None:
         return str(vllm_missing(options.gpus))
@@ -80,7 +81,9 @@ def missing_files(options: ReplicaOptions) -> str | None:
 
 
 def max_calls(options: ReplicaOptions, episodes: int | None) -> int:
-    """Returns the default of `max_ongoing_requests`. It is never less than the engine can have in one batch."""
+    """Returns the default of `max_ongoing_requests`, the largest number of calls at a replica. It is never less than
+    the engine can have in one batch. `episodes`: largest number of episodes in flight, None if unknown.
+    """
     batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
     if episodes is None or options.replicas == 1 or options.autoscaling is not None:
         return 2 * batch

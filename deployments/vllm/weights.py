@@ -1,4 +1,6 @@
-"""Changes the weights of an engine in this process, on the orders of the holder of the application's weights."""
+"""Changes the weights of an engine in this process. The holder of the application's weights, an actor, orders the
+steps.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class EngineWeights:
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
         """Creates it for an engine that has loaded its first weights.
 
-        `client`: vLLM's AsyncLLM. `first`: folder or name of the checkpoint that it has loaded. `version`: version of
-        that. `app`: name of the Serve application.
+        `client`: vLLM's AsyncLLM. `first`: folder or name of the checkpoint that the engine has loaded. `version`:
+        version of those weights. `app`: name of the Serve application.
         """
         self._client = client
         self._first = first
@@ -51,10 +53,11 @@ class EngineWeights:
         await self._open.wait()
 
     def spans(self, found: Any, count: int, adapter: Any) -> tuple[VersionSpan, ...]:
-        """Returns which versions of the weights generated which of `count` tokens.
+        """Returns the spans of `count` generated tokens, each with the version of the weights that generated it; () for
+        no tokens.
 
-        `found`: vLLM's own spans, which are of the base weights. `adapter`: adapter of the generation; its version
-        covers all tokens.
+        `found`: vLLM's own spans, which are of the base weights; None if it reports none: then all tokens are of the
+        first version. `adapter`: adapter of the generation, or None; its version covers all tokens.
         """
         if count == 0:
             return ()
@@ -69,7 +72,9 @@ class EngineWeights:
         return int(label) if label.isdigit() else self._first_version
 
     async def check(self, checkpoint: Checkpoint) -> None:
-        """Checks that a checkpoint fits the model, before it is loaded. Errors: UserError."""
+        """Checks that a checkpoint fits the model, before it is loaded. Errors: UserError if its tensors or settings
+        differ from the model's, if it is an adapter that the engine can't take, or if its files can't be read; OSError.
+        """
         if checkpoint.is_adapter:
             return await asyncio.to_thread(self._check_adapter, checkpoint)
         if checkpoint.source is None:
@@ -101,7 +106,9 @@ class EngineWeights:
             raise UserError(f"{folder}: its rank is {rank}, engine_args.max_lora_rank is {config.max_lora_rank}")
 
     async def pause(self, mode: PauseMode) -> None:
-        """Pauses generation, and empties the KV cache, so that its states are recomputed with the new weights."""
+        """Pauses generation, and empties the KV cache, so that its states are recomputed with the new weights. `mode`:
+        vLLM's mode for the generations in flight; with an adapter `keep` becomes `abort`, which discards them.
+        """
         self._open.clear()
         if mode == "keep" and self.adapter is not None:
             mode = "abort"  # an adapter fits only its own base weights
@@ -110,10 +117,10 @@ class EngineWeights:
         await self._client.pause_generation(mode=mode, clear_cache=True)
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        """Loads a checkpoint into the paused engine.
+        """Loads a checkpoint into the paused engine; of an adapter also its base weights, if they differ.
 
-        Errors: those that vLLM raises. After one, the model is a mixture of two checkpoints, and loading can't be
-        retried.
+        Errors: UserError or OSError if its files can't be found; those that vLLM raises. After one of vLLM's, the model
+        may be a mixture of two checkpoints, and loading can't be retried.
         """
         if self.checkpoint.whole != checkpoint.whole:
             await self._load_whole(checkpoint.whole)
@@ -136,7 +143,9 @@ class EngineWeights:
         return request
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
-        """Checks that the engine has the weights of a checkpoint. Errors: RuntimeError if it has not."""
+        """Checks that the engine has the weights of a checkpoint. Unless that is an adapter, it empties the prefix
+        cache again. Errors: RuntimeError if the engine has other weights, or can't empty the cache.
+        """
         if checkpoint.is_adapter and checkpoint.version not in await self._client.list_loras():
             raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
         label = await self._client.get_weight_version()
@@ -154,7 +163,7 @@ class EngineWeights:
 
     async def sleep(self, level: int) -> None:
         """Puts the engine to sleep. `level`: vLLM's sleep level. Generations in flight are discarded, and retried after
-        `wake_up`. Errors: UserError; those that vLLM raises.
+        `wake_up`. Errors: UserError if the engine was started without sleep mode; those that vLLM raises.
         """
         if not self._client.vllm_config.model_config.enable_sleep_mode:
             raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
@@ -164,13 +173,17 @@ class EngineWeights:
         await self._client.sleep(level, mode="abort")
 
     async def wake_up(self, tags: tuple[str, ...] | None) -> None:
-        """Gives the engine its memory back: all of it, or only that of vLLM's `tags`."""
+        """Gives the engine its memory back: all of it if `tags` is None, or only that of vLLM's `tags`. Generation
+        resumes once the engine is fully awake.
+        """
         if await self._client.wake_up(None if tags is None else list(tags)):
             self._asleep = False
             self._open.set()
 
     async def transfer(self, task: Transfer) -> None:
-        """Carries out one step of a weight transfer. Errors: those that vLLM raises."""
+        """Carries out one step of a weight transfer. After the last one the engine has the new version, and no adapter.
+        Errors: those that vLLM raises.
+        """
         await transfer.carry_out(self._client, task)
         if task.step == "finish":
             self.loads += 1
@@ -178,7 +191,9 @@ class EngineWeights:
             self.checkpoint = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
 
     def _folder(self, checkpoint: Checkpoint) -> Path:
-        """Returns the folder of a checkpoint on this node. Errors: UserError, OSError."""
+        """Returns the folder of a checkpoint on this node; a state dict is first written to one. Errors: UserError if
+        it was transferred, or if its files or its state dict can't be found; OSError.
+        """
         source = checkpoint.source
         if source is None:
             return _find_folder(self._first)
@@ -207,7 +222,9 @@ def _fetch_state_dict(source: StateDict) -> Any:
 
 
 def _find_folder(model: str) -> Path:
-    """Returns the folder of a model on this node. `model`: its folder, or its name at a hub. Errors: UserError."""
+    """Returns the folder of a model on this node. `model`: its folder, or its name at a hub. Errors: UserError if the
+    hub's files are not on this node.
+    """
     if Path(model).is_dir():
         return Path(model)
     from huggingface_hub import snapshot_download

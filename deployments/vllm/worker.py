@@ -12,7 +12,7 @@ class ReloadingWorker:
     reload_weights: Any
 
     def load_checkpoint(self, path: str) -> None:
-        """Loads the checkpoint in the folder `path`, and packs a tied head anew.
+        """Loads the checkpoint in the folder `path`, and packs a tied head anew. Errors: those that vLLM raises.
 
         A head that is tied to the embedding has no weights of its own in the files, so vLLM 0.32 would keep the copy
         that it packed of the old ones on CPUs, and compute the old head's logits.

@@ -1,4 +1,6 @@
-"""Provides `engine: vllm_endpoint`: a vLLM server elsewhere gets exact token ids, and the chat format runs here."""
+"""Provides `engine: vllm_endpoint`, which sends exact token ids to a vLLM server elsewhere, and renders and parses
+chats here.
+"""
 
 from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointEngine
 

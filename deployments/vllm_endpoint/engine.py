@@ -30,7 +30,7 @@ from ray_gym.models.door import PATHS
 PROBE_IDS = [1, 2, 3]
 """Prompt of the request that checks the server."""
 _RAW_LOGPROB = -1e-4
-"""Logprob of a probe's token below which it is one from before top-k."""
+"""Limit for the log probability of a probe's token, which top-k 1 makes certain: a lower one is from before top-k."""
 
 
 class VllmEndpointOptions(EndpointOptions, ChatOptions):
@@ -46,13 +46,14 @@ class VllmEndpointOptions(EndpointOptions, ChatOptions):
 
 
 class VllmEndpointModel:
-    """Completes requests in a worker's process: renders and parses here, and generates at the server."""
+    """Completes requests in a worker's process: renders and parses there, and generates at the vLLM server."""
 
     def __init__(self, options: VllmEndpointOptions, key: str | None, uses_tools: bool, max_model_len: int) -> None:
         """Loads the tokenizer and the parsers.
 
-        `key`: the API key. `uses_tools`: True if participants have tools. `max_model_len`: the model's context, in
-        tokens. Errors: UserError.
+        `key`: the server's API key, None if it needs none. `uses_tools`: True if participants have tools.
+        `max_model_len`: the model's context, in tokens. Errors: UserError for a tokenizer, template or parser that does
+        not load or fit; NotInstalled if transformers or the small model is missing.
         """
         name = options.tokenizer_name
         chat_format, tool_format = make_formats(options, name, load_tokenizer(name), uses_tools)
@@ -60,7 +61,12 @@ class VllmEndpointModel:
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request. Errors: EpisodeFailure (see `Completer.complete`)."""
+        """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt
+        leaves no room.
+
+        Errors: EpisodeFailure (infra if the server fails or can't be reached; data if the template refuses the
+        messages, or the server the grammar).
+        """
         return await self._completer.complete(request)
 
     async def close(self) -> None:
@@ -102,8 +108,10 @@ class VllmEndpointEngine(Engine):
             self._check_tokens(check)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Loads the tokenizer and the formats once, to find mistakes before the run begins. Errors: UserError for a
-        tokenizer or template that does not load or fit.
+        """Loads the tokenizer and the formats once, to find mistakes before the run begins; checks the server first if
+        `check` was not called. `name`: name of the model in the config. `say`: prints a line for the user.
+
+        Errors: UserError for a tokenizer, template or parser that does not load or fit, or for a server that does not.
         """
         if not self._max_model_len:
             self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))
@@ -125,8 +133,8 @@ class VllmEndpointEngine(Engine):
         return EndpointDoor(self.options, self.options.key() or self._key)
 
     def _check_tokens(self, check: EndpointCheck) -> None:
-        """Asks the server for one token, and checks that it returns token ids and processed logprobs. Errors:
-        UserError.
+        """Asks the server for one token, and checks that it returns token ids and processed logprobs. Errors: UserError
+        if it does not, or refuses the request.
         """
         body: dict[str, Any] = {"model": self.options.model, "prompt": PROBE_IDS, "max_tokens": 1, "temperature": 1.0}
         status, text = check.ask("POST", PATH, {**body, "top_k": 1, "logprobs": 0, "return_token_ids": True})

@@ -1,4 +1,6 @@
-"""Calls a vLLM server as a `TokenEngine`: its completions endpoint takes token ids as a prompt, and returns token ids."""
+"""Calls a vLLM server as a `TokenEngine`. Its completions endpoint takes token ids as a prompt, and returns
+token ids.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ class VllmServer:
     """Largest length of prompt and generation together, in tokens."""
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Generates from token ids.
+        """Returns the tokens that the server generates after the ids of a prompt.
 
-        Errors: EpisodeFailure (data if the server refuses a request with a grammar; infra if it can't be reached, or
-        refuses any other request).
+        Errors: EpisodeFailure (data if the server refuses a request with a grammar by the status 400 or 422; infra if
+        it can't be reached, its answer can't be read, or it refuses any other request).
         """
         body = request_body(request, self.model)
         try:
@@ -57,8 +59,9 @@ def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
 
 
 def read_generation(answer: Any) -> Generation:
-    """Returns the generation in the server's answer, decoded from JSON. Errors: ValueError if fields are missing or
-    don't fit together.
+    """Returns the generation in the server's answer, decoded from JSON. Its tokens count as of version 0, as servers
+    don't report versions. Errors: ValueError if fields are missing or don't fit together, or if the generation ended by
+    neither `stop` nor `length`.
     """
     try:
         (choice,) = answer["choices"]

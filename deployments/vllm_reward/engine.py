@@ -1,7 +1,7 @@
 """Implements `engine: vllm_reward` of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
 
-A reward model is called like any other, with the conversation as messages, and answers with the reward as text. So its
-calls are recorded, replayed and retried like any others.
+A reward model is called like any other model, with the conversation as messages, and answers with the reward as text.
+So its calls are recorded, replayed and retried like those of other models.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ray_gym.models.placement import Replicas
 
 
 class VllmRewardEngine(Engine):
-    """Deploys a reward model under vLLM for a run, or attaches to one of another run."""
+    """Deploys a reward model under vLLM for a run, or attaches to a reward model of another run."""
 
     Options = RewardOptions
     options: RewardOptions
@@ -57,7 +57,8 @@ class VllmRewardEngine(Engine):
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
 
-        Errors: UserError (the model is no reward model, or there is no such application), RunFailed.
+        `name`: name of the model in the config. `say`: prints a line for the user. Errors: UserError (the model is no
+        reward model, there is no such application, or it is another run's), RunFailed if the replicas do not come up.
         """
         if self.options.app is None:
             from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only a driver that deploys needs it

@@ -10,8 +10,8 @@ from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 class VerdictOptions(BaseModel):
-    """Holds the options to use a language model as a reward model. It gets a question about the conversation, and the
-    reward is the logit of the good answer's token minus that of the bad one's.
+    """Holds the options to use a language model as a reward model. It gets a question after the conversation, and the
+    reward is the logit of the good answer's token minus that of the bad answer's token.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -19,9 +19,9 @@ class VerdictOptions(BaseModel):
     question: str = "Was the assistant's last answer helpful, correct and harmless? Answer Yes or No."
     """Question that follows the conversation, as a message of the user."""
     good: str = "Yes"
-    """Beginning of the good answer, which has to be one token."""
+    """Beginning of the good answer: a text that has to be one token of the model."""
     bad: str = "No"
-    """Beginning of the bad answer, which has to be one token."""
+    """Beginning of the bad answer: a text that has to be one token of the model."""
 
 
 class RewardOptions(ReplicaOptions):

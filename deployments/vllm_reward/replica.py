@@ -1,4 +1,6 @@
-"""Serves a reward model in one replica. The class is a plain one; `engine` makes a Serve deployment of it."""
+"""Serves a reward model in one replica. The class is a plain one; the module `engine` makes a Serve deployment
+of it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ class RewardReplica(BatchedReplica):
     """Answers conversations with their rewards, by one engine."""
 
     def __init__(self, options: RewardOptions) -> None:
-        """Loads the model. Errors: UserError for a model that is no reward model, and for a template or answers that
-        don't fit it.
+        """Loads the model. Errors: UserError for a model that is no reward model, and for a template, answers or engine
+        arguments that don't fit it; NotInstalled if the small model was not fetched.
         """
         self.options = options
         if options.gpus == 0:
@@ -36,10 +38,10 @@ class RewardReplica(BatchedReplica):
         self._engine = _load_engine(resolve_model(model), options, tokens.tokenizer)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the reward of the conversation, as the text of a number without bounds; an empty completion with
-        `context_full` if the conversation does not fit the model's context.
+        """Returns a completion with the reward of the conversation, as the text of a number without bounds; an empty
+        completion with `context_full` if the conversation does not fit the model's context.
 
-        Errors: EpisodeFailure (infra if the engine breaks, data if the template refuses the messages).
+        Errors: EpisodeFailure (infra if the engine breaks, data if the template can't show or refuses the messages).
         """
         from vllm import PoolingParams
         from vllm.inputs import TokensPrompt
@@ -65,11 +67,15 @@ class RewardReplica(BatchedReplica):
         await self._engine.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """Returns what a run that attaches has to know: the model, its GPUs per rank, and its transport."""
+        """Returns a description for runs that attach: the model, its GPUs per rank, its transport, and that it gives
+        rewards.
+        """
         return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True, "transport": self.transport}
 
     def _encode(self, messages: list[Message]) -> list[int]:
-        """Returns the token ids of the conversation, with the question of the verdict if there is one."""
+        """Returns the token ids of the conversation, with the question of the verdict if there is one. Errors:
+        UserError if the template can't show calls, or refuses the messages.
+        """
         verdict = self.options.verdict
         if verdict is None:
             return self._format.encode_conversation(messages)
@@ -78,7 +84,7 @@ class RewardReplica(BatchedReplica):
         return ids
 
     def close(self) -> None:
-        """Ends the engine's processes."""
+        """Ends the engine's processes. A second call does nothing."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.shutdown()
@@ -116,7 +122,8 @@ def _load_engine(path: str, options: RewardOptions, tokenizer: Any) -> Any:
 
 def _classifier_args(path: str, verdict: VerdictOptions, tokenizer: Any) -> dict[str, Any]:
     """Returns vLLM's engine arguments that make a language model a classifier with one label, whose weights are the
-    difference of two rows of its head: those of the tokens of the good and the bad answer. Errors: UserError.
+    difference of two rows of its head: that of the good answer's token minus that of the bad answer's. Errors:
+    UserError if an answer is not one token.
     """
     from transformers import AutoConfig
 

@@ -1,4 +1,6 @@
-"""Runs the command line. Exit codes: 0 done, 1 the run failed (or was interrupted), 2 wrong input."""
+"""Runs the command line. Its exit codes are 0 for done, 1 for a run that failed or was interrupted, and 2 for wrong
+input.
+"""
 
 from ray_gym.cli.main import main
 

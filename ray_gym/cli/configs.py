@@ -1,4 +1,6 @@
-"""Defines `ray-gym configs`, `config` and `dashboards`, which show the files that come with ray_gym, and how a config would be played."""
+"""Defines `ray-gym configs`, `config` and `dashboards`, which list and print files that come with ray_gym, and check
+configs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ Overrides = Annotated[
 
 
 def configs() -> None:
-    """List the configs that come with ray_gym, each with what it is: any command that takes a config takes its name, too.
+    """List the configs that come with ray_gym, with a sentence about each. Commands that take a config file also take
+    such a name.
 
     Examples:
 
@@ -38,7 +41,8 @@ def config(
     ],
     overrides: Overrides = None,
 ) -> None:
-    """Check a config and print it as it would be played, all defaults filled in; a mere name prints that config, to start from.
+    """Check a config and print it with all defaults filled in. A name without overrides prints the file of that config,
+    as a start for your own.
 
     Examples:
 
@@ -61,7 +65,7 @@ def config(
 
 
 def dashboards() -> None:
-    """Print where the Grafana dashboards lie that come with ray_gym, a path a line; see `docs/metrics.md`.
+    """Print the paths of the Grafana dashboards that come with ray_gym, one a line; see `docs/metrics.md`.
 
     Example:
 

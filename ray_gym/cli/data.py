@@ -76,8 +76,8 @@ def prepare(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Exchange what was prepared there before.")] = False,
     show_all: ShowAll = False,
 ) -> None:
-    """Write the rows of files as Parquet that a run's `tasks.path` takes, with statistics. Exit code 2, and nothing written, if any row
-    is bad or other rows were prepared there before.
+    """Write the rows of files as Parquet that a run's `tasks.path` takes, with statistics. If any row is bad, or other
+    rows were prepared there before, nothing is written, and the exit code is 2.
 
     Example:
 
@@ -123,7 +123,7 @@ def generate(
         typer.Option(metavar="FILE", help="A .jsonl or .parquet file; without one they go to stdout as JSON Lines."),
     ] = None,
 ) -> None:
-    """Write tasks out of an environment's generator.
+    """Write tasks of an environment's generator, to a file or to stdout.
 
     Example:
 
@@ -151,7 +151,9 @@ def generate(
 
 
 def _environment(name: str, options: list[str] | None) -> Any:
-    """Makes the environment of a name and its options. Errors: UserError."""
+    """Returns the environment with this name and these options (KEY=VALUE). Errors: UserError if the environment is
+    unknown, or an option is wrong.
+    """
     from ray_gym.config.file import merge_overrides, validate
     from ray_gym.plugins import find_environment
 

@@ -1,4 +1,4 @@
-"""Implements `ray-gym doctor`: it finds what is wrong with a cluster, for a config or at all."""
+"""Implements `ray-gym doctor`: it finds problems of a cluster, for a config or for all."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def doctor(
     ] = None,
     deadline: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="For each answer of a node.")] = 60,
 ) -> None:
-    """Look at every node of the running cluster: is it fit for this config, and what has to be mended?
+    """Check every node of the running cluster, for a config if one is given, and tell how to mend each problem.
 
-    Versions, clocks, room for replicas and workers on the nodes, model files, the service's port, folders of output and journals, tokens.
-    Starts nothing and loads no model. Exits with 1 if there are problems.
+    It checks versions, clocks, room for replicas and workers on the nodes, model files, the service's port, folders of
+    output and journals, and tokens. It loads no model and starts no run. Exits with 1 if there are problems.
 
     Examples:
 

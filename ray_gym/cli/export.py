@@ -40,9 +40,10 @@ def export(
     partial: Annotated[bool, typer.Option("--partial", help="Also of a run that is not finished.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Exchange the file that is there.")] = False,
 ) -> None:
-    """Write a finished run in a form that a trainer reads: NeMo RL's (`docs/nemo_rl.md`) or your own (`docs/extending.md`).
+    """Write a finished run in a form that a trainer reads: NeMo RL's (`docs/nemo_rl.md`) or your own
+    (`docs/extending.md`).
 
-    Exit code 2, and nothing written, if nothing fits.
+    If there is no line to write, nothing is written, and the exit code is 2.
 
     Examples:
 
@@ -66,7 +67,7 @@ def export(
 
 
 def _read(options: list[str]) -> dict[str, str]:
-    """Reads KEY=VALUE arguments. Errors: UserError."""
+    """Returns the values of KEY=VALUE arguments, by their keys. Errors: UserError for an argument without `=`."""
     for option in options:
         if "=" not in option:
             raise UserError(f"{option}: options of a form are given as KEY=VALUE, e.g. min_reward=1")

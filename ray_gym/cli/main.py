@@ -1,4 +1,4 @@
-"""Implements `ray-gym`: its commands, and how their errors become messages and exit codes."""
+"""Implements `ray-gym`: its commands, and the conversion of their errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Reads the options that stand before a command."""
+    """Reads the options that come before a command."""
 
 
 @app.command()
@@ -161,7 +161,7 @@ def check_env(
         Path | None, typer.Option(metavar="FILE", help="Take the tasks from a .jsonl or .parquet file.")
     ] = None,
 ) -> None:
-    """Play an environment in process, with players that behave and players that don't, and say what it does wrong.
+    """Play an environment in this process, with scripted players that behave well or badly, and report its faults.
 
     Needs no model and no Ray. Tools with effects are really called. Exits with 1 if a check failed.
 
@@ -218,8 +218,9 @@ def new_env(
 
 
 def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:
-    """Tells the config from the overrides: with `--resume` the config may be left out, so the first argument may be an
-    override.
+    """Returns the path of the config, or None if it was left out, and the overrides. With `--resume` the config may be
+    left out, so the first argument may be an override. Errors: UserError if the first argument is no override, file or
+    name of a config.
     """
     if first is None:
         return None, overrides
@@ -229,7 +230,9 @@ def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path
 
 
 def make_console() -> Console:
-    """Makes the console. Tables are cut to the terminal's width; into a pipe or a file they go whole."""
+    """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
+    `PIPE_WIDTH` columns.
+    """
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
 

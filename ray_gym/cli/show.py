@@ -19,7 +19,9 @@ COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
 def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
-    """Prints the closing lines of a run."""
+    """Prints the closing lines of a run for the user. `location`: the run's directory. `summary`: figures of
+    the run.
+    """
     console.print()
     heading = "interrupted" if summary["interrupted"] else "done"
     console.print(
@@ -57,7 +59,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def show_run(console: Console, run: Run) -> None:
-    """Prints the run's episodes, a line each, and its environment's own figures."""
+    """Prints the first 50 episodes of a run, a line each, and the metrics that its environment computes of all
+    of them.
+    """
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
     rows = run.episodes.select(columns)
     table = Table(box=None, header_style="bold")
@@ -76,8 +80,8 @@ def show_run(console: Console, run: Run) -> None:
 
 
 def _print_metrics(console: Console, run: Run) -> None:
-    """Prints the environment's figures. Where the environment is not installed, or is another by now, prints a remark
-    instead of failing.
+    """Prints the environment's metrics of the run. If they can't be computed, as the environment is not installed or
+    has changed, prints a remark instead of failing. A run without episodes prints nothing.
     """
     if not run.episodes.num_rows:
         return
@@ -97,7 +101,9 @@ def _print_metrics(console: Console, run: Run) -> None:
 
 
 def show_episode(console: Console, run: Run, prefix: str) -> None:
-    """Prints one episode as a conversation. Errors: UserError if no episode, or more than one, begins with `prefix`."""
+    """Prints one episode as a conversation. `prefix`: beginning of the episode's id. Errors: UserError if no episode,
+    or more than one, has it.
+    """
     ids = run.episodes.column("episode_id").to_pylist()
     found = [index for index, episode_id in enumerate(ids) if episode_id.startswith(prefix)]
     if len(found) != 1:
@@ -171,7 +177,9 @@ def _print_end(console: Console, row: dict[str, Any]) -> None:
 
 
 def _readable(text: str) -> str:
-    """Formats a tool's JSON answer, a field a line, its strings as they are (a board has line breaks)."""
+    """Returns a tool's answer for a person: a JSON object with a field a line and its strings unquoted, as they may
+    have line breaks; any other text unchanged.
+    """
     try:
         answer = json.loads(text)
     except ValueError:

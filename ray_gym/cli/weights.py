@@ -1,4 +1,4 @@
-"""Implements `ray-gym weights`: it shows which version of its weights a model serves, or updates them."""
+"""Implements `ray-gym weights`: it shows the version of a model's weights, or updates them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def weights(
         str, typer.Option(metavar="MODE", help="What becomes of requests under way: keep, wait or abort.")
     ] = "keep",
 ) -> None:
-    """Show which version of its weights a model serves, or have all its replicas serve another.
+    """Show the version of a model's weights, or load another version in all its replicas.
 
-    Uses the Ray cluster that is running (`RAY_ADDRESS`, or one on this machine). If the weights don't fit, or can't be loaded, the model
-    serves on with those that it has.
+    Uses the Ray cluster that is running (`RAY_ADDRESS`, or one on this machine). If the weights don't fit, or can't be
+    loaded, the model keeps those that it has.
 
     Examples:
 

@@ -1,3 +1,3 @@
-"""Implements `ray-gym doctor`, which looks at every node of a cluster, says whether it is fit for a config, and what to
-mend.
+"""Implements `ray-gym doctor`, which checks whether every node of a cluster is fit for a config, and says how to mend
+it.
 """

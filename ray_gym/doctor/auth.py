@@ -1,4 +1,4 @@
-"""Checks that the cluster asks for Ray's token, and so does its dashboard, which runs the jobs that it is sent."""
+"""Checks that the cluster asks for Ray's token, and that its dashboard does, which runs the jobs that it is sent."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ JOBS = "/api/jobs/"
 
 
 def check_auth(tokens_on: bool) -> Result:
-    """Checks that Ray asks for its token."""
+    """Returns the result of the check that Ray asks for its token. `tokens_on`: True if it does."""
     if tokens_on:
         return Result(CLUSTER, "auth", "Ray asks for its token")
     return Result(CLUSTER, "auth", "no token: anyone who reaches Ray's ports runs code on the cluster", SET_IT)
 
 
 def check_dashboard(address: str) -> Result:
-    """Checks that the dashboard asks for the token.
+    """Sends the dashboard a request without a token, and returns the result of the check that it refuses that. No
+    dashboard, or none that answers, is also a problem.
 
-    `address` is HOST:PORT, or empty for a cluster without a dashboard.
+    `address`: HOST:PORT, or "" for a cluster without a dashboard.
     """
     if not address:
         mend = "for `ray job submit` and `serve deploy`, start the head with its dashboard (ray[default])"

@@ -1,4 +1,4 @@
-"""Checks that clocks agree: leases, heartbeats and the times in records are compared between nodes."""
+"""Checks that the clocks of nodes agree: leases, heartbeats and the times in records are compared between nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ MOST_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """A reading of a node's clock lies between two of one's own, all in seconds of Unix time."""
+    """Holds the time `there` that a node answered, and the times `before` and `after` of this machine around the
+    question, in seconds of Unix time.
+    """
 
     before: float
     there: float
@@ -20,14 +22,16 @@ class ClockReading:
 
     @property
     def skew_s(self) -> float:
-        """Returns the least seconds that the node's clock is ahead (positive) or behind; 0 if the time of the answer's
-        way may explain all.
+        """Returns the least seconds by which the node's clock must be ahead (positive) or behind (negative); 0 if the
+        time that the answer took may explain all of the difference.
         """
         return max(0.0, self.there - self.after) or min(0.0, self.there - self.before)
 
 
 def check_clock(node: str, reading: ClockReading) -> Result:
-    """Checks a node's clock."""
+    """Returns the result of the check that a node's clock is at most `MOST_S` seconds ahead or behind. `node`: its
+    name.
+    """
     skew = reading.skew_s
     if abs(skew) <= MOST_S:
         return Result(node, "clock", f"within {max(abs(skew), reading.after - reading.before):.2f} s")

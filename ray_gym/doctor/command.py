@@ -1,4 +1,4 @@
-"""Carries out `ray-gym doctor`: joins the cluster that is running, examines it, leaves it."""
+"""Carries out `ray-gym doctor`: connects to the cluster that is running, examines it, and disconnects."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from ray_gym.run.cluster import cluster
 
 
 def diagnose(config_path: Path | None, overrides: Sequence[str], deadline_s: float) -> list[Result]:
-    """Checks the running cluster, for a config if one is given.
+    """Checks the running cluster, for a config if one is given, and returns the results of all checks.
 
-    Errors: UserError for a wrong config or address; RunFailed if there is no cluster.
+    `config_path`: None to check the cluster alone. `overrides`: KEY=VALUE. `deadline_s`: seconds for each answer of a
+    node. Errors: UserError for a wrong config or address; RunFailed if there is no cluster.
     """
     needs = ClusterNeeds() if config_path is None else needs_of(config_path, overrides)
     cluster.check_running()

@@ -18,12 +18,14 @@ from ray_gym.doctor.storage import hold_lock
 from ray_gym.doctor.versions import check_versions
 
 HERE = "here"
-"""In the place of a node, for the machine that this process is on."""
+"""Stands in place of a node's name, for the machine that this process is on."""
 SHARE_IT = "mount one file system there on all nodes and here, writable, with locks; or set {key} to a folder of one"
 
 
 def examine(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
-    """Returns the results of all checks on the nodes that answer, and of the nodes that don't."""
+    """Carries out all checks of a config's needs, and returns their results, with a problem for each node that did not
+    answer.
+    """
     results = [Result(CLUSTER, "nodes", str(len(nodes.answering)))]
     results += check_versions(nodes.ask("versions", needs.packages))
     results += _clocks(nodes)
@@ -39,7 +41,9 @@ def examine(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
 
 
 def _clocks(nodes: ExaminedNodes) -> list[Result]:
-    """Reads the nodes' clocks one after the other: the shorter the way of an answer, the better it tells."""
+    """Reads the clocks of the nodes one after the other, and returns the results: the less time an answer takes, the
+    more exact the reading is.
+    """
     results = []
     for name in list(nodes.answering):
         before = time.time()
@@ -49,7 +53,7 @@ def _clocks(nodes: ExaminedNodes) -> list[Result]:
 
 
 def _model_files(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
-    """Checks the files of models on the nodes where a replica may be."""
+    """Checks the files of models on each node where a replica of the model may be, and returns the results."""
     results = []
     for name, placed in needs.replicas_to_place().items():
         answers = nodes.ask(
@@ -66,7 +70,9 @@ def _model_files(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
 
 
 def _port(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
-    """Checks the port of the service on the head, where its proxy is."""
+    """Checks the port of the service on the head node, where its proxy is, and returns the results; [] without a
+    service's address.
+    """
     if needs.address is None:
         return []
     host, port = needs.address
@@ -79,8 +85,8 @@ def _port(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
 
 
 def _storage(nodes: ExaminedNodes, key: str, folder: Path) -> list[Result]:
-    """Checks a shared folder: each node writes a file of its own; then each looks for all others', and tries a lock
-    that is held here.
+    """Checks a shared folder, and returns the results. Each node writes a file of its own; then each looks for the
+    files of all others, and tries to take a lock that this process holds. `key`: the folder's key in the config.
     """
     mend = SHARE_IT.format(key=key)
     existing = next(path for path in (folder, *folder.parents) if path.exists())
@@ -101,13 +107,13 @@ def _storage(nodes: ExaminedNodes, key: str, folder: Path) -> list[Result]:
 
 
 def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
-    """Returns the answers that name a problem, by node."""
+    """Returns the answers that are problems, by node. None is no problem."""
     return {node: problem for node, problem in answers.items() if problem}
 
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Makes a folder that is removed at the end. Errors: OSError."""
+    """Makes a new folder in `folder`, and removes it at the end of the context. Errors: OSError if it can't be made."""
     scratch = folder / f".ray-gym-doctor-{uuid.uuid4().hex[:12]}"
     scratch.mkdir()
     try:

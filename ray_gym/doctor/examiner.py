@@ -1,4 +1,6 @@
-"""Looks at a node from an actor on it. Each method is one question; none raises for what it finds."""
+"""Looks at a node from an actor on it. Each method answers one question; problems that it finds are returned, not
+raised.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from ray_gym.models.engine import OnNodes
 class Examiner:
     """An examiner is an actor that answers questions about its node.
 
-    Methods that check something return a problem, or None.
+    Methods that check something return the problem as text, or None if there is none.
     """
 
     def versions(self, packages: tuple[str, ...]) -> dict[str, str]:

@@ -18,12 +18,12 @@ from ray_gym.service.offers import offers_of
 
 @dataclass(frozen=True, slots=True)
 class ClusterNeeds:
-    """These are the needs of a config: code, replicas, workers, folders and a port."""
+    """Holds the needs of a config that are checked: packages, engines, workers, folders and a port."""
 
     packages: tuple[str, ...] = ("ray_gym",)
-    """Packages whose code has to be the same everywhere."""
+    """Packages and modules whose code has to be the same on all nodes."""
     engines: Mapping[str, OnNodes] = field(default_factory=dict)
-    """Engines that put replicas on nodes, by model."""
+    """Engines that put replicas on nodes, by the model's name."""
     workers: int = 0
     cpus_per_worker: float = 0
     folders: Mapping[str, Path] = field(default_factory=dict)
@@ -31,16 +31,18 @@ class ClusterNeeds:
     object_stores: tuple[str, ...] = ()
     """URIs of object stores, which are not checked."""
     address: tuple[str, int] | None = None
-    """Host and port of the service, if one were opened."""
+    """Host and port that the service would listen at; None without a config."""
 
     def replicas_to_place(self) -> dict[str, Sequence[Replicas]]:
-        """Returns the replicas to place, by model."""
+        """Returns the replicas to place, by the model's name. Models without replicas on the cluster are left out."""
         found = {name: engine.placed() for name, engine in self.engines.items()}
         return {name: replicas for name, replicas in found.items() if replicas}
 
 
 def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
-    """Reads a config and returns its needs. Errors: UserError."""
+    """Reads a config and returns its needs. `overrides`: KEY=VALUE. Errors: UserError for a config that can't be read
+    or is wrong, or that names an unknown engine or environment.
+    """
     config = read_config(config_path, overrides)
     check_places(config.output)
     file = str(config_path)
@@ -65,7 +67,9 @@ def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
 
 
 def _places(config: RunConfig) -> dict[str, str]:
-    """Returns the places to check, by their keys. Journals are in the run's own directory unless they have another."""
+    """Returns the places of output to check, by their keys in the config. Journals are in the run's own directory,
+    unless the config has another one for them.
+    """
     places = {"output.dir": config.output.dir}
     if config.output.journal_dir is not None and config.output.durability != "off":
         places["output.journal_dir"] = config.output.journal_dir

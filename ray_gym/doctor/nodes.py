@@ -1,6 +1,4 @@
-"""Holds the nodes of the cluster, with an examiner on each; all are asked at once, and none is waited for longer than
-the deadline.
-"""
+"""Starts an examiner on each node of the cluster, and asks them questions: all at once, and each with a deadline."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from ray_gym.errors import describe
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the cluster has an examiner that looks at it."""
+    """Holds a node of the cluster, and the examiner (an actor) that looks at it."""
 
     name: str
     """Short name, which no other node has."""
@@ -31,22 +29,26 @@ class Node:
 
 @dataclass
 class ExaminedNodes:
-    """These are the nodes that answer.
+    """Holds the nodes that answer, and those that are `silent`.
 
-    A node that did not in time is asked nothing more, as the same thing may hold it still.
+    A node that fails to answer a question, or to do so in time, is asked no more, as the same cause may block it again.
     """
 
     answering: dict[str, Node]
     deadline_s: float
     silent: dict[str, str] = field(default_factory=dict)
-    """Reasons why nodes did not answer, by node."""
+    """Reasons why nodes did not answer, by the node's name."""
 
     def ask(self, method: str, *arguments: Any, only: Callable[[Node], bool] = lambda node: True) -> dict[str, Any]:
-        """Asks the nodes one question, and returns the answers, by node."""
+        """Asks the nodes that `only` accepts one question, and returns their answers, by the node's name. Nodes that
+        fail to answer are moved to `silent`. `method`: name of the examiner's method.
+        """
         return self.ask_each(method, {name: arguments for name, node in self.answering.items() if only(node)})
 
     def ask_each(self, method: str, arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-        """Asks each node with arguments of its own, and returns the answers, by node."""
+        """Asks each of the nodes in `arguments` with its own arguments, and returns the answers, by the node's name.
+        Nodes that fail to answer are moved to `silent`. `method`: name of the examiner's method.
+        """
         asked = {
             name: getattr(self.answering[name].examiner, method).remote(*given)
             for name, given in arguments.items()
@@ -75,7 +77,9 @@ class ExaminedNodes:
 
 @contextmanager
 def start_examiners(deadline_s: float) -> Iterator[ExaminedNodes]:
-    """Starts an examiner on every living node, and kills them at the end."""
+    """Starts an examiner on every living node, and returns the nodes as a context, at whose end the examiners are
+    killed. `deadline_s`: seconds for each answer.
+    """
     found = [node for node in ray.nodes() if node["Alive"]]
     names = names_of([(node["NodeManagerAddress"], node["NodeID"]) for node in found])
     nodes = {name: _with_examiner(name, node) for name, node in zip(names, found, strict=True)}
@@ -87,8 +91,8 @@ def start_examiners(deadline_s: float) -> Iterator[ExaminedNodes]:
 
 
 def names_of(nodes: list[tuple[str, str]]) -> list[str]:
-    """Returns the nodes' addresses; where several nodes have the same one, the beginning of the node's id follows
-    it.
+    """Returns a name for each node, of its (address, id): the address, or if several nodes have it, the address and the
+    first 6 characters of the id.
     """
     addresses = [address for address, _ in nodes]
     return [address if addresses.count(address) == 1 else f"{address}/{id[:6]}" for address, id in nodes]

@@ -6,15 +6,17 @@ import http.client
 import socket
 
 LOOK_S = 5.0
-"""Seconds that an answer may take."""
+"""Seconds that a connection may wait for an answer."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that stand for all interfaces, and the loopback address to ask instead."""
+"""Addresses that stand for all interfaces, with the loopback address to connect to instead."""
 SERVE_HEALTH = "/-/healthz"
 """Path that every proxy of Serve answers."""
 
 
 def port_problem(host: str, port: int) -> str | None:
-    """Says why a service can't listen there. None if the port is free, or Serve has it already."""
+    """Returns the reason why a service can't listen at an address of this machine; None if the port is free, or a proxy
+    of Serve answers there.
+    """
     try:
         ((family, kind, _, _, address), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         with socket.socket(family, kind) as probe:
@@ -29,7 +31,9 @@ def port_problem(host: str, port: int) -> str | None:
 
 
 def get(host: str, port: int, path: str) -> tuple[int, bytes]:
-    """Sends a request without any token, and returns the status (0: no answer) and the beginning of the body."""
+    """Sends a GET request without any token, and returns the status (0 without an answer) and the first 1024 bytes of
+    the body.
+    """
     connection = http.client.HTTPConnection(host, port, timeout=LOOK_S)
     try:
         connection.request("GET", path)

@@ -1,6 +1,4 @@
-"""Checks that the replicas and workers of a config have room on the nodes that there are: on whole nodes, not in the
-sum.
-"""
+"""Checks that each replica and worker of a config has room on a single node, rather than in the sum of all nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +14,9 @@ MORE = "add such nodes (a pool's minimum or maximum), ask for fewer, or change w
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room of a node is all that it has, even if it is in use now."""
+    """Holds the CPUs and GPUs of a node that are left for placing: at first all that the node has, even if they are in
+    use now.
+    """
 
     node: str
     cpus: float
@@ -27,8 +27,11 @@ class Room:
 def check_resources(
     rooms: Sequence[Room], models: Mapping[str, Sequence[Replicas]], workers: int, cpus_per_worker: float
 ) -> list[Result]:
-    """Places replicas and workers on the nodes: the largest first, each where the least is left over, as a scheduler
-    would do well to.
+    """Places replicas and workers on the nodes, in thought only, and returns a result for each kind of replica and one
+    for the workers. The replicas with the most GPUs come first, each on the node where the least would be left over.
+
+    `rooms`: all nodes. `models`: replicas by the model's name. `workers`: their number; they are left out if
+    `cpus_per_worker` is 0.
     """
     results = []
     left = list(rooms)
@@ -44,12 +47,12 @@ def check_resources(
 
 
 def fits(room: Room, asked: Replicas) -> bool:
-    """Says whether one replica fits on a node."""
+    """Returns True if one replica fits on a node, by its CPUs, GPUs and labels."""
     return room.gpus >= asked.gpus and room.cpus >= asked.cpus and has_labels(room.labels, asked.labels)
 
 
 def has_labels(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
-    """Says whether labels match a selector, as Ray understands it: VALUE, !VALUE, in(A,B), !in(A,B)."""
+    """Returns True if a node's labels match a selector, as Ray understands it: VALUE, !VALUE, in(A,B), !in(A,B)."""
     for key, value in selector.items():
         negated, listed, plain = re.fullmatch(r"(!?)(?:in\((.*)\)|(.*))", value, re.DOTALL).groups()  # type: ignore[union-attr]
         values = [each.strip() for each in listed.split(",")] if listed is not None else [plain]
@@ -59,7 +62,9 @@ def has_labels(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
 
 
 def _place(rooms: list[Room], asked: Replicas) -> tuple[list[Room], int]:
-    """Places replicas, and returns the room that is left, and how many found a place."""
+    """Places replicas one by one until none fits any more. Returns the nodes with the room that is left, and the number
+    of replicas that found a place.
+    """
     left = list(rooms)
     for placed in range(asked.count):
         fitting = [index for index, room in enumerate(left) if fits(room, asked)]
@@ -72,7 +77,9 @@ def _place(rooms: list[Room], asked: Replicas) -> tuple[list[Room], int]:
 
 
 def _result(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Result:
-    """Describes whether the replicas or workers of one kind found a place, and what to do if not."""
+    """Returns the result for the replicas or workers of one kind, with advice if not all of them found a place. `what`:
+    key of the config. `placed`: number that found a place. `rooms`: all nodes, empty.
+    """
     each = ", ".join(part for part in (f"{asked.gpus:g} GPUs" * (asked.gpus > 0), f"{asked.cpus:g} CPUs") if part)
     labels = "".join(f" {key}={value}" for key, value in asked.labels.items())
     wanted = f"{asked.count} times {each} on one node{f' with{labels}' if labels else ''}"

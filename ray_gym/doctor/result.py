@@ -1,22 +1,22 @@
-"""Defines the result of a check: which node it is about, whether that is well, and how to mend it."""
+"""Defines the result of a check: the node that it is about, its finding, and advice on how to mend a problem."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 CLUSTER = "cluster"
-"""In the place of a node, for a result that concerns all."""
+"""Stands in place of a node's name, for a result that concerns the whole cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result says what a check found on a node."""
+    """Holds the finding of a check on a node."""
 
     node: str
     check: str
     found: str
     mend: str = ""
-    """Advice on how to mend it; empty if it is well."""
+    """Advice on how to mend the problem; empty if there is none."""
 
     @property
     def is_well(self) -> bool:

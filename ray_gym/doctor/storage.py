@@ -1,4 +1,6 @@
-"""Checks the folders of output and journals: each node can write, all see it, and locks hold between nodes."""
+"""Checks the folders of output and journals: each node can write there, all nodes see it, and locks hold
+between nodes.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ LOCK = "lock"
 
 
 def write_problem(folder: Path, name: str) -> str | None:
-    """Writes a file of this node's own, and says what goes wrong: making, flushing, renaming or locking it, or too
-    little room for more.
+    """Writes the file `name` in a folder, flushes, locks and renames it, and returns the problem, or None: a step that
+    failed, or less than `ENOUGH_FREE` bytes left.
     """
     try:
         scratch, final = folder / f".{name}.new", folder / name
@@ -34,9 +36,10 @@ def write_problem(folder: Path, name: str) -> str | None:
 
 
 def read_problem(folder: Path, written: Mapping[str, str]) -> str | None:
-    """Names the nodes whose files are missing, or do not hold what they wrote.
+    """Returns a problem that names the nodes whose files are missing, or do not have the content that they wrote; None
+    if all are there.
 
-    `written`: nodes by the names of their files.
+    `written`: names of nodes, by the names of their files.
     """
     missing = [node for name, node in written.items() if not _is_whole(folder / name, name)]
     return f"{folder}: does not see what was written by {', '.join(missing)}" if missing else None
@@ -44,14 +47,18 @@ def read_problem(folder: Path, written: Mapping[str, str]) -> str | None:
 
 @contextmanager
 def hold_lock(folder: Path) -> Iterator[None]:
-    """Holds a lock here, while the nodes try to take it. Errors: OSError."""
+    """Holds a lock in a folder until the context ends, while the nodes try to take it. Errors: OSError if it can't be
+    taken.
+    """
     with (folder / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
 def lock_problem(folder: Path) -> str | None:
-    """Tries on a node to take the lock that `hold_lock` holds elsewhere, and says what is wrong with locks there."""
+    """Tries to take the lock that another machine holds with `hold_lock`, and returns the problem: that there are no
+    locks, or that this one was given to both. None if the lock was refused, as it should be.
+    """
     try:
         with (folder / LOCK).open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,7 +70,9 @@ def lock_problem(folder: Path) -> str | None:
 
 
 def _lock_problem(path: Path) -> str | None:
-    """Says whether locks hold between two handles of one file on this node."""
+    """Returns a problem if a lock on a file is given to two handles on this node; None if the second is refused.
+    Errors: OSError if the file can't be locked.
+    """
     with path.open("r+") as one, path.open("r+") as other:
         fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
@@ -74,7 +83,7 @@ def _lock_problem(path: Path) -> str | None:
 
 
 def _is_whole(path: Path, name: str) -> bool:
-    """Says whether a file holds its own name."""
+    """Returns True if a file can be read, and its content is `name`."""
     try:
         return path.read_bytes() == name.encode()
     except OSError:

@@ -1,5 +1,5 @@
 """Checks that Python, Ray, vLLM, ray_gym and the environment's code are the same on every node: otherwise Ray refuses,
-or worse, results differ.
+or results differ.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from ray_gym.doctor.result import CLUSTER, Result
 
 MISSING = "missing"
 Versions = Mapping[str, str]
-"""Versions by the name of what has them."""
+"""Versions by the name of the program or package."""
 
 
 def versions_here(packages: tuple[str, ...]) -> dict[str, str]:
-    """Returns the versions of this process.
-
-    `packages` are told apart by their code: checkouts have no versions of their own.
+    """Returns the versions of Python, Ray and vLLM in this process, and digests of the code of `packages`, by their
+    names. Packages are compared by their code, as checkouts have no versions of their own. Missing ones have `MISSING`.
     """
     found = {
         "python": platform.python_version(),
@@ -34,7 +33,9 @@ def versions_here(packages: tuple[str, ...]) -> dict[str, str]:
 
 
 def check_versions(by_node: Mapping[str, Versions]) -> list[Result]:
-    """Compares the nodes: a line for each thing if all have the same, else one for each node that differs from most."""
+    """Compares the versions of the nodes, and returns the results: one for each thing if all nodes have the same
+    version, else a problem for each node that differs from the most common one.
+    """
     results = []
     for name in dict.fromkeys(name for versions in by_node.values() for name in versions):
         found = {node: versions.get(name, MISSING) for node, versions in by_node.items()}
@@ -49,9 +50,9 @@ def check_versions(by_node: Mapping[str, Versions]) -> list[Result]:
 
 
 def _installed_version(*names: str) -> str:
-    """Returns the version of the first package that is installed.
+    """Returns the version of the first of the packages that is installed; `MISSING` if none is.
 
-    A build's own part (+cpu, +cu128) may differ from pool to pool.
+    The part after + (+cpu, +cu128) is left out: it may differ between pools of nodes.
     """
     for name in names:
         try:
@@ -62,7 +63,7 @@ def _installed_version(*names: str) -> str:
 
 
 def _code(package: str) -> str:
-    """Returns a digest of a package's modules, or of a module."""
+    """Returns a digest of a package's modules, or of a single module; `MISSING` if it can't be found."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
@@ -78,8 +79,8 @@ def _code(package: str) -> str:
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:
-    """Yields the modules below a folder, also those behind links: a checkout has some where an installed package has
-    folders.
+    """Yields the paths of the Python files below a folder. It follows links, as a checkout has links where an installed
+    package has folders.
     """
     for path, _, names in os.walk(folder, followlinks=True):
         yield from (Path(path) / name for name in names if name.endswith(".py"))

@@ -13,7 +13,7 @@ POLICY = "policy"
 Chat = list[dict[str, Any]]
 """Chat messages in OpenAI's form."""
 ArgumentsAs = Literal["object", "text"]
-"""Type of tool calls' arguments in the output."""
+"""Type of the arguments of tool calls in the output."""
 
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
@@ -22,9 +22,12 @@ SILENT = "conversations without a word of the policy's own"
 
 
 def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
-    """Returns the messages in a participant's own thread, up to its last words. Its other threads are not part of it.
+    """Returns the chat messages in a participant's own thread and those of others that it heard, up to its last own
+    message. Its other threads are left out.
 
-    `arguments_as`: object, as chat templates need it; or text, which has the same type in every line. Errors: LeftOut.
+    `events`: rows of the episode's events. `arguments_as`: type of the arguments of tool calls: `object`, as chat
+    templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
+    nothing, or if the arguments of a call are no JSON object.
     """
     said = [message for event in events if (message := _message(event, participant, arguments_as))]
     while said and said[-1]["role"] != "assistant":
@@ -35,7 +38,9 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
-    """Returns an event as a chat message; None if the event is not in the participant's view."""
+    """Returns an event as a chat message; None if the event is not in the participant's view. Errors: LeftOut if the
+    arguments of a call are no JSON object.
+    """
     text = "".join(part["text"] for part in event["content"])
     if event["thread"] != participant:
         heard = event["kind"] == "message" and participant in (event["visible_to"] or ())
@@ -59,7 +64,7 @@ def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Reads a JSON object. Errors: LeftOut."""
+    """Returns the JSON object that a text holds. Errors: LeftOut if it is none."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):

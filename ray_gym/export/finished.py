@@ -20,7 +20,9 @@ ROWS_AT_ONCE = 16
 
 
 def refuse_unfinished(run: Run) -> None:
-    """Checks that a run is finished. Errors: UserError for a run without episodes, or with fewer than were planned."""
+    """Checks that a run is finished. Errors: UserError if it has no episodes, or fewer than were planned, or if they
+    can't be read.
+    """
     try:
         there = run.storage.count()
     except (pa.ArrowException, OSError) as error:
@@ -36,7 +38,9 @@ def refuse_unfinished(run: Run) -> None:
 
 
 def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """Yields the rows of each group, sorted by `repeat`. Errors: UserError if a file can't be read."""
+    """Yields the rows of each group of episodes, sorted by `repeat`, with `columns`, `group_id`, `group_size` and
+    `repeat`. Errors: UserError if a file can't be read.
+    """
     try:
         for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
             yield sorted(group, key=lambda row: row["repeat"])
@@ -45,9 +49,9 @@ def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 
 def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yields the rows of each group together. A group's rows are in one file, but not always side by side.
+    """Yields the rows of each group of episodes together. A group's rows are in one file, but not always side by side.
 
-    Groups that are smaller than their `group_size` are yielded at the end.
+    Groups with fewer rows than their `group_size` are yielded at the end.
     """
     gathering: dict[str, list[Row]] = {}
     for row in rows:

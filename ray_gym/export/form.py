@@ -47,17 +47,21 @@ class Form(ABC):
     @classmethod
     @contextmanager
     def open_form(cls, options: Any, run: Run) -> Iterator[Form]:
-        """Makes a form from its options, for one run. Override it if there is something to close. Errors: UserError."""
+        """Makes a form from its options, for one run, as a context manager. A subclass overrides it if it has something
+        to close. Errors: UserError if the options are wrong.
+        """
         yield cls(**dict(options))
 
     @abstractmethod
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields the lines of a run. A row that gives no line is counted in `counts`, with the reason."""
+        """Yields the lines of a run, as JSON data. `groups`: rows of each group of episodes. Things that give no line
+        are counted in `counts`, with the reason.
+        """
 
 
 def find_form(name: str, to: str | None) -> type[Form]:
-    """Finds a form by its name. `to` is the trainer that the user named, if any. Errors: UserError for an unknown form,
-    or one of another trainer.
+    """Returns the class of a form by its name. `to`: trainer that the user named, or None. Errors: UserError if there
+    is no such form, if its object is no form, or if it is another trainer's.
     """
     found = find(FORM, name, "--form")
     if not (isinstance(found, type) and issubclass(found, Form)):
@@ -68,9 +72,10 @@ def find_form(name: str, to: str | None) -> type[Form]:
 
 
 def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormOptions:
-    """Reads the options of a form. `given` has the words of the command as its keys: `--min-reward` or `min_reward`.
+    """Returns the options of a form. `name`: the form's name. `given`: options by the words of the command:
+    `--min-reward` or `min_reward`.
 
-    Errors: UserError that names the word.
+    Errors: UserError that names the word or the option, if the form has no such option or its value is wrong.
     """
     words = {word.removeprefix("--").replace("-", "_"): word for word in given}
     for key in words.keys() - form.Options.model_fields.keys():
@@ -82,7 +87,9 @@ def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormO
 
 
 def _who_takes(key: str, name: str, form: type[Form]) -> str:
-    """Says which form has an option that this one lacks, or else which options this one has."""
+    """Returns a text for an error about an unknown option: the other form that has this option, or else all options of
+    this form.
+    """
     for other in names(FORM):
         if key in find_form(other, None).Options.model_fields:
             return f"it is an option of --form {other}, not of {name}"

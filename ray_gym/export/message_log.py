@@ -13,11 +13,11 @@ Log = list[dict[str, Any]]
 
 
 def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Log:
-    """Returns the message log of a sample, with all its tokens in their order. `events` are those of the episode, by
-    their number.
+    """Returns the message log of a sample, with all its tokens in their order. `events`: rows of the episode's events,
+    by their number.
 
-    NeMo RL trains on the role `assistant`. So tokens that were not generated here never have it, even if a model said
-    them.
+    NeMo RL trains on the role `assistant`. So tokens that were not generated in this sample never have it, even if a
+    model said them.
     """
     log: Log = []
     for start, end, generated, seq in _pieces(sample):
@@ -35,7 +35,7 @@ def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Lo
 
 
 def prompt_length(log: Log) -> int:
-    """Returns the number of tokens before the first generated one."""
+    """Returns the number of tokens in a log before the first generated message; all of them if none was generated."""
     length = 0
     for message in log:
         if message["role"] == "assistant":
@@ -45,7 +45,7 @@ def prompt_length(log: Log) -> int:
 
 
 def token_ids(log: Log, length: int) -> list[int]:
-    """Returns the first `length` token ids of a log."""
+    """Returns the first `length` token ids of a log, or all of them if it has fewer."""
     ids: list[int] = []
     for message in log:
         if len(ids) >= length:
@@ -55,7 +55,9 @@ def token_ids(log: Log, length: int) -> list[int]:
 
 
 def split(log: Log, length: int) -> tuple[Log, Log]:
-    """Splits a log after `length` tokens, which are all prompt. A message across the border becomes two without text."""
+    """Splits a log after `length` tokens, which all belong to the prompt. A message across the border becomes two with
+    the text "".
+    """
     before: Log = []
     after: Log = []
     for message in log:

@@ -1,7 +1,7 @@
 """Pairs conversations of one task, the better one first, for reward models and direct preference optimisation.
 
-In a group the best is paired with the worst, the second best with the second worst, and so on. So each conversation is
-in at most one pair.
+In a group of episodes the best is paired with the worst, the second best with the second worst, and so on. So each
+conversation is in at most one pair.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class PreferenceOptions(FormOptions):
     """Holds the options of `--form preference`."""
 
     min_gap: Annotated[float, Field(ge=0)] = 0.0
-    """Least difference of the rewards of a pair."""
+    """Least difference of the rewards of a pair. Pairs with the same reward are always left out."""
     single_response: bool = False
-    """Leaves out pairs that differ in more than the last response."""
+    """True to leave out pairs that differ in more than the last response."""
 
 
 @dataclass(frozen=True)
 class Preference(Form):
-    """Writes pairs of conversations as preferences."""
+    """Writes pairs of conversations of a task as preferences, for NeMo RL."""
 
     min_gap: float
     """Least difference of the rewards of a pair. Pairs with the same reward are always left out."""
@@ -46,7 +46,9 @@ class Preference(Form):
     columns = ("episode_id", "group_id", "task_id", "repeat", "status", "reward", "events")
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields a line for each pair."""
+        """Yields a line for each pair of the scored episodes of a group. Pairs and episodes that give no line are
+        counted in `counts`, with the reason.
+        """
         for group in groups:
             best_first = sorted(scored_episodes(group, counts), key=lambda row: -row["reward"])
             for place in range(len(best_first) // 2):
@@ -59,7 +61,9 @@ class Preference(Form):
                 yield line
 
     def _line(self, better: Row, worse: Row) -> dict[str, Any]:
-        """Returns the line of a pair. Errors: LeftOut."""
+        """Returns the line of a pair. Errors: LeftOut if the rewards are too close, or if the conversations have no
+        common beginning, one begins with all of the other, or they differ in more than the form takes.
+        """
         gap = better["reward"] - worse["reward"]
         if gap <= 0 or gap < self.min_gap:
             raise LeftOut(SAME_REWARD)

@@ -1,4 +1,4 @@
-"""Writes groups of rollouts token by token, in the form in which NeMo RL records its own (`PromptGroupRecord`)."""
+"""Writes groups of episodes token by token, in the form in which NeMo RL records its own (`PromptGroupRecord`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRUNCATED = (StopReason.MAX_TOKENS.value, StopReason.CONTEXT_FULL.value, StopRea
 
 
 class Rollouts(Form):
-    """Writes the samples of a group as completions of one prompt."""
+    """Writes the samples of a participant in a group of episodes as completions of one prompt."""
 
     to = "nemo-rl"
     columns = (
@@ -36,7 +36,9 @@ class Rollouts(Form):
     )
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields a line for each group and participant."""
+        """Yields a line for each group of episodes and each participant with completions in it. Things that are left
+        out are counted in `counts`, with the reason.
+        """
         for group in groups:
             by_participant: dict[str, list[dict[str, Any]]] = defaultdict(list)
             rows = list(scored_episodes(group, counts))
@@ -53,7 +55,9 @@ class Rollouts(Form):
 
 
 def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields each trainable sample of an episode as a completion, with the name of its participant."""
+    """Yields the participant and the completion of each trainable sample of an episode. Samples that are left out, and
+    episodes without trainable ones, are counted in `counts`.
+    """
     events = {event["seq"]: event for event in row["events"]}
     trainable = [(number, sample) for number, sample in enumerate(row["samples"]) if sample["trainable"]]
     counts.left_out[NO_SAMPLES] += not trainable
@@ -65,7 +69,9 @@ def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Returns the completion of a sample. Errors: LeftOut."""
+    """Returns the completion of a sample. `number`: index of the sample in its row. `events`: by their number. Errors:
+    LeftOut if the sample has no reward, no generated token, or a log probability that is not finite.
+    """
     if sample["reward"] is None:
         raise LeftOut(NO_REWARD)
     if not any(sample["loss_mask"]):
@@ -88,8 +94,11 @@ def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int,
 
 
 def _record(row: Row, participant: str, completions: list[dict[str, Any]], counts: Counts) -> dict[str, Any]:
-    """Returns the record of a group. Every completion begins with the messages of `prompt`, as NeMo RL requires.
-    Errors: LeftOut.
+    """Returns the record of a group's completions by one participant. Every completion begins with the messages of
+    `prompt`, as NeMo RL requires: their message logs are replaced by logs that are split there.
+
+    `row`: any row of the group. `counts`: takes notes of completions that a trainer should know of. Errors: LeftOut if
+    their prompts have no token in common at the beginning.
     """
     logs: list[Log] = [one["message_log"] for one in completions]
     openings = [token_ids(log, prompt_length(log)) for log in logs]
@@ -117,8 +126,8 @@ def _record(row: Row, participant: str, completions: list[dict[str, Any]], count
 
 
 def _common_length(sequences: Sequence[list[int]]) -> int:
-    """Returns the number of first items that all sequences share. It compares only the first and the last in
-    alphabetical order.
+    """Returns the number of first items that all sequences share. It compares only the smallest and the largest in
+    lexicographic order.
     """
     first, last = min(sequences), max(sequences)
     pairs = enumerate(zip(first, last, strict=False))

@@ -10,7 +10,9 @@ from ray_gym.export.finished import Row
 
 
 class LeftOut(Exception):
-    """Says that an export leaves something out. Its text is the reason under which that is counted."""
+    """Says that an export leaves a conversation, pair, sample or group out. Its text is the reason under which that is
+    counted.
+    """
 
 
 @dataclass
@@ -18,17 +20,19 @@ class Counts:
     """Counts the lines of an export, and what it leaves out."""
 
     episodes: int = 0
-    """Number of episodes of the run."""
+    """Number of episodes that were read."""
     written: int = 0
-    """Number of lines."""
+    """Number of lines that were written."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Numbers of things that were left out, by reason."""
+    """Numbers of episodes, samples, pairs or groups that were left out, by reason."""
     notes: Counter[str] = field(default_factory=Counter)
     """Numbers of lines with a property that a trainer should know of, by its description."""
 
 
 def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
-    """Yields the completed episodes that have a reward, and counts the others as left out."""
+    """Yields the rows of completed episodes that have a reward. Counts all rows as episodes, and the others as left
+    out, in `counts`.
+    """
     for row in rows:
         counts.episodes += 1
         if row["status"] == "completed" and row["reward"] is not None:

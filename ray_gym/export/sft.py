@@ -32,7 +32,7 @@ class SftOptions(FormOptions):
 
 @dataclass(frozen=True)
 class Sft(Form):
-    """Writes conversations with their tools."""
+    """Writes conversations of the policy with a good reward, and the tools of its prompts, for NeMo RL."""
 
     min_reward: float
     """Lowest reward of a conversation that is written."""
@@ -48,8 +48,8 @@ class Sft(Form):
     @classmethod
     @contextmanager
     def open_form(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
-        """Makes the form, and closes its source of tools after the block. Errors: UserError if no lowest reward was
-        given.
+        """Makes the form, and closes its source of tools after the block. Errors: UserError if the options have no
+        lowest reward.
         """
         if options.min_reward is None:
             raise UserError(
@@ -59,7 +59,9 @@ class Sft(Form):
             yield cls(options.min_reward, tools)
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields a line for each conversation."""
+        """Yields a line for each episode with at least the lowest reward. Episodes that give no line are counted in
+        `counts`, with the reason. Errors: UserError if an episode's tools can't be found.
+        """
         for group in groups:
             for row in scored_episodes(group, counts):
                 try:
@@ -71,7 +73,9 @@ class Sft(Form):
                 yield line
 
     def _line(self, row: Row) -> dict[str, Any]:
-        """Returns the line of an episode. Errors: LeftOut."""
+        """Returns the line of an episode. Errors: LeftOut if its reward is too low, the policy said nothing, or the
+        arguments of a call are no JSON object; UserError if its tools can't be found.
+        """
         if row["reward"] < self.min_reward:
             raise LeftOut(f"episodes with a reward below {self.min_reward:g}")
         line: dict[str, Any] = {"messages": conversation(row["events"], POLICY, "object")}

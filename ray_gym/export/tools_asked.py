@@ -1,5 +1,5 @@
-"""Asks an environment for the tools that the policy's prompts showed. Rows that were written before version 0.2 do not
-hold them.
+"""Asks an environment for the tools that the policy's prompts showed, as rows that were written before version 0.2 do
+not have them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ WAY_OUT = "--no-tools writes the conversations without tools"
 
 
 class ToolsAsked:
-    """Finds the policy's tools by its environment. If tasks bring tools, it sets episodes up again, without playing
-    them.
+    """Finds the policy's tools by its environment. If tasks bring tools, it sets their episodes up again, without
+    playing them.
     """
 
     def __init__(self, run: Run) -> None:
-        """Makes the run's environment. Errors: UserError if it does not exist (any more), or gets its tools from
-        outside.
+        """Makes the run's environment. Errors: UserError if the run's config can't be read, or if the environment does
+        not exist (any more), or gets its tools from outside.
         """
         directory = RunDirectory(run.storage)
         try:
@@ -63,7 +63,9 @@ class ToolsAsked:
             self._runner.run(self.environment.close())
 
     def of(self, row: Row) -> list[dict[str, Any]]:
-        """Returns the tools of a row's policy, in OpenAI's form. Errors: UserError if the task can't be set up."""
+        """Returns the tools of a row's policy, in OpenAI's form; [] if its prompts showed none. Rows of one task in
+        succession share a list. Errors: UserError if the task can't be set up.
+        """
         if not self._shows_any:
             return []
         if not self._brought:

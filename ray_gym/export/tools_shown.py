@@ -18,7 +18,9 @@ Tool = dict[str, Any]
 
 
 class ToolsShown:
-    """Finds the policy's tools of each row. It is a context manager, which closes the environment if it was asked."""
+    """Finds the policy's tools of each row. It is a context manager, which at its end closes the environment if that
+    was made.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -32,9 +34,11 @@ class ToolsShown:
             self._asked.close()
 
     def of(self, row: Row) -> list[Tool]:
-        """Returns the tools that the policy's own thread showed, in OpenAI's form.
+        """Returns the tools that the policy's own thread showed in a row's episode, in OpenAI's form; [] if it showed
+        none. They are recorded in the row, or else the environment is asked.
 
-        Errors: UserError for a row without a record of them whose environment does not exist or can't set the task up.
+        Errors: UserError for a row without recorded tools whose environment does not exist, gets its tools from
+        outside, or can't set the task up.
         """
         if row["tools_shown"] is not None:
             recorded: list[Tool] = json.loads(row["tools_shown"]).get(POLICY, [])

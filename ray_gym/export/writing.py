@@ -1,4 +1,4 @@
-"""Writes a run as a file of JSON lines in any form."""
+"""Writes a run as a file of JSON lines, in any form."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ray_gym.load import Run
 def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:
     """Writes the lines of a run to a file, whole or not at all, and returns the counts.
 
-    partial: accept a run that is not finished. overwrite: replace a file that exists. Errors: UserError, also if there
-    is no line to write; OSError.
+    `partial`: True to accept a run that is not finished. `overwrite`: True to replace a file that exists. Errors:
+    UserError if `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to
+    write; OSError.
     """
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")
@@ -32,7 +33,9 @@ def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite:
 
 
 def report_lines(counts: Counts, out: Path) -> list[str]:
-    """Returns the lines that tell the user what was written, and what was left out."""
+    """Returns lines of text for the user: the numbers of lines written to `out`, of things left out by reason, and of
+    notes.
+    """
     told = [f"{out}: {counts.written:,} lines, of {counts.episodes:,} episodes"]
     told += [f"left out: {what}: {count:,}" for what, count in counts.left_out.most_common() if count]
     return told + [f"note: {what}: {count:,}" for what, count in counts.notes.most_common() if count]

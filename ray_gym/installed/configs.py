@@ -21,21 +21,23 @@ LISTED = "`ray-gym configs` lists those that come with ray_gym"
 
 @dataclass(frozen=True, slots=True)
 class ReadyConfig:
-    """Is a config that comes with ray_gym, and can be named where a file is asked for."""
+    """Holds a config that comes with ray_gym, and can be named where a command takes a config."""
 
     name: str
     path: Path
     comment: str
-    """Its first comment, without the signs."""
+    """Comment that the file begins with, without the signs `#`."""
 
     @property
     def summary(self) -> str:
-        """Returns the first sentence of its comment."""
+        """Returns the first sentence of the config's comment."""
         text = " ".join(self.comment.split())
         return re.split(r"(?<=[.?!]) ", text, maxsplit=1)[0]
 
     def copy(self) -> str:
-        """Returns its text for a file elsewhere: a relative path of its tasks is made absolute, and a first line says where it is from."""
+        """Returns the config's text for a file elsewhere: a relative path of its tasks is made absolute, and a first
+        line names the config and ray_gym's version.
+        """
         text = self.path.read_text()
         given = yaml.safe_load(text)["tasks"].get("path")
         if given is not None:
@@ -44,15 +46,17 @@ class ReadyConfig:
 
 
 def ready_configs() -> list[ReadyConfig]:
-    """Reads all that come with ray_gym, sorted by name; those of a folder come after those of none."""
+    """Returns all configs that come with ray_gym, sorted by name; those in subfolders come after the others."""
     paths = [*sorted(FOLDER.glob(f"*{SUFFIX}")), *sorted(FOLDER.glob(f"*/*{SUFFIX}"))]
     return [ReadyConfig(_name(path), path, _comment(path.read_text())) for path in paths]
 
 
 def find_config(given: Path) -> Path:
-    """Finds the file at this path, else the config of this name. A missing file is left for its reader to complain about.
+    """Returns the path of a config: `given` if that is a file, else the config of this name that comes with ray_gym. A
+    folder, and a missing path with the suffix .yaml or .yml, are returned as they are; reading them fails.
 
-    Errors: UserError for a name that no config has.
+    Errors: UserError if there is no such file or config, and the path has no such suffix, or is like the name of a
+    config (`configs/NAME.yaml`).
     """
     if given.exists() and not given.is_dir():  # a pipe, too
         return given
@@ -76,13 +80,15 @@ def _name(path: Path) -> str:
 
 
 def _likely(given: Path) -> str:
-    """The name that `configs/NAME.yaml` or `NAME.yml` stands for."""
+    """Returns the config's name that a path `configs/NAME.yaml` or `NAME.yml` probably means."""
     parts = given.with_suffix("").parts
     return "/".join(parts[1:] if parts[0] == FOLDER.name else parts)
 
 
 def _comment(text: str) -> str:
-    """Returns the comment that a file begins with, up to the first line that is indented as a command is."""
+    """Returns the comment that a file begins with, without the signs `#`, up to the first line that is indented like a
+    command.
+    """
     lines = []
     for line in text.splitlines():
         if not line.startswith("# ") or line.startswith("#   "):

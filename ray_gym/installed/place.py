@@ -1,4 +1,4 @@
-"""Tells an installed ray_gym (a wheel, or an editable checkout) from a checkout that is only on the path."""
+"""Tells an installed ray_gym (a wheel, or an editable checkout) from a checkout that is only on Python's path."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-"""The folder `ray_gym`."""
+"""Path of the folder `ray_gym`."""
 
 
 def is_installed(package: Path = PACKAGE) -> bool:
-    """Says whether a process with the same interpreter finds this very package by itself."""
+    """Returns True if the folder `package` is the one that is installed as ray-gym, so that every process with this
+    interpreter finds it.
+    """
     try:
         installed = Distribution.from_name("ray-gym")
     except PackageNotFoundError:

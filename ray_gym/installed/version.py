@@ -1,4 +1,4 @@
-"""Finds the version of the code that runs, which is not always the one that is installed."""
+"""Finds the version of the code that runs, which may differ from the one that is installed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ UNKNOWN = "0+unknown"
 
 
 def version() -> str:
-    """Returns the installed version; that of a checkout which is not installed ends with `+checkout`."""
+    """Returns the version of the code that runs. That of a checkout which is not installed ends with `+checkout`; it is
+    `UNKNOWN` if no project file tells it.
+    """
     return metadata.version("ray-gym") if is_installed() else _of_checkout()
 
 
 def describe_version() -> str:
-    """Returns the version as `--version` prints it: of a checkout that is not installed, with the folder that it lies in."""
+    """Returns the version as `--version` prints it: for a checkout that is not installed, with its folder."""
     where = "" if is_installed() else f" (not installed: {PACKAGE.parent})"
     return f"{version()}{where}"
 
 
 def _of_checkout() -> str:
-    """Reads the project file beside the package, which a submitted working directory has, too."""
+    """Returns the version in the project file beside the package, with `+checkout`; `UNKNOWN` if there is no project
+    file of ray-gym. A submitted working directory has that file, too.
+    """
     try:
         project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     except (OSError, ValueError, KeyError):

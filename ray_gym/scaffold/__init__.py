@@ -1,4 +1,4 @@
-"""Implements `ray-gym new-env`, which writes the files of a new environment: a distribution of its own outside of this
+"""Implements `ray-gym new-env`, which writes the files of a new environment: a distribution of its own, outside of this
 repository.
 """
 

@@ -1,4 +1,4 @@
-"""Checks the name of a new environment, which is that of a Python package, of a distribution and of an entry point."""
+"""Checks the name of a new environment, which also names a Python package, a distribution and an entry point."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from ray_gym.errors import UserError
 from ray_gym.plugins import ENVIRONMENT, names
 
 OTHER_FOLDERS = frozenset({"tests", "runs", "build", "dist"})
-"""Names that are in a project's folder already, or stay out of what is installed and uploaded."""
+"""Names of folders that a project has already, or that are not installed and uploaded."""
 _PLAIN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
 
 
 def check_name(name: str) -> None:
-    """Checks a name. Errors: UserError that says what is wrong with it."""
+    """Checks the name of a new environment. Errors: UserError if it is no lower-case name of a package, or is taken by
+    Python, an environment, an installed module or a folder of projects.
+    """
     if not _PLAIN.fullmatch(name):
         raise UserError(f"NAME: {name!r} is no name of a package; {_suggestion(name)}")
     if keyword.iskeyword(name) or name in sys.stdlib_module_names:
@@ -32,7 +34,7 @@ def check_name(name: str) -> None:
 
 
 def prefix_of(name: str) -> str:
-    """Returns the prefix of the names of its classes."""
+    """Returns the prefix of an environment's class names: `shop_stock` gives `ShopStock`."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 

@@ -1,4 +1,4 @@
-"""Writes a new environment from the templates that lie beside this module: plain files with $placeholders."""
+"""Writes a new environment from the templates in the folder of this module: plain files with $placeholders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATTERNS: Mapping[str, str] = {
     "multi-step": "Bring the stock of a shop to what is wanted.",
     "multi-turn": "Book a table in a restaurant for a user who says what it is asked for.",
 }
-"""Subjects of the environments that are written, by pattern."""
+"""One sentence about the example environment of each pattern."""
 TARGETS: Mapping[str, str] = {
     "pyproject.toml": "pyproject.toml",
     "gitignore": ".gitignore",
@@ -36,14 +36,19 @@ TARGETS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """These files of a new environment were written, by their paths in `folder`."""
+    """Holds the folder of a new environment, and the paths in it of the files that were written."""
 
     folder: Path
     files: tuple[str, ...]
 
 
 def write_environment(name: str, parent: Path, pattern: str) -> Written:
-    """Makes the folder `name` in `parent`. Errors: UserError, OSError; then nothing was written."""
+    """Writes the files of a new environment to the new folder `name` in `parent`, and returns their paths. `pattern`:
+    key of `PATTERNS`.
+
+    Errors: UserError for an unknown pattern, a wrong name, a missing `parent`, or a folder that exists; OSError. After
+    an error nothing is left.
+    """
     if pattern not in PATTERNS:
         raise UserError(f"--pattern: there is no {pattern!r}; known: {', '.join(PATTERNS)}")
     folder = parent / name
@@ -65,14 +70,14 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
 
 
 def _texts(name: str, pattern: str) -> dict[str, str]:
-    """Returns the texts of the files, by path in the new folder."""
+    """Returns the texts of the files, by their paths in the new folder."""
     fields = {"name": name, "prefix": prefix_of(name), "pattern": pattern, "summary": PATTERNS[pattern]}
     fields["rules"] = _fill(_template(pattern, "rules.md"), fields).rstrip()
     return {_fill(target, fields): _fill(_template(pattern, template), fields) for template, target in TARGETS.items()}
 
 
 def _template(pattern: str, name: str) -> str:
-    """Reads the pattern's own template, or else the common one."""
+    """Returns the text of a template: the pattern's own, or else the one that all patterns share."""
     templates = files("ray_gym.scaffold") / "templates"
     own = templates / pattern / f"{name}.template"
     return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
