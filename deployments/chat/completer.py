@@ -80,8 +80,8 @@ class Completer:
             raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
 
     async def _run_off_loop(self, estimate: _WorkEstimate, size: int, work: Callable[[], Result]) -> Result:
-        """Returns the result of `work`, done on the event loop if the estimate is short (`INLINE_S`), else in the
-        thread. `size`: size of the work, in characters.
+        """Does `work` and returns its result: on the event loop if it is estimated to take at most `INLINE_S` seconds,
+        else in the thread. `size`: size of the work, in characters.
         """
         if estimate.seconds(size) <= INLINE_S:
             return estimate.measure(size, work)

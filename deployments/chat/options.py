@@ -11,8 +11,8 @@ OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversa
 
 
 class ChatOptions(BaseModel):
-    """Holds the options of a model's chat template and parsers. An option that is left out is taken from the model, or
-    guessed.
+    """Holds the options of a model's chat template and parsers. If an option is left out, the model's own value is
+    taken, or one is guessed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())

@@ -16,7 +16,9 @@ from ray_gym.messages import Message, ToolSchema
 from ray_gym.seeds import stable_id
 
 Data = dict[str, Any]
-"""Message as templates expect it: the OpenAI shape, with the arguments of calls parsed."""
+"""Message as templates expect it: in OpenAI's form, with the arguments of calls as objects if the template takes them
+so.
+"""
 
 _TOOL = ToolSchema("a_probe_of_the_template", "", {"type": "object", "properties": {}})
 _USER: Data = {"role": "user", "content": "x"}
@@ -61,7 +63,9 @@ class Template:
         self._names_thinking = "thinking" in source
 
     def render(self, messages: Sequence[Data], tools: Sequence[Data], *, generation_prompt: bool) -> str:
-        """Returns messages as text. Errors: UserError if the template refuses the messages by raising any exception."""
+        """Returns messages as text. `tools`: in OpenAI's form. `generation_prompt`: True to add the beginning of the
+        next answer. Errors: UserError if the template refuses the messages by raising any exception.
+        """
         try:
             rendered: str = self._tokenizer.apply_chat_template(
                 self._arrange(messages),
@@ -163,8 +167,8 @@ class Template:
         return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]
 
     def _refuses(self, messages: list[Data], but_takes: list[Data] | None = None) -> bool:
-        """Returns True if the template refuses `messages`. With `but_takes`, only if it accepts these: then the reason
-        is not something that both have.
+        """Returns True if the template refuses `messages`. If `but_takes` is given, it also has to accept those: then
+        the refusal is not due to something that both have.
         """
         return self._probe(messages) is None and (but_takes is None or self._probe(but_takes) is not None)
 

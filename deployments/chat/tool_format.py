@@ -137,7 +137,9 @@ class ToolFormat:
         return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
 
     def _keeps_control_tokens(self, has_tools: bool) -> bool:
-        """Returns True if the parsers look for control tokens, which the generated text would otherwise lack."""
+        """Returns True if the parsers look for control tokens, which the generated text would otherwise lack.
+        `has_tools`: True if the answer may call tools.
+        """
         if self._parser is None:
             return False
         probe = ToolSchema("probe", "", {"type": "object", "properties": {}}).as_openai()

@@ -16,11 +16,13 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS"})
 """Methods that are labels of their own; all others have the label `other`."""
 NO_ROUTE = "none"
-"""Label of requests that fit no route: clients could make any number of series by their paths."""
+"""Label `route` of requests that fit no route. With their own paths as labels, clients could create any number of
+series.
+"""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
-"""Bounds of the histogram's buckets."""
+"""Upper bounds of the histogram's buckets, in seconds."""
 CUT = "cut"
-"""Label of requests that were not answered, since the client disconnected."""
+"""Label `status` of requests that got no answer, since the client disconnected."""
 
 
 class Metrics:

@@ -19,7 +19,7 @@ from ray_gym.deployments.gateway.guards.auth import is_loopback
 from ray_gym.errors import RunFailed, UserError
 
 LOCATION = "HeadOnly"
-"""Serve's proxy runs on the head node only."""
+"""Location of Serve's proxy, which runs on the head node only."""
 KEEP_ALIVE_S = 75
 """Seconds that idle connections are kept open: longer than load balancers keep them, since these would send requests on
 connections that are being closed.

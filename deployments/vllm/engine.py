@@ -71,14 +71,16 @@ class VllmEngine(Engine):
 
     def _check_attached(self, where: str) -> None:
         """Refuses options that can't be changed for a model that is up already: those of its formats and of its
-        weights. Errors: UserError.
+        weights. Errors: UserError if the config sets one.
         """
         own = {*ChatOptions.model_fields, "weights_version"}
         for name in sorted(own & self.options.model_fields_set):
             raise UserError(f"{where}.{name}: {self.options.app!r} is attached to, and has its own; leave it out here")
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
-        """Refuses seeds of the sampling for a model on CPUs. Errors: UserError."""
+        """Refuses seeds of the sampling for a model on CPUs. Errors: UserError if `on_cpu`, and a participant's
+        sampling has a seed.
+        """
         for participant, sampling in request.samplings.items():
             if on_cpu and sampling.seed is not None:
                 raise UserError(

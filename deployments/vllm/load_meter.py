@@ -15,8 +15,8 @@ the load falls soon after the cache has room again.
 
 
 def count_cacheable(history: int, block_size: int) -> int:
-    """Returns how many tokens of a history of `history` tokens a prefix cache of whole blocks can have. The KV state of
-    the last generated token was never computed.
+    """Returns the number of tokens, of a history of `history` tokens, that a prefix cache of blocks of `block_size`
+    tokens can have. The KV state of the last generated token was never computed.
     """
     return max(0, history - 1) // block_size * block_size
 

@@ -78,9 +78,11 @@ class VllmReplica(BatchedReplica):
         return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
-        """Checks the engine, and that it has the weights of the other replicas. Serve calls it regularly and before the
-        replica gets calls, and replaces the replica if it raises. Errors: any exception if the engine is dead, or the
-        weights can't be brought up to date.
+        """Checks the engine, and that it has the weights of the other replicas. Serve calls it regularly, and replaces
+        the replica if it raises. The first call, before the replica gets calls, waits until it has these weights.
+
+        Errors: those of vLLM if the engine is dead; RuntimeError if the replica can't follow updates of the weights any
+        more.
         """
         await self._engine.check_health()
         if self._follower is not None:

@@ -23,7 +23,9 @@ from ray_gym.weights.settings import setting_differences
 
 
 class EngineWeights:
-    """Holds the version of an engine's weights and its adapter, for new generations, and changes them step by step."""
+    """Holds the version and the adapter of an engine's weights, for new generations, and changes the weights step by
+    step.
+    """
 
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
         """Creates it for an engine that has loaded its first weights.
@@ -155,7 +157,7 @@ class EngineWeights:
             raise RuntimeError("the engine could not empty its prefix cache")
 
     async def resume(self) -> None:
-        """Resumes generation, unless the engine sleeps."""
+        """Resumes generation. It does nothing while the engine sleeps."""
         if self._asleep:  # the KV cache has no memory yet
             return
         await self._client.resume_generation()

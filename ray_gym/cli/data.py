@@ -40,7 +40,8 @@ def validate(
     tokenizer: Tokenizer = None,
     show_all: ShowAll = False,
 ) -> None:
-    """Check every row of a file against an environment's task schema. Exit code 2 if any row is bad.
+    """Check every row of a file against an environment's task schema. The exit code is 2 if any row is bad, or there is
+    none.
 
     Example:
 

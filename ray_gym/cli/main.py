@@ -121,7 +121,7 @@ def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
     episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
 ) -> None:
-    """Show a run's episodes, or one of them as a conversation: who said what, tool calls, results, the score."""
+    """Show a run's episodes, or one of them as a conversation with its messages, tool calls, results and score."""
     from ray_gym.cli.show import show_episode, show_run
     from ray_gym.load import load
 

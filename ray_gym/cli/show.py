@@ -1,4 +1,4 @@
-"""Shows runs and episodes as a person would read them."""
+"""Prints runs and episodes for a person to read."""
 
 from __future__ import annotations
 

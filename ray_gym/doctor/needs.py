@@ -1,4 +1,4 @@
-"""Reads from a config what it needs of a cluster, as far as that is checked."""
+"""Reads the needs of a config that are checked on a cluster."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ FORM = PluginKind(
         "rollouts": "ray_gym.export.rollouts:Rollouts",
     },
 )
-"""Kind of plugin of a form. Other packages define forms by entry points of this group."""
+"""Kind of plugin that forms are. Other packages define forms by entry points of the group `ray_gym.exporters`."""
 
 
 class FormOptions(BaseModel):

@@ -1,4 +1,4 @@
-"""Writes a sample's tokens as NeMo RL's message log: one message for each span, with log probabilities of generated
+"""Converts a sample's tokens to NeMo RL's message log: one message for each span, with log probabilities of generated
 tokens only.
 """
 

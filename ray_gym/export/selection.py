@@ -17,7 +17,7 @@ class LeftOut(Exception):
 
 @dataclass
 class Counts:
-    """Counts the lines of an export, and what it leaves out."""
+    """Counts the lines of an export, and the things that it leaves out."""
 
     episodes: int = 0
     """Number of episodes that were read."""

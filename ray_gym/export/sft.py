@@ -18,7 +18,7 @@ from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.load import Run
 
 EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
-"""Note on lines that a trainer should know of."""
+"""Note on conversations whose task begins with messages of the assistant."""
 
 
 class SftOptions(FormOptions):

@@ -40,7 +40,7 @@ def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics"}},
     )
     async def text() -> Response:
-        """Returns the metrics in Prometheus' text format."""
+        """Returns the metrics in Prometheus' text format. The service's counts are left out if it does not answer."""
         try:
             counts = await service.ask_within(PROBE_S, Service.counts)
         except (RayError, Refused, TimeoutError):  # the gateway's own metrics are useful also then

@@ -16,10 +16,12 @@ from ray_gym.service.pages import read_groups
 GROUPS_AT_ONCE = 8
 """Largest number of groups that are encoded together."""
 KEPT_BYTES = 64 * 2**20
-"""Bytes of the last used events that are cached: many streams follow one rollout."""
+"""Largest number of bytes of events that are cached, as many streams follow one rollout. The least recently used are
+dropped.
+"""
 
 Place = tuple[str, str, bool]
-"""Key of cached events: location of the run, cursor before them, and whether they have samples."""
+"""Key of cached events: location of the run, cursor before them, and True if they have samples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,9 @@ def describe_model(name: str, names: Iterable[str]) -> Json:
 
 
 def model_not_found(name: str, names: Iterable[str]) -> Refused:
-    """Returns the refusal of a request for a model that does not exist (404)."""
+    """Returns the refusal (404) of a request for a model that does not exist. `names`: names of all models, which it
+    lists.
+    """
     known = ", ".join(sorted(names))
     return Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
 

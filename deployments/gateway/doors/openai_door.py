@@ -82,7 +82,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
 
 def _session_id(caller: str, given: str | None) -> str:
     """Returns the id of a conversation, made of the caller's name and its header X-Session-ID, so that it can't be the
-    id of another caller; "" without the header. Errors: Refused (400).
+    id of another caller; "" without the header. Errors: Refused (400) if the header is malformed.
     """
     if given is None:
         return ""

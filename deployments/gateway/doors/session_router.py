@@ -67,7 +67,10 @@ class SessionRouter:
         return placed
 
     async def list_sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        """Returns a page of the caller's sessions, at most `limit`, the newest first."""
+        """Returns a page of the caller's sessions, at most `limit`, the newest first. `cursor`: the `next` of the page
+        before; None for the first page. Errors: Refused if the service is not up; RayError or TimeoutError if it does
+        not answer.
+        """
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def call_worker(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:

@@ -177,7 +177,9 @@ def session_routes(
         return describe_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
-        """Answer as OpenAI's API does. Every call is a step of the policy in the session's record, token by token."""
+        """Answer a request in the form of OpenAI's API. Each call is recorded as a step of the policy in the session's
+        episode, with its tokens.
+        """
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
         asked, call = await asyncio.to_thread(_read_call, kind, body, request.headers)

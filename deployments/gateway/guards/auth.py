@@ -132,14 +132,15 @@ def check_host(host: str) -> None:
 
 def check_origin(origin: str | None) -> None:
     """Refuses requests of other sites' web pages, which browsers name in the Origin header: without tokens, a page
-    could send requests even if it may not read the answers. Errors: Refused (403).
+    could send requests even if it may not read the answers. A request without that header (None) is accepted. Errors:
+    Refused (403).
     """
     if origin is not None and not is_loopback(_host_in(origin)):
         raise Refused(403, "wrong_origin", "without tokens the service answers to pages of this machine only", "Origin")
 
 
 def _host_in(url: str) -> str:
-    """Returns the host of a URL, "" if it has none."""
+    """Returns the host of a URL; "" if it has none, or is malformed."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -1,4 +1,6 @@
-"""Converts errors to answers in OpenAI's form. They contain nothing of a traceback, and nothing of the input."""
+"""Converts errors to answers in OpenAI's form. They contain nothing of a traceback, and of inputs that fail validation
+only the paths to the fields.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,7 @@ def _field(problem: Mapping[str, Any], body: Any) -> str:
 
 
 def _path_in_body(location: Sequence[Any], body: Any) -> list[Any]:
-    """Returns the parts of a location that are keys or indices in the body."""
+    """Returns the parts of a location that are keys or indices in the body, followed from the outermost inwards."""
     found = []
     for part in location:
         if (isinstance(body, dict) and part in body) or (isinstance(body, list) and isinstance(part, int)):

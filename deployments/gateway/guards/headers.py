@@ -11,7 +11,7 @@ from ray_gym.openai_api.refused import Refused
 
 IDEMPOTENCY_KEY, SESSION_ID = "Idempotency-Key", "X-Session-ID"
 LONGEST_KEY = 200
-"""Largest number of characters of these headers."""
+"""Largest number of characters of the headers Idempotency-Key and X-Session-ID."""
 LONGEST_TARGET = 8 * 2**10
 """Largest number of bytes of the path with its query."""
 MOST_HEADERS = 100

@@ -17,7 +17,7 @@ from ray_gym.openai_api.refused import service_unavailable, too_many_requests
 RETRY_S = 1
 """Seconds after which a refused client should retry."""
 UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths that a full gateway answers as well, since they report its state."""
+"""Paths that need no slot: a full gateway answers them as well, since they report its state."""
 
 
 class Slots:

@@ -19,7 +19,7 @@ WINDOW_BYTES = 2**20
 PIECE_BYTES = 64 * 2**10
 """Largest piece of a body, in bytes. Larger ones are split, as a connection takes each piece whole."""
 NEWS_BYTES = WINDOW_BYTES // 4
-"""Bytes after which the proxy tells the replica how many were taken. Short answers end before."""
+"""Bytes after which the proxy tells the replica how many were taken. It never does for shorter answers."""
 STALLED_S = 60.0
 """Seconds after which a client that takes nothing counts as disconnected."""
 PACED = "ray_gym.paced"
@@ -41,7 +41,7 @@ class _Mailbox:
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
 
     def open(self) -> None:
-        """Starts to read messages."""
+        """Starts a task that reads messages, if there is none yet."""
         if self._pumping is None:
             self._pumping = asyncio.create_task(self._pump())
 
