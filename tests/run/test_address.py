@@ -89,5 +89,5 @@ def test_a_token_that_the_cluster_does_not_take_is_said_and_nothing_is_played_el
     assert done.returncode == 2, done.stdout + done.stderr
     port = cluster["RAY_ADDRESS"].partition(":")[2]
     assert f":{port} refuses this process's token" in done.stderr and "Traceback" not in done.stderr
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 45
     assert not (tmp_path / "runs").exists()
