@@ -31,7 +31,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, plan: Plan) -> Fingerprint:
-        """Computes the fingerprint of a plan."""
+        """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its episodes."""
         environment = type(plan.environment)
         return cls(f"{environment.__module__}:{environment.__qualname__}", len(plan.specs), digest(plan.specs))
 
@@ -40,10 +40,14 @@ class Fingerprint:
         return json.dumps(asdict(self), indent=2) + "\n"
 
     def check(self, now: Fingerprint, run: str, source: str) -> None:
-        """Checks that a run is resumed with the environment and the tasks that it began with.
+        """Checks that a resumed run has the environment and the episodes that it began with. `self` is the fingerprint
+        that the run has kept.
 
         now: fingerprint of the plan that would be played. run: location of the run, for messages. source: origin of the
-        tasks, for messages. Errors: UserError.
+        tasks, for messages.
+
+        Errors: UserError if the class of the environment, the number of episodes, or their ids or tasks differ. A kept
+        class name may lack the prefix `ray_gym.`, since it had none before version 0.2.
         """
         if now.environment not in (self.environment, f"ray_gym.{self.environment}"):  # as it was called before 0.2
             raise UserError(
@@ -59,7 +63,7 @@ class Fingerprint:
 
 
 def digest(specs: Iterable[EpisodeSpec]) -> str:
-    """Returns the hash of the episodes' ids and tasks, in their order."""
+    """Returns the xxh3 hash (128 bits, as 32 hexadecimal digits) of the ids and tasks of episodes. Their order counts."""
     hashed = xxhash.xxh3_128()
     for spec in specs:
         hashed.update(json.dumps([spec.episode_id, spec.task]).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Makes a run's plan from its config, and checks everything that can be checked before anything starts."""
+"""Makes a run's plan from its config, and checks the plan before anything is started."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
 SUBMISSION = 0
-"""Number of the submission in ids and seeds. A run of the command line has one submission; a service numbers them."""
+"""Number of the submission, from which ids and seeds of episodes are made. It is always 0 here."""
 
 
 ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]
@@ -49,12 +49,14 @@ class Plan:
         tasks: ReadsTasks | None = None,
         engines: Callable[[str], Engine] | None = None,
     ) -> Plan:
-        """Makes the plan of a config. `check_plan` then checks that its parts fit together.
+        """Makes the plan of a config. It does not check that the parts fit together: `check_plan` does.
 
         file: name of the config in messages. tasks: reads the rows to be played; None plans no episodes, for runs that
         get them later. engines: returns the engine of a model by its name; None makes new ones from the config.
 
-        Errors: UserError, and exceptions of `tasks` and `engines`.
+        Errors: UserError for an unknown environment or engine, a wrong option, or participants that do not fit the
+        environment or the models of the config; exceptions of `tasks`, of `engines`, and of the constructors of the
+        environment and the engines.
         """
         environment, participants = cast_of(config, file)
         if engines is None:
@@ -66,7 +68,7 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """Returns remarks that a user should read before the run spends compute on training data."""
+        """Returns one message for each participant in `not_plain`; an empty list if there is none."""
         return [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
             for name, reason in self.not_plain.items()
@@ -74,9 +76,10 @@ class Plan:
 
     @property
     def not_plain(self) -> dict[str, str]:
-        """Returns, by name, the trainable participants whose samples are not plain, and why (see docs/tokens.md).
+        """Returns, by name, the trainable participants whose samples are not plain, with the reason. Participants whose
+        engine gives no token ids are left out.
 
-        The logprobs of a plain sample are those of a forward pass at the sampling temperature.
+        A sample is plain if its logprobs are those of a forward pass at the sampling temperature (see docs/tokens.md).
         """
         return {
             p.name: reason
@@ -93,29 +96,46 @@ class Plan:
 
     @property
     def gives_tokens(self) -> dict[str, bool]:
-        """Says, by model, whether its engine gives token ids."""
+        """Returns, for each model that a participant uses, whether its engine gives token ids."""
         return {name: engine.gives_tokens for name, engine in self.engines.items()}
 
 
 def make_plan(config: RunConfig, config_path: Path) -> Plan:
-    """Makes the plan of a config, and checks it. Errors: UserError that names the file, the field and the fix."""
+    """Makes the plan of the config that was read from `config_path`, reads its tasks, and checks that its parts fit
+    together.
+
+    Errors: UserError that names the file, the field and the fix; exceptions of the environment's code.
+    """
     file = str(config_path)
     return check_plan(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
 
 
 def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
-    """Returns a function that reads the tasks of a config. A relative path is one of `folder`."""
+    """Returns a function that reads the tasks of a config for an environment. A relative path of tasks starts in
+    `folder` or, if the file isn't there, in the working directory.
+
+    The function's errors are those of `read_tasks`: UserError for a missing file, a row that is no task, or no tasks at
+    all.
+    """
     return lambda environment: read_tasks(config.tasks, environment, config.run.seed, folder)
 
 
 def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[str, Participant]]:
-    """Makes the environment and the participants of a config. Errors: UserError."""
+    """Makes the environment and the participants (by name) of a config. `file`: name of the config in messages.
+
+    Errors: UserError for an unknown environment, a wrong option of it, or participants that do not fit the environment
+    or the models of the config; exceptions of the environment's constructor.
+    """
     environment = make_environment(config, file)
     return environment, participants_of(config, environment, file)
 
 
 def check_plan(plan: Plan, file: str) -> Plan:
-    """Checks that the parts of a plan fit together, and returns the plan. Errors: UserError."""
+    """Checks that the parts of a plan fit together, and returns the same plan. `file`: name of the config in messages.
+
+    Errors: UserError if an engine can't do what its participants need, if `groups.minimum` exceeds `tasks.repeats`, or
+    if `train` is "strict" and samples of a participant would not be plain.
+    """
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():
         samplings = {p.name: p.sampling for p in participants if p.model == name}
@@ -134,15 +154,17 @@ def check_plan(plan: Plan, file: str) -> Plan:
 
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
-    """Makes the environment of a config. Errors: UserError."""
+    """Makes the environment of a config. `file`: name of the config in messages. Errors: UserError for an unknown
+    environment or a wrong option; exceptions of the environment's constructor.
+    """
     environment_class = find_environment(config.environment.id)
     options = validate(environment_class.Options, config.environment.options, file, ("environment",))
     return environment_class(options)
 
 
 def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
-    """Makes the specifications of all episodes, those of a group side by side. Ids depend only on the run's seed, the
-    submission, the task and the repeat.
+    """Makes the specifications of all episodes: `tasks.repeats` consecutive ones for each task, in the order of the
+    tasks. Ids and seeds depend only on the run's seed, the id of the task and the number of the repeat.
     """
     seed = config.run.seed
     return [
@@ -160,7 +182,12 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
 
 
 def participants_of(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
-    """Makes the participants that the environment needs, by name. Errors: UserError."""
+    """Makes the participants that the environment needs, by name. `file`: name of the config in messages.
+
+    Errors: UserError if the config lacks a participant or has one that the environment does not know, if a
+    participant's model is not under `models`, or if `tool_choice` is "required" for a participant that is offered no
+    tools.
+    """
     wanted, given = (*environment.participants, *environment.auxiliary), config.participants
     for name in wanted:
         if name not in given:
@@ -186,8 +213,10 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
 
 
 def engines_of(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
-    """Makes the engines of the models that are used, by name. The options of unused models are checked too. Errors:
-    UserError.
+    """Makes the engines of the models that participants use, by the name of the model. The options of unused models are
+    checked too. `file`: name of the config in messages.
+
+    Errors: UserError for an unknown engine or a wrong option; exceptions of the engines' constructors.
     """
     used = {participant.model for participant in participants.values()}
     engines: dict[str, Engine] = {}
@@ -205,7 +234,9 @@ def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
 
 
 def has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
-    """Says whether a participant may call tools."""
+    """Says whether a participant may call tools: its `tool_choice` is not "none", and the environment may offer it
+    tools.
+    """
     return participant.tool_choice != "none" and _offers_tools(environment, participant.name)
 
 

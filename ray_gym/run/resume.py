@@ -24,7 +24,7 @@ MAY_CHANGE = (
     "limits.max_failed*",
     "log.*",
 )
-"""Patterns of the keys that may change."""
+"""Patterns (of `fnmatch`) of the dotted keys of a config that may change when a run is resumed."""
 PLACE = ("run.name", "output.dir", "output.journal_dir")
 """Keys that say where a run is. They are not compared, since `--resume` names the place."""
 
@@ -32,10 +32,14 @@ PLACE = ("run.name", "output.dir", "output.journal_dir")
 def config_to_resume(
     kept: RunConfig, run: str, config_path: Path | None = None, overrides: Sequence[str] = ()
 ) -> RunConfig:
-    """Returns the run's own config with the allowed changes.
+    """Returns the config with which a run is resumed.
 
-    kept: the run's own config. run: its location, for messages. The changes come from `overrides` alone, or from a
-    whole config at `config_path`. Errors: UserError that lists all forbidden differences, one line for each key.
+    kept: the config that the run began with. run: location of the run, for messages. config_path: file of a whole new
+    config, to which the overrides apply; None applies the overrides (key=value) to `kept`. The run keeps its name and
+    folders.
+
+    Errors: UserError for a config that can't be read; for the first override that must not change if `config_path` is
+    None; else with one line for each key that must not change and does.
     """
     if config_path is None:
         refuse_overrides(overrides)
@@ -52,7 +56,9 @@ def config_to_resume(
 
 
 def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CHANGE) -> list[str]:
-    """Returns the differences between two configs that may not change, as lines of `key: old -> new`."""
+    """Returns a line `key: old -> new` for each key in which two configs differ and must not. Keys that match a pattern
+    of `allowed`, and keys in `PLACE`, may differ. A value is "(not set)" if a config lacks the key.
+    """
     before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
         f"{key}: {_as_text(before, key)} -> {_as_text(after, key)}"
@@ -64,17 +70,21 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """Says whether two values are equal. The name that one of our modules had before 0.2 equals its name today."""
+    """Says whether two values are equal. An old value that names one of our modules as before version 0.2 equals the
+    module's name of today.
+    """
     return bool(old == new) or (isinstance(old, str) and name_of_today(old) == new)
 
 
 def may_change(key: str, allowed: Sequence[str] = MAY_CHANGE) -> bool:
-    """Says whether a key matches one of the patterns."""
+    """Says whether a dotted key of a config matches one of the patterns in `allowed`."""
     return any(fnmatchcase(key, pattern) for pattern in allowed)
 
 
 def refuse_overrides(overrides: Sequence[str]) -> None:
-    """Checks that overrides change only keys that may change. Errors: UserError."""
+    """Checks that overrides (key=value) change only keys that match `MAY_CHANGE`. Errors: UserError for the first that
+    does not.
+    """
     for override in overrides:
         if not may_change(override.partition("=")[0]):
             allowed = ", ".join(MAY_CHANGE)
@@ -82,7 +92,10 @@ def refuse_overrides(overrides: Sequence[str]) -> None:
 
 
 def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
-    """Returns the config with an absolute path of the tasks, so that the run can be resumed from any working directory."""
+    """Returns the config with an absolute `tasks.path`, so that the run can be resumed from any working directory; the
+    same config if `tasks.path` is not set. A relative path starts in the folder of `config_path` or, if the file isn't
+    there, in the working directory. Errors: UserError if the file of tasks is missing.
+    """
     if config.tasks.path is None:
         return config
     path = str(locate(config.tasks.path, config_path.parent).absolute())
@@ -90,7 +103,7 @@ def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
 
 
 def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
-    """Returns the leaves of nested mappings by dotted key. Lists and empty mappings are leaves."""
+    """Returns the leaves of nested mappings by dotted key. Lists, and empty mappings below the top, are leaves."""
     if not isinstance(node, dict) or (not node and prefix):
         return {prefix: node}
     below = (_flat(value, f"{prefix}.{key}" if prefix else str(key)) for key, value in node.items())

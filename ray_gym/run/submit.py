@@ -36,7 +36,7 @@ class Submitted:
     summary: dict[str, Any]
     """Content of summary.json."""
     interrupted: bool
-    """True if episodes are missing."""
+    """True if planned episodes are not committed."""
 
 
 def submit(
@@ -47,10 +47,15 @@ def submit(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Plays a config as a new run.
+    """Plays a config as a new run, and describes how it ended.
 
-    wait: wait for GPUs that the cluster lacks, for `wait_deadline_s` seconds at most (None: no limit). Errors:
-    UserError, after which nothing is left behind; RunFailed.
+    overrides: changes of the config, as key=value. console: gets messages and progress. wait: whether to wait for GPUs
+    that the cluster lacks, for `wait_deadline_s` seconds at most (None: no limit).
+
+    Errors: UserError for a wrong config, a taken name, or a cluster that lacks CPUs or (without `wait`) GPUs; then the
+    run's directory is removed again, unless an episode is committed. RunFailed if the cluster is out of reach, the GPUs
+    don't come in time, a model does not come up, or the directory can't be written. KeyboardInterrupt if the process is
+    told to stop before episodes are played.
     """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
@@ -80,11 +85,17 @@ def resume(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Resumes a run: plays the episodes that are not committed. The arguments are those of `submit` and
-    `config_to_resume`.
+    """Resumes a run: plays the episodes that are not committed, and describes how the run ended.
 
-    Errors: UserError, also if the config, the tasks or the environment are not those that the run began with;
-    RunFailed.
+    run: location of the run's directory. config_path: file of a whole new config; None takes the run's own. overrides:
+    changes of that config, as key=value; only keys that match `MAY_CHANGE` may differ from the run's own config.
+    console: gets messages and progress. wait: whether to wait for GPUs that the cluster lacks, for `wait_deadline_s`
+    seconds at most (None: no limit).
+
+    Errors: UserError if there is no such run, if it is a trainer's stream, if another driver writes it, if the config,
+    the tasks or the environment are not those that the run began with, or if the cluster lacks CPUs or (without `wait`)
+    GPUs. RunFailed if the cluster is out of reach, the GPUs don't come in time, a model does not come up, or the
+    directory can't be written. KeyboardInterrupt if the process is told to stop before episodes are played.
     """
     before = find_run(run)
     if before.storage.exists(STREAM):
@@ -107,7 +118,7 @@ def resume(
 @contextmanager
 def unwind_on_sigterm() -> Iterator[None]:
     """Makes SIGTERM raise KeyboardInterrupt while the block runs, so that models are taken down even while they are
-    loading.
+    loading. The earlier handler is put back afterwards. Errors: ValueError outside of the main thread.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

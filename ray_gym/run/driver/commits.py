@@ -51,8 +51,11 @@ class Commits:
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
-        """Counts the episodes that a worker reports, and commits or refuses its files. Errors: RunFailed if another
-        driver took over; OSError.
+        """Takes a report of a worker: counts its finished episodes, commits or refuses its staged files, and deletes
+        journals that nobody needs any more. Calls `notify` once, and `on_committed` after each commit.
+
+        A file is refused, and deleted, if one of its rows belongs to an attempt that does not count. Errors: RunFailed
+        if a file can't be committed, or another driver took over; OSError; exceptions of `notify` and `on_committed`.
         """
         uncommitted = self._uncommitted.setdefault(worker, {})
         self.dispatcher.mark_over(worker, report.over)
@@ -83,14 +86,15 @@ class Commits:
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:
-        """Returns the ids of the worker's episodes that were committed since the last call."""
+        """Returns the ids of the worker's episodes that were committed since the last call for this worker."""
         return self._told.pop(worker, [])
 
     async def lose(self, worker: str, reason: str) -> bool:
-        """Handles the death of a worker: its episodes are leased again, and those that it had not staged are taken out
-        of the counts.
+        """Handles the death of a worker: fences its journal, makes its episodes wait for a lease again, and takes those
+        that were finished but not committed out of the counts. `reason` says how it died.
 
-        Returns True if the worker had got anything done, or if a session is charged with its death.
+        Returns True if the worker made progress: a file of it was committed, its journal shows a call, a command or an
+        episode that was over, or an episode is charged with the death. Errors: OSError.
         """
         held = self.dispatcher.attempts_of(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))

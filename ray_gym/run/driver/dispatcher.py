@@ -1,13 +1,14 @@
 """Decides which worker plays which episodes. Invariant: every episode is accepted exactly once, even if workers die.
 
-It is a state machine that owns no tasks and no clock, so tests need no cluster. A group of episodes is pending, then
-leased to one worker, then accepted with the file that holds its rows. When a worker is lost, its episodes are pending
-again, as new attempts that continue from the recorded answers. Rows of an older attempt that arrive later are refused.
+It is a state machine that starts no asyncio tasks and calls no cluster, so it can be tested alone. A group (the
+episodes of one task) is pending, then leased to one worker, then accepted with the file that holds its rows. When a
+worker is lost, its episodes are pending again, as new attempts that continue from the recorded answers. Rows of an
+older attempt that arrive later are refused.
 
 An episode may kill its worker (by a crash, or by its memory). An episode that was lost several times in a row without
-progress is a suspect: it is played last, alone on a worker, and charged if that worker dies too. In a group that is
-played alone, the episodes that were begun and have never been over are charged. If all have been over, they are all
-charged, since the group's scoring or its resumption was the cause.
+progress is a suspect: it is played last, alone on a worker, and charged if that worker dies too. A charged episode
+fails without being played again. In a group that is played alone, the episodes that were begun and have never been over
+are charged. If all have been over, they are all charged, since the group's scoring or its resumption was the cause.
 
 Sessions have rules of their own (see `suspects`): a session that nobody drives makes no progress on any worker, and no
 session can have a worker for itself.
@@ -42,7 +43,7 @@ class Dispatcher:
     sessions: SuspectSessions | None = None
     """State of the suspects among sessions; None if the episodes are no sessions."""
     accepted: int = 0
-    """Number of accepted episodes."""
+    """Number of episodes that this dispatcher has accepted."""
     source: Callable[[], LeaseGroup | None] | None = None
     """Function that gives one more group, for groups that are not planned beforehand; it returns None when none may
     begin now."""
@@ -55,28 +56,30 @@ class Dispatcher:
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
-        """Makes the dispatcher of planned episodes. `begun` holds the leases that an earlier driver left, by episode
-        id.
+        """Makes the dispatcher of planned episodes, grouped by `group_id`. `begun` holds the leases that an earlier
+        driver left, by episode id; None stands for none.
         """
         leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
         return Dispatcher(deque(_group(leases)))
 
     def add(self, spec: EpisodeSpec) -> None:
-        """Adds an episode, as a group of its own."""
+        """Adds an episode, as a group of its own, after the pending groups."""
         self.pending.append((Lease(spec),))
 
     def holder_of(self, episode_id: str) -> str | None:
-        """Returns the name of the worker to which an episode is leased; None if there is none."""
+        """Returns the name of the worker to which an episode is leased; None if it is not leased, or already accepted."""
         return next((worker for worker, held in self._held.items() if episode_id in held), None)
 
     @property
     def waiting(self) -> int:
-        """Returns the number of episodes that wait for a worker."""
+        """Returns the number of episodes that are pending, suspects included. Episodes that `source` may give later are
+        not counted.
+        """
         return sum(len(group) for group in (*self.pending, *self.suspects))
 
     @property
     def done(self) -> bool:
-        """Says whether all episodes were accepted."""
+        """Says whether no episode is pending or leased. `source` is not asked for more."""
         return not self.pending and not self.suspects and not any(self._held.values())
 
     @property
@@ -98,15 +101,22 @@ class Dispatcher:
         return list(self._held.get(worker, ()))
 
     def attempts_of(self, worker: str) -> list[EpisodeKey]:
-        """Returns the same episodes as `leases_of`, each with its attempt."""
+        """Returns the id and the attempt of each episode that is leased to the worker and not accepted."""
         return [held.lease.key for held in self._held.get(worker, {}).values()]
 
     def all_over(self, worker: str) -> bool:
-        """Says whether all episodes that the worker holds are over, so that only their rows are missing."""
+        """Says whether all episodes that the worker holds are over, so that only their rows are missing. False if it
+        holds none.
+        """
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
     def lease(self, worker: str, room: int) -> list[LeaseGroup]:
-        """Leases groups to the worker, until about `room` of its episodes are being played."""
+        """Leases waiting groups to the worker until it has at least `room` episodes that are leased and not over, and
+        returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
+
+        A group of suspects is leased only to a worker that holds nothing, when no other group is waiting. A worker with
+        such a group gets no other one.
+        """
         held = self._held.setdefault(worker, {})
         if any(one.lease.alone for one in held.values()):
             return []
@@ -126,7 +136,9 @@ class Dispatcher:
         return self.source() if self.source is not None else None
 
     def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
-        """Marks episodes of the worker as over, and returns those that count. Their rows are still at the worker."""
+        """Marks episodes of the worker as over. Returns those that were marked now; attempts that the worker does not
+        hold are ignored. The rows are still at the worker.
+        """
         leases = self._held.get(worker, {})
         counted = []
         for played in episodes:
@@ -137,7 +149,9 @@ class Dispatcher:
         return counted
 
     def accept(self, worker: str, episodes: Iterable[EpisodeKey]) -> bool:
-        """Accepts all rows of a file, or none. Returns True if the file may be committed."""
+        """Accepts all rows of a file, or none. Returns False, and changes nothing, if an attempt occurs twice or is not
+        leased to the worker; else True: the file may be committed.
+        """
         leases = self._held.get(worker, {})
         rows = list(episodes)
         if len(set(rows)) < len(rows):
@@ -156,8 +170,10 @@ class Dispatcher:
         return True
 
     def lose(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
-        """Makes the worker's episodes pending again, continuing from its `journal`, and returns their number. `reason`
-        says how it died.
+        """Makes the leased episodes of a lost worker wait again as new attempts, and returns their number.
+
+        `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none, so that they
+        begin anew. `reason` says how the worker died, for the episodes that are charged with it.
         """
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
@@ -169,7 +185,7 @@ class Dispatcher:
         return len(held)
 
     def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
-        """Returns, by id, the episodes that are charged with the worker's death, and why."""
+        """Returns the episodes that are charged with the worker's death, as reasons by episode id."""
         if self.sessions is not None:
             there = (
                 (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
@@ -179,7 +195,12 @@ class Dispatcher:
         return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 
     def _episodes_to_blame(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
-        """Returns the ids of the episodes that may have killed the worker, which had no other episodes."""
+        """Returns the ids of the episodes that are to be charged: those that were played alone on the worker, and were
+        not over.
+
+        Episodes that the journal does not have were not begun, and are left out. If all were over, or the group was
+        being scored, all are returned.
+        """
         alone = {one.lease.spec.episode_id for one in held if one.lease.alone and one.lease.charged is None}
         if journal is None:
             return alone - self._ended or alone

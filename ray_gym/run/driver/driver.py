@@ -33,7 +33,8 @@ from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 
 DEATHS_IN_A_ROW = 8
-"""Number of workers in a row that may die without any progress. A suspect episode causes some of these deaths."""
+"""Number of deaths in a row without any progress, of a worker and those that replace it, at which the run fails. A
+suspect episode causes some of these deaths."""
 BACKLOG, LEAST_BACKLOG = 2, 1 / 16
 """Size of a worker's backlog, the episodes that wait there so that a free place is filled without asking the driver.
 
@@ -43,9 +44,10 @@ LEASE_GRACE_S = 15
 """Seconds that a worker has beyond `stuck_after_s`, after which it should have ended itself. Then it counts as lost
 (frozen, or cut off)."""
 ANSWER_S = 2
-"""Seconds that a worker has to answer an earlier call when the run is stopped. A healthy one answers every second."""
+"""Seconds that a worker has to answer an earlier call when the run is stopped, and to close. A healthy one answers
+every second."""
 CANCEL_S = 4
-"""Seconds that a worker then has to stage its finished episodes."""
+"""Seconds that a worker has, when the run is stopped, to stage its finished episodes."""
 
 CALLS = 8
 """Number of calls that the driver may make to one worker at the same time."""
@@ -70,7 +72,7 @@ class Outcome:
 
 
 def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
-    """Returns the content of summary.json."""
+    """Returns the content of summary.json, without the command line. `run`: name of the run."""
     return {
         "run": run,
         "environment": plan.config.environment.id,
@@ -87,7 +89,10 @@ once, and Ray's scheduling strategy."""
 
 
 async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-    """Starts a worker as a Ray actor, and returns its handle. `strategy`: Ray's scheduling strategy."""
+    """Starts a worker as a Ray actor, and returns its handle without waiting for it to come up.
+
+    name: name of the worker. concurrency: number of episodes to play at once. strategy: Ray's scheduling strategy.
+    """
     options = {
         "num_cpus": setup.fanout.cpus_per_worker,
         "max_concurrency": CALLS,
@@ -103,10 +108,13 @@ def carry_out(
     notify: Notify,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Plays a whole plan on the connected cluster. Blocks.
+    """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT and SIGTERM stop the run.
 
-    say: prints a message to the user. export: makes the exporter of metrics, in each process. Errors: UserError,
-    RunFailed. The models and workers that it started are gone when it returns or raises.
+    directory: the run's open directory. say: prints a message to the user. notify: is called with the progress after
+    each report of a worker. export: makes the exporter of metrics, in each process.
+
+    Errors: UserError, RunFailed if a model does not come up, and unexpected exceptions. A RunFailed while episodes are
+    played becomes the outcome's `failure`. The models and workers that it started are gone when it returns or raises.
     """
     recorder = Recorder()
     commits = load_commits(plan, directory, notify, recorder)
@@ -141,10 +149,13 @@ async def drive(
     stopping: asyncio.Event,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Plays a plan whose models are up, until it is done or `stopping` is set. `commits` is the state that the run
-    begins with.
+    """Plays a plan whose models are up, until it is done or `stopping` is set, and says how the run ended. Deletes the
+    journals if no episode is missing.
 
-    Errors: UserError, RunFailed. The workers are gone when it returns or raises.
+    commits: state that the run begins with. export: makes the exporter of metrics, in each process.
+
+    Errors: UserError, and unexpected exceptions. A RunFailed while episodes are played becomes the outcome's `failure`.
+    The workers are gone when it returns or raises.
     """
     setup = replace(setup_of(plan, directory), export=export)
     outcome = await Driver(setup, directory, commits, stopping).run()
@@ -155,8 +166,14 @@ async def drive(
 
 
 def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
-    """Finds the state of a run: the committed episodes, and those that were under way when an earlier driver ended.
-    Blocks. Errors: OSError, and those of `open_rows`.
+    """Returns the state with which a driver begins: the committed episodes, the episodes to be played, and the records
+    of those that an earlier driver had under way. Blocks.
+
+    It fences the journals of that driver's workers, and deletes those that no episode needs. notify: is called with the
+    progress after each report. recorder: gets the metrics; None makes a new one.
+
+    Errors: OSError; pa.ArrowException for a damaged file of rows; UserError for a file of rows of an unknown version,
+    or if there is no place for journals.
     """
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
@@ -170,7 +187,9 @@ def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: 
 
 
 def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
-    """Returns the setup of the workers of a plan."""
+    """Returns the setup of the workers of a plan; metrics are exported to Ray. Errors: UserError if there is no place
+    for journals.
+    """
     config = plan.config
     return WorkerSetup(
         run_id=directory.name,
@@ -201,8 +220,8 @@ class Driver:
         make: MakeWorker = make_worker,
         open_ended: bool = False,
     ) -> None:
-        """Makes a driver. `open_ended`: more episodes may come at any time, so workers wait for them until `stopping`
-        is set.
+        """Makes a driver. `make` starts a worker. `open_ended`: more episodes may come at any time, so workers wait for
+        them until `stopping` is set.
         """
         self._fanout = setup.fanout
         self._directory = directory
@@ -222,8 +241,10 @@ class Driver:
         """Actors of the workers that are up, by name."""
 
     async def run(self) -> Outcome:
-        """Plays all episodes, and says how the run ended. Errors: UserError, and unexpected exceptions; RunFailed
-        becomes the outcome's failure.
+        """Plays all episodes until none is left or `stopping` is set, and says how the run ended.
+
+        Errors: UserError, and unexpected exceptions; a RunFailed becomes the outcome's `failure`. All workers are gone
+        when it returns or raises.
         """
         count = self._fanout.workers
         if not self._open_ended:
@@ -240,20 +261,23 @@ class Driver:
         return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
 
     def wake(self) -> None:
-        """Makes the worker with the fewest episodes ask for new ones now, because there are some to lease."""
+        """Makes the worker with the fewest leased episodes answer the driver now, so that it gets new leases. Does
+        nothing if no worker is up.
+        """
         if self.workers:
             name = min(self.workers, key=lambda worker: len(self._dispatcher.leases_of(worker)))
             self.workers[name].wake.remote()
 
     async def wait_until_leased(self, within_s: float) -> None:
-        """Waits until a worker gets a lease, or until `within_s` seconds have passed."""
+        """Waits until any worker gets a new lease, or until `within_s` seconds have passed. It does not tell which."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._leased.wait()
 
     async def _drive(self, index: int, count: int) -> None:
-        """Keeps one worker, and its replacements, at work until no lease is left for it. If it fails, the other workers
-        stop too, and keep their results.
+        """Keeps one worker, and those that replace it, at work until no lease is left for it or the run is stopped.
+        After an exception the other workers stop too, and their results are kept. Errors: RunFailed, UserError, and
+        unexpected exceptions.
         """
         try:
             await self._with_replacements(max(1, self._share(index, count)))
@@ -301,10 +325,12 @@ class Driver:
         return concurrency // count + (index < concurrency % count)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> bool:
-        """Gives a worker leases until none is left for it, or until it moves. Returns True if another worker should
-        take its place.
+        """Gives a worker leases until none is left for it, the run is stopped, or the worker should move to another
+        node. Returns True only in the last case: another worker takes its place.
 
-        Errors: RayActorError; _WorkerLost; RayTaskError for an exception in the worker; UserError.
+        Errors: RayActorError if the worker died; _WorkerLost if it does not answer; RayTaskError for an exception in
+        the worker; UserError if it can't write the run's directory; RunFailed and OSError while its files are
+        committed.
         """
         if not await self._greet(name, actor):
             return False
@@ -340,8 +366,8 @@ class Driver:
             raise _WorkerLost("it did not stop in time") from None
 
     async def _greet(self, name: str, actor: Any) -> bool:
-        """Waits until a worker is up. Returns False if the run is stopped before. Errors: UserError if it can't write
-        the run's directory.
+        """Waits until a worker is up, and records its node. Returns False if the run is stopped before. Errors:
+        UserError if the worker can't write the run's directory; exceptions of the worker.
         """
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
@@ -363,8 +389,11 @@ class Driver:
             self._stopping.set()
 
     async def _answer(self, reference: Any, within_s: float | None) -> Any | None:
-        """Returns a worker's answer to a call; None if the run is stopped and the worker does not answer. Errors:
-        _WorkerLost if there is no answer within `within_s` seconds (None: no limit).
+        """Returns a worker's answer to a call. Returns None if the run is stopped and the worker does not answer within
+        `ANSWER_S` seconds more.
+
+        Errors: _WorkerLost if there is no answer within `within_s` seconds (None: no limit); Ray's exception if the
+        call fails.
         """
         answer = asyncio.ensure_future(_wait_for(reference))
         stopping = asyncio.create_task(self._stopping.wait())
@@ -381,7 +410,7 @@ class Driver:
 
 
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
-    """Returns how many episodes may fail; None means no limit. A fraction is a share of all `episodes`."""
+    """Returns how many episodes may fail; None means no limit. A float is a share of all `episodes`, rounded down."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
 
 

@@ -35,13 +35,15 @@ class Specs(Protocol):
 
 @dataclass(slots=True)
 class Fences:
-    """Fences and keeps the journals of a run. All methods block and may be called in threads, also at the same time."""
+    """Fences and keeps the journals of a run: a fenced journal is closed to its writer, and only what it held by then
+    counts. All methods block. `fence_lost` and `release` may be called in several threads at once.
+    """
 
     folder: Path | None
     """Folder of the journals; None if the run keeps none."""
     run_id: str
     problems: list[str] = field(default_factory=list)
-    """Messages about damaged records, which are left out."""
+    """Messages about damaged records, which are left out, and about files that are no journals of the run."""
     refused_bytes: int = 0
     """Bytes that workers wrote to their journals after they were fenced. These are never read."""
     _needed: dict[str, set[str]] = field(default_factory=dict)
@@ -49,10 +51,11 @@ class Fences:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fence_lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
-        """Fences the journal of a lost worker, so that later records don't count, and returns it; None if the worker
-        made none.
+        """Fences the journal of a lost worker, so that later records don't count, and returns it. Returns None if the
+        worker made none, or the run keeps none.
 
-        `held`: ids of the worker's episodes that are not committed, for which the file is kept.
+        `held`: ids of the worker's episodes that are not committed, for which the file is kept. Journals that no
+        episode needs are deleted. Errors: OSError.
         """
         if self.folder is None:
             return None
@@ -67,8 +70,8 @@ class Fences:
         return file
 
     def take_over(self, specs: Specs) -> dict[str, Lease]:
-        """Takes over the journals of an earlier driver. Returns leases that continue the episodes it had under way, by
-        episode id.
+        """Takes over the journals of an earlier driver: fences them, and deletes those that no episode needs. Returns
+        leases that continue the episodes in `specs` it had under way, by episode id. Errors: OSError.
         """
         leases: dict[str, Lease] = {}
         newest: dict[str, tuple[int, int]] = {}
@@ -95,7 +98,7 @@ class Fences:
         return leases
 
     def release(self, episodes: Iterable[str]) -> None:
-        """Deletes the journals that only these episodes needed."""
+        """Records that episodes are committed, and deletes the journals that no other episode needs. Errors: OSError."""
         done = set(episodes)
         with self._lock:
             if any(needed & done for needed in self._needed.values()):
@@ -104,7 +107,9 @@ class Fences:
                 self._remove_unneeded()
 
     def remove(self) -> None:
-        """Deletes the journals of a run that is complete. Files of others in the folder are kept."""
+        """Deletes the journals of a run that is complete, and their folder if it is empty then. Files that are not the
+        run's are kept. A file that can't be deleted is left without an error.
+        """
         if self.folder is None or not self.folder.is_dir():
             return
         for path in self.folder.iterdir():

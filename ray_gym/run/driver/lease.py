@@ -17,7 +17,7 @@ class EpisodeKey:
 
 
 def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
-    """Returns the fields of a log line about the episode."""
+    """Returns the fields `episode` (id) and `attempt`, by which log lines name an attempt at an episode."""
     return {"episode": episode.episode_id, "attempt": episode.attempt}
 
 
@@ -38,7 +38,7 @@ class Lease:
     """True if the session may have killed a worker. Then a worker resumes it beside other sessions, but not beside
     another suspect."""
     queued_at: float = field(default_factory=time.time, compare=False)
-    """Unix time in seconds at which the episode could be leased for the first time."""
+    """Unix time in seconds since which the episode has waited to be leased by this driver for the first time."""
 
     @property
     def key(self) -> EpisodeKey:

@@ -14,7 +14,7 @@ from ray_gym.run.driver.tally import Tally
 logger = logging.getLogger(__name__)
 
 LINE_EVERY_S = 10.0
-"""Seconds between two lines."""
+"""Least seconds between two lines of progress."""
 
 
 class Reporter:
@@ -50,7 +50,9 @@ class Reporter:
 
 
 class LoggedProgress:
-    """Writes progress as lines of the log, for programs. It is used as `Reporter` is."""
+    """Writes progress as lines of the log, for programs. It is a context manager around the run, and the driver calls
+    it as its `notify`.
+    """
 
     def __init__(self) -> None:
         self._last_line = time.monotonic()

@@ -1,9 +1,10 @@
-"""Decides which session killed a worker. Like the dispatcher, which calls it, it owns no tasks and no clock.
+"""Decides which session killed a worker. The dispatcher calls it; it starts no asyncio tasks and reads no clock.
 
-A session at rest is never charged. When a worker dies, every session that was carrying out a step may have killed it. A
-session is charged when that happened SUSPECT_AFTER times in a row in the same step, and it was the only such session
-the last time. If it was not the only one, it becomes a suspect: workers resume one suspect at a time, so that it soon
-is the only one. If other sessions are always busy beside it, it is charged after twice as many deaths.
+A step of a session is its setup, or one command. A session at rest is never charged. When a worker dies, every session
+that was carrying out a step may have killed it. A session is charged when that happened SUSPECT_AFTER times in a row in
+the same step, and it was the only such session the last time. If it was not the only one, it becomes a suspect: workers
+resume one suspect at a time, so that it soon is the only one. If other sessions are always busy beside it, it is
+charged after twice as many deaths.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SUSPECT_AFTER = 3
 
 @dataclass(slots=True)
 class SuspectSessions:
-    """Counts the deaths of workers by the sessions that were carrying out a step."""
+    """Counts, for each session, the workers that died while it was carrying out a step (its setup, or a command)."""
 
     _deaths: dict[str, Counter[int]] = field(default_factory=dict)
     """Deaths in a row, by session and by the step that was being carried out. A step that was completed later is
@@ -30,7 +31,8 @@ class SuspectSessions:
     """Number of sessions that were charged."""
 
     def count_deaths(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
-        """Counts the death of a worker. Returns the sessions that are charged with it, and why.
+        """Counts the death of a worker for each of its sessions that was carrying out a step. Returns the sessions that
+        are charged with it now, as reasons by session id; none if a journal already charges one of them.
 
         `sessions` has the worker's sessions by id, as its journal describes them; `reason` says how it died.
         """
@@ -53,7 +55,7 @@ class SuspectSessions:
         return charged
 
     def has(self, session: str) -> bool:
-        """Says whether a session is a suspect."""
+        """Says whether a session is a suspect: SUSPECT_AFTER workers or more died in a row during one of its steps."""
         return max(self._deaths.get(session, {}).values(), default=0) >= SUSPECT_AFTER
 
     def forget(self, session: str) -> None:

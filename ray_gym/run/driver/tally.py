@@ -11,9 +11,9 @@ from typing import Any
 from ray_gym.run.worker.receipt import Receipt
 
 MAX_OUTCOMES = 50
-"""Number of distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
+"""Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
 MAX_FAILURES = 20
-"""Number of distinct failures that are counted."""
+"""Most distinct failures that are counted."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,9 @@ class NodeShares:
         self._episodes[self._workers.get(worker, "")] += episodes
 
     def summary(self) -> list[dict[str, Any]]:
-        """Returns the counts of all nodes, as summary.json has them."""
+        """Returns one dictionary (node, address, workers, episodes) for each node that has had a worker, sorted by
+        address.
+        """
         workers = Counter(self._workers.values())
         return [
             {"node": node, "address": self.addresses.get(node, ""), "workers": count, "episodes": self._episodes[node]}
@@ -61,7 +63,7 @@ class Tally:
     reward_sum: float = 0.0
     """Sum of their rewards."""
     tokens: int = 0
-    """Generated tokens."""
+    """Generated tokens of finished episodes, with those of earlier drivers."""
     model_calls: int = 0
     turns: int = 0
     workers_lost: int = 0
@@ -80,9 +82,9 @@ class Tally:
     by_stop: Counter[str] = field(default_factory=Counter)
     """Episodes by stop reason."""
     by_outcome: Counter[str] = field(default_factory=Counter)
-    """Episodes by stop text, for those that the environment finished."""
+    """Episodes by stop text, for those that the environment finished; at most MAX_OUTCOMES distinct texts."""
     failures: Counter[str] = field(default_factory=Counter)
-    """Episodes by failure."""
+    """Episodes by the text of their failure; at most MAX_FAILURES distinct texts."""
     nodes: NodeShares = field(default_factory=NodeShares)
     """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
@@ -93,13 +95,13 @@ class Tally:
     """Seconds from the first lease to the end; None before the end."""
 
     def start(self) -> None:
-        """Records the time of the first lease, from which the figures of speed count."""
+        """Records the current time as that of the first lease. Later calls do nothing."""
         if self.began is None:
             self.began = time.monotonic()
 
     @staticmethod
     def of_resumed(total: int, done: Iterable[Receipt]) -> Tally:
-        """Makes the tally of a run with episodes that are already committed."""
+        """Makes the tally of a run of `total` episodes, of which those with receipts in `done` are already committed."""
         tally = Tally(total)
         for receipt in done:
             tally.add(receipt)
@@ -107,7 +109,7 @@ class Tally:
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
-        """Adds an episode to the counts, or removes it (`sign` -1) when its row was lost with its worker."""
+        """Adds a finished episode to the counts, or removes it (`sign` -1) when its row was lost with its worker."""
         self.done += sign
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
@@ -139,31 +141,39 @@ class Tally:
 
     @property
     def elapsed_s(self) -> float:
-        """Returns the seconds since the first lease, or until the end."""
+        """Returns the seconds from the first lease until now, or until the end of the run if it has ended; 0 before the
+        first lease.
+        """
         if self.took_s is not None or self.began is None:
             return self.took_s or 0.0
         return time.monotonic() - self.began
 
     @property
     def mean_reward(self) -> float | None:
-        """Returns the mean reward of completed episodes; None if there are none."""
+        """Returns the mean of the rewards of completed episodes that have one, earlier drivers' included; None if there
+        are none.
+        """
         return self.reward_sum / self.rewarded if self.rewarded else None
 
     @property
     def tokens_per_s(self) -> float:
-        """Returns the generated tokens per second of this driver's time."""
+        """Returns the tokens generated in episodes that finished since this driver started, per second since the first
+        lease.
+        """
         return (self.tokens - self.tokens_before) / max(self.elapsed_s, 1e-9)
 
     @property
     def remaining_s(self) -> float | None:
-        """Returns the estimated seconds until the end; None before the first episode is finished."""
+        """Returns the estimated seconds until all episodes are finished, at the mean speed of this driver so far; None
+        before its first episode is finished.
+        """
         if not self.finished:
             return None
         return (self.total - self.done) * self.elapsed_s / self.finished
 
     def summary(self) -> dict[str, Any]:
-        """Returns the part of summary.json about the episodes. Its seconds count from the first lease to the last
-        commit.
+        """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds and
+        nodes are those of this driver. `seconds` counts from the first lease to the end of the run.
         """
         return {
             "episodes": self.done,
