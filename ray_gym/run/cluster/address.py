@@ -22,7 +22,7 @@ ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
 
 
 ANY = ("auto", "local")
-"""Values of RAY_ADDRESS that name no cluster."""
+"""Values of RAY_ADDRESS that name no particular cluster."""
 
 
 class NoCluster(UserError):
@@ -30,10 +30,11 @@ class NoCluster(UserError):
 
 
 def check_address(address: str) -> None:
-    """Checks, within seconds, that a cluster at the address lets this process in. Returns at once if the address names
-    no cluster.
+    """Checks that a cluster at the address HOST:PORT lets this process in; a connection and an answer may take
+    `TIMEOUT_S` seconds each. An empty address, "auto" and "local" name no cluster, and are not checked.
 
-    Errors: UserError for an address that is malformed, or a token that the cluster does not take; NoCluster.
+    Errors: UserError for an address of another form, or a token that the cluster does not take; NoCluster if no cluster
+    answers there.
     """
     if not address or address in ANY:
         return
@@ -57,10 +58,11 @@ def check_address(address: str) -> None:
 
 
 def address_here() -> str | None:
-    """Returns the address of the cluster that RAY_ADDRESS or `ray start` names; None if `ray start` named none, or one
-    that is gone.
+    """Returns the address of the cluster that RAY_ADDRESS names or, if that is unset, "auto" or "local", of the one
+    that `ray start` has started on this machine; None if there is none of the latter, or it is gone.
 
-    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token.
+    Errors: UserError if RAY_ADDRESS is not HOST:PORT, or the cluster refuses this process's token; NoCluster if no
+    cluster answers at RAY_ADDRESS.
     """
     given = os.environ.get("RAY_ADDRESS", "")
     if given not in ("", *ANY):
@@ -75,7 +77,9 @@ def address_here() -> str | None:
 
 
 def _ask(address: str) -> None:
-    """Asks the head at the address whether it is alive. Errors: UserError for a refused token; NoCluster."""
+    """Asks the head at the address whether it is alive. Errors: UserError for a refused token; NoCluster if no head
+    answers.
+    """
     try:
         with create_gcs_channel(address) as channel:
             channel.unary_unary(ALIVE)(b"", timeout=TIMEOUT_S)

@@ -34,9 +34,11 @@ NONE_RUNNING = (
 
 @contextmanager
 def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Joins the running cluster (RAY_ADDRESS, else one on this machine), or starts one that ends with the block.
+    """Joins the running cluster while the block runs: the one at RAY_ADDRESS, else the one on this machine, else a new
+    one that ends with the block.
 
-    `environment` holds environment variables for the processes that are started from here.
+    `environment` holds environment variables for the processes that are started from here. Errors: UserError for a
+    wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, or a new one does not come up.
     """
     _connect(environment or {})
     try:
@@ -65,11 +67,12 @@ def _connect(environment: Mapping[str, str]) -> None:
 
 
 def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the options of `ray.init` that let processes started from here import everything that this one can.
+    """Returns the options of `ray.init` that let processes started from here import everything that this one can, and
+    that give them the variables of `environment`.
 
-    A list of paths is enough, and lets Ray use the workers that it has started beforehand. For a runtime environment it
-    starts new ones, and each takes 0.6 s of CPU time before it runs our code. A submitted job has a runtime environment
-    anyway.
+    A list of paths is enough without such variables, and lets Ray use the workers that it has started beforehand. For a
+    runtime environment it starts new ones, and each takes 0.6 s of CPU time before it runs our code. A submitted job
+    has a runtime environment anyway.
     """
     if not environment and not under_submitted_job():
         # Ray puts each in front of those before it.
@@ -80,7 +83,9 @@ def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _init(**options: Any) -> None:
-    """Calls `ray.init`. Errors: RunFailed if a cluster on this machine does not come up, and other exceptions of Ray."""
+    """Calls `ray.init`. Errors: RunFailed if a cluster on this machine does not come up; Ray's other exceptions as they
+    are.
+    """
     try:
         ray.init(**options)
     except Exception as error:
@@ -90,8 +95,8 @@ def _init(**options: Any) -> None:
 
 
 def is_up() -> bool:
-    """Says whether RAY_ADDRESS or `ray start` names a cluster that is running. Errors: UserError for a wrong
-    RAY_ADDRESS, or a wrong token.
+    """Says whether RAY_ADDRESS names a cluster, or one that `ray start` has started on this machine is running. Errors:
+    UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused token.
     """
     return address_here() is not None
 
@@ -99,16 +104,16 @@ def is_up() -> bool:
 def check_running() -> None:
     """Checks that a cluster is running, for commands that start none.
 
-    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, or if the cluster
-    that `ray start` named is gone.
+    Errors: UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused token; RunFailed if
+    RAY_ADDRESS names no cluster and none that `ray start` has started is running on this machine.
     """
     if not is_up():
         raise RunFailed(NONE_RUNNING)
 
 
 def check_cpus(workers: int, each: float) -> None:
-    """Checks that the cluster has the CPUs that `workers` workers need, with `each` CPUs for one. Errors: UserError if
-    not, because they would wait for ever.
+    """Checks that the joined cluster has as many CPUs, in total, as `workers` workers need with `each` CPUs for one.
+    Errors: UserError if not, because they would wait for ever.
     """
     there = ray.cluster_resources().get("CPU", 0)
     if workers * each > there:
@@ -118,8 +123,10 @@ def check_cpus(workers: int, each: float) -> None:
 
 
 async def check_gpus_in_thread(engines: Mapping[str, Engine], wait_s: float | None) -> None:
-    """Checks GPUs as `check_gpus` does, in a thread, until the caller is cancelled. `wait_s`: seconds to wait for them;
-    None means no wait. Errors: UserError, RunFailed.
+    """Checks in a thread that the cluster has the GPUs that the models ask for. `wait_s`: seconds to wait for them at
+    most; None does not wait. If the caller is cancelled, the wait ends.
+
+    Errors: UserError if there are too few and `wait_s` is None; RunFailed if there are too few after `wait_s` seconds.
     """
     stopped = threading.Event()
     checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
@@ -133,11 +140,11 @@ async def check_gpus_in_thread(engines: Mapping[str, Engine], wait_s: float | No
 def check_gpus(
     engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
 ) -> None:
-    """Checks that the cluster has as many GPUs as the models ask for. With `wait` it waits until it has, or until
-    `stopped` is set.
+    """Checks that the cluster's nodes have the GPUs that the models ask for. With `wait` it blocks until they have, or
+    until `stopped` is set (None: never set).
 
-    Errors: UserError if it has too few and `wait` is False; RunFailed if it has too few after `deadline_s` seconds
-    (None means no deadline).
+    Errors: UserError if there are too few and `wait` is False; RunFailed if there are too few after `deadline_s`
+    seconds (None: no deadline).
     """
     wanted = replicas_by_model(engines)
     problem = missing_gpus(wanted, gpus_of_nodes()) if wanted else None

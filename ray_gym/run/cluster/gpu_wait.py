@@ -21,13 +21,15 @@ SAY_S = 60.0
 
 
 def gpus_of_nodes() -> list[float]:
-    """Returns the number of GPUs of each node that is alive."""
+    """Returns the number of GPUs of each node of the joined cluster that is alive."""
     return [float(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
 
 
 def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None, stopped: threading.Event) -> None:
-    """Blocks until the GPUs are there or `stopped` is set, and prints every minute that it waits. Errors: RunFailed
-    after `deadline_s` seconds.
+    """Blocks until the cluster has the wanted GPUs or `stopped` is set, and asks its autoscaler for them meanwhile. It
+    prints to standard error at the start and every `SAY_S` seconds. `wanted`: replicas by model.
+
+    Errors: RunFailed if they are not there after `deadline_s` seconds (None: no deadline).
     """
     began, said_at = time.monotonic(), float("-inf")
     asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]

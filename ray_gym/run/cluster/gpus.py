@@ -1,5 +1,5 @@
-"""Checks whether a cluster has the GPUs that the models of a run need: not only in total, but node by node. It makes no
-calls.
+"""Checks whether a cluster has the GPUs that the models of a run need: not only in total, but node by node. It does not
+ask the cluster: the caller passes the GPUs of each node.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ray_gym.models.placement import Replicas
 
 
 def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
-    """Returns, by model, the replicas that need GPUs. An engine that doesn't describe its replicas counts as asking for
-    single GPUs.
+    """Returns, by model, the replicas of the models that need GPUs. An engine that doesn't describe its replicas counts
+    as asking for single GPUs.
     """
     found: dict[str, Sequence[Replicas]] = {}
     for name, engine in engines.items():
@@ -25,7 +25,8 @@ def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Repli
 
 
 def missing_gpus(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
-    """Describes the GPUs that are missing; returns None if none are. `nodes` has the number of GPUs of each node.
+    """Returns a text that says which GPUs are missing; None if none are. `wanted` has the replicas by model, `nodes`
+    the number of GPUs of each node.
 
     Replicas are placed the largest first, each on the node where the least is left over.
     """

@@ -1,4 +1,4 @@
-"""Chooses the node of each worker, and keeps the nodes of the cluster."""
+"""Chooses the node of each worker, and keeps a list of the cluster's nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Nodes:
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def strategy(self, worker: str) -> Any:
-        """Returns Ray's scheduling strategy for a worker.
+        """Returns Ray's scheduling strategy for a worker that is about to start: a node for it, or "SPREAD" if workers
+        reserve CPUs or no node is known.
 
         Ray itself spreads workers that reserve CPUs, since it knows where some are free. Any other worker must start on
         the chosen node, or fail: else Ray puts it on a node where a process happens to be up sooner.
@@ -68,14 +69,15 @@ class Nodes:
 
     async def should_move(self, worker: str) -> bool:
         """Says whether a worker should end, so that another one starts on a node with far fewer workers (a node that
-        joined later, for example).
+        joined later, for example). Always False if workers reserve CPUs.
         """
         return not self.cpus_per_worker and self._spread.should_move(worker, await self._nodes(), time.monotonic())
 
     async def _nodes(self, wanted: str = "") -> Sequence[str]:
-        """Returns the ids of the nodes for workers. Looks them up again if they are old, or if `wanted` is not known.
+        """Returns the ids of the nodes for workers. Looks them up again if they are older than `LOOK_S` seconds, or if
+        the node `wanted` is not known. If Ray can't answer, it returns the earlier list.
 
-        While one caller looks them up, others get the earlier list.
+        While one caller looks them up, others that want no particular node get the earlier list, if there is one.
         """
         if self._looking.locked() and self._there and not wanted:
             return self._there

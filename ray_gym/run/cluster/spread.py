@@ -1,5 +1,5 @@
-"""Spreads the workers of a run over the nodes: the next worker goes to the node with the fewest. It makes no calls, and
-its caller tells it the time.
+"""Spreads the workers of a run over the nodes: the next worker goes to the node with the fewest. It asks neither the
+cluster nor a clock: its caller passes the nodes and the time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ class Spread:
     """Workers that are about to move."""
 
     def choose(self, worker: str, nodes: Collection[str], now: float) -> str | None:
-        """Returns the node for a worker that is about to start, and counts it there. Returns None if `nodes` is empty."""
+        """Returns the node with the fewest workers for a worker that is about to start, and counts it there. Nodes that
+        lost a worker in the last `DYING_S` seconds are taken only if there are no others. Returns None if `nodes` is
+        empty.
+        """
         counts = self._counts()
         found = min(nodes, key=lambda node: (self._may_be_dying(node, now), counts[node]), default=None)
         if found is not None:
@@ -47,8 +50,8 @@ class Spread:
         self._leaving.discard(worker)
 
     def should_move(self, worker: str, nodes: Collection[str], now: float) -> bool:
-        """Says whether a worker should end, so that another one starts on a node with fewer workers. Once True for a
-        worker, it stays True.
+        """Says whether a worker should end, so that another one starts on a node with at least `APART` fewer workers.
+        Workers that are about to move count nowhere. Once True for a worker, it stays True until the worker is removed.
         """
         if worker in self._leaving:
             return True

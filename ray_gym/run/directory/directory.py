@@ -34,7 +34,7 @@ CONFIG, PLAN, JOURNAL, STREAM = "run.yaml", "plan.json", "journal", "stream.json
 
 @dataclass
 class RunDirectory:
-    """Reads the directory of a run and, once it is open, writes it. All methods block; properties such as `name` and
+    """Reads the directory of a run and, once it is open, writes it. The methods block; properties such as `name` and
     `location` don't.
     """
 
@@ -43,7 +43,7 @@ class RunDirectory:
     output: OutputSection = field(default_factory=OutputSection)
     """Section `output` of the run's config."""
     owner: Owner | None = field(default=None, repr=False)
-    """Claim to be the directory's one writer; None while it is not open."""
+    """Claim to be the directory's one writer; None before it is opened."""
     order: CommitOrder = field(default_factory=CommitOrder, repr=False)
     """Numbers of the commits."""
 
@@ -54,7 +54,7 @@ class RunDirectory:
 
     @property
     def location(self) -> str:
-        """Returns the directory as users write it: a path or a URI."""
+        """Returns the location of the directory: an absolute path, or a URI."""
         return self.storage.location
 
     @property
@@ -68,7 +68,8 @@ class RunDirectory:
 
     @property
     def journal(self) -> Path:
-        """Returns the folder of the run's journals, which is always on a filesystem.
+        """Returns the folder of the run's journals, which is always on a filesystem: a folder with the run's name in
+        `output.journal_dir` or, if that is not set, the folder `journal` of the run directory. It may not exist.
 
         Errors: UserError for a run on an object store if `output.journal_dir` is not set.
         """
@@ -83,12 +84,14 @@ class RunDirectory:
 
     @property
     def keeps_journal(self) -> bool:
-        """Says whether the run keeps journals."""
+        """Says whether the run keeps journals: `output.durability` is not "off"."""
         return self.output.durability != "off"
 
     @property
     def config_file(self) -> Path:
-        """Returns the path of the run's config, for messages and as the start of relative paths in it."""
+        """Returns the path of the run's config, for messages and as the start of relative paths in it. For a run on an
+        object store it is the relative path NAME/run.yaml, where there is no file.
+        """
         return self.path / CONFIG if isinstance(self.storage, PosixStorage) else Path(self.name) / CONFIG
 
     @property
@@ -101,17 +104,21 @@ class RunDirectory:
     # ---- reading ----
 
     def committed(self) -> Iterator[Receipt]:
-        """Yields the receipts of all committed episodes. Errors: those of `open_rows`."""
+        """Yields the receipts of all committed episodes. Errors: OSError; pa.ArrowException for a damaged file;
+        UserError for a file of an unknown version.
+        """
         for table in self.storage.tables(COLUMNS):
             for row in table.to_pylist():
                 yield receipt_of(row)
 
     def read_config(self) -> RunConfig:
-        """Reads the run's config. Errors: UserError if it was edited into an invalid one."""
+        """Reads the run's config. Errors: UserError if it was edited into an invalid one; FileNotFoundError; OSError."""
         return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
-        """Reads the fingerprint that the run began with; returns None if it has none."""
+        """Reads the fingerprint that the run began with; returns None if it has none. Errors: OSError; ValueError or
+        TypeError if the file was damaged.
+        """
         try:
             return Fingerprint(**json.loads(self.storage.read(PLAN)))
         except FileNotFoundError:
@@ -120,16 +127,16 @@ class RunDirectory:
     # ---- writing, by the one driver ----
 
     def take_greeting(self, hello: str) -> bool:
-        """Deletes a worker's probe file, and returns True if it was there."""
+        """Deletes a worker's probe file from the staging folder, and returns True if it was there. Errors: OSError."""
         name = f"{self.storage.staging}/{hello}"
         there = self.storage.exists(name)
         self.storage.delete(name)
         return there
 
     def commit(self, staged: str) -> str:
-        """Makes a staged file part of the run, and returns its new name. May be called in threads.
+        """Makes a staged file part of the run, and returns its new name. May be called in several threads at once.
 
-        Errors: RunFailed if it can't be written, or if another driver took over.
+        Errors: RunFailed if it can't be published, if another driver took over, or if the directory is not open.
         """
         try:
             with self.order as order:
@@ -139,28 +146,39 @@ class RunDirectory:
             raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
 
     def refuse(self, staged: str) -> None:
-        """Deletes a staged file whose rows don't count. If it can't be deleted now, it is deleted when the run is
-        closed or resumed.
+        """Deletes a staged file whose rows don't count. If it can't be deleted now, no error is raised: it is deleted
+        when the run is closed or resumed.
         """
         with contextlib.suppress(OSError):
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
     def write_config(self, config: RunConfig) -> None:
-        """Writes the run's config. Errors: RunFailed."""
+        """Writes the run's config, in which a value that came from ${...} is written as that again. Errors: RunFailed
+        if it can't be written, if another driver took over, or if the directory is not open.
+        """
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
         self._write(CONFIG, as_yaml(kept))
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
-        """Writes the fingerprint of the run's plan. Errors: RunFailed."""
+        """Writes the fingerprint of the run's plan to plan.json. Errors: RunFailed if it can't be written, if another
+        driver took over, or if the directory is not open.
+        """
         self._write(PLAN, fingerprint.as_json())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """Writes summary.json. Errors: RunFailed."""
+        """Writes summary.json. Errors: RunFailed if it can't be written, if another driver took over, or if the
+        directory is not open.
+        """
         self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
     def remove(self) -> None:
-        """Removes the directory, and the folders that were made for it, if no episode is committed."""
+        """Gives up and deletes the open directory, the folders that were made for it, and the run's journals. Does
+        nothing if an episode is committed.
+
+        Errors: RunFailed if another driver took over, or the directory is not open; OSError; those of `committed`:
+        pa.ArrowException, UserError.
+        """
         if any(self.committed()):
             return
         self._owner().check()
@@ -171,7 +189,9 @@ class RunDirectory:
             shutil.rmtree(self.journal, ignore_errors=True)
 
     def close(self) -> None:
-        """Gives up the directory, so that another driver may resume the run at once."""
+        """Gives up the directory, so that another driver may resume the run at once, and deletes what is staged. Does
+        nothing if it was never opened. Errors of the deletion are ignored.
+        """
         if self.owner is None:
             return
         with contextlib.suppress(OSError, RunFailed):
@@ -193,7 +213,7 @@ class RunDirectory:
 
     def open(self) -> None:
         """Claims the directory for this driver, under the next epoch, and deletes files that older drivers have staged.
-        Errors: UserError, OSError.
+        Errors: UserError while another driver owns the run; OSError.
         """
         self.owner = self.storage.claim()
         try:
@@ -204,7 +224,9 @@ class RunDirectory:
             raise
 
     def make_journal(self) -> None:
-        """Makes the folder of journals. Errors: UserError if it can't be made."""
+        """Makes the folder of journals, if the run keeps any. Errors: UserError if there is no place for it, or it
+        can't be made.
+        """
         if not self.keeps_journal:
             return
         try:
@@ -214,16 +236,16 @@ class RunDirectory:
 
 
 def output_root(config: RunConfig) -> str:
-    """Returns the absolute folder of all runs. Errors: UserError for a relative folder in a submitted job, whose
-    working directory is deleted later.
+    """Returns the folder of all runs, as an absolute path or a URI. Errors: UserError for a relative folder in a
+    submitted job, whose working directory is deleted later.
     """
     _refuse_relative("dir", config.output.dir, "/shared/runs")
     return absolute(config.output.dir)
 
 
 def check_places(output: OutputSection) -> None:
-    """Checks the folders of the output. Errors: UserError for a relative folder in a submitted job, whose working
-    directory is deleted later.
+    """Checks that `output.dir` and `output.journal_dir` are not relative in a submitted job, whose working directory is
+    deleted later. Errors: UserError if one is.
     """
     _refuse_relative("dir", output.dir, "/shared/runs")
     _with_absolute_journals(output)
@@ -235,9 +257,11 @@ def under_submitted_job() -> bool:
 
 
 def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    """Returns the directory for a new run, and writes nothing yet.
+    """Returns the directory for a new run, and writes nothing yet. Without `run.name` the name is made from the
+    config's name, the time and the number of this process.
 
-    Errors: UserError if the name is taken, a folder is relative in a submitted job, or there is no place for journals.
+    Errors: UserError if the name is taken, the folder of runs can't be read, a folder is relative in a submitted job,
+    or there is no place for journals.
     """
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -254,8 +278,8 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
 
 
 def create(directory: RunDirectory) -> None:
-    """Creates the directory and opens it. Errors: UserError if another run has taken the name, or nothing can be
-    written there.
+    """Creates the directory, opens it, and makes the folder of journals. If only that folder can't be made, the
+    directory is removed again. Errors: UserError if another run has taken the name, or nothing can be written there.
     """
     try:
         directory.storage.create()
@@ -272,7 +296,9 @@ def create(directory: RunDirectory) -> None:
 
 
 def find_run(location: str | Path) -> RunDirectory:
-    """Returns the directory of an existing run, for reading. Errors: UserError if there is no run."""
+    """Returns the directory of an existing run, without opening it for writing. Errors: UserError if it can't be read,
+    or has no run.yaml.
+    """
     directory = RunDirectory(_open_storage(str(location), "--resume"))
     try:
         there = directory.storage.exists(CONFIG)
@@ -284,8 +310,11 @@ def find_run(location: str | Path) -> RunDirectory:
 
 
 def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
-    """Opens the directory of a run that is resumed. `output`: section to use instead of the one in the run's own
-    config. Errors: UserError.
+    """Opens the directory of a run that is resumed, makes the folder of its journals, and returns it. `output`: section
+    to use instead of the one in the run's own config.
+
+    Errors: UserError if there is no run, if another driver writes it, if there is no place for journals, or if nothing
+    can be written there.
     """
     directory = find_run(location)
     directory.output = output or directory.read_config().output
@@ -310,7 +339,9 @@ def _open_storage(location: str, asked_by: str) -> Storage:
 
 
 def _with_absolute_journals(output: OutputSection) -> OutputSection:
-    """Returns the section with an absolute folder of journals. Errors: UserError for a relative one in a submitted job."""
+    """Returns the section with an absolute folder of journals; the same section if none is set. Errors: UserError for a
+    relative one in a submitted job.
+    """
     if output.journal_dir is None:
         return output
     _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")

@@ -12,12 +12,12 @@ from ray_gym.run.directory.storage import Storage
 
 
 def is_uri(location: str) -> bool:
-    """Says whether a location is the URI of an object store."""
+    """Says whether a location is the URI of an object store. A file:// URI counts as a path."""
     return "://" in location and not location.startswith("file://")
 
 
 def absolute(location: str) -> str:
-    """Returns a path as an absolute one, and a URI unchanged."""
+    """Returns a path (also one with ~ or file://) as an absolute one, and a URI of an object store unchanged."""
     return location if is_uri(location) else str(_path(location).absolute())
 
 
@@ -27,7 +27,7 @@ def is_relative(location: str) -> bool:
 
 
 def child_of(location: str, name: str) -> str:
-    """Returns the location of the folder `name` in this location. A URI keeps its query."""
+    """Returns the location of the folder `name` in this location. A URI of an object store keeps its query."""
     if not is_uri(location):
         return str(_path(location) / name)
     parts = urlsplit(location)
@@ -35,7 +35,7 @@ def child_of(location: str, name: str) -> str:
 
 
 def parent_of(location: str) -> str:
-    """Returns the location of the folder that contains this location. A URI keeps its query."""
+    """Returns the location of the folder that contains this location. A URI of an object store keeps its query."""
     if not is_uri(location):
         return str(_path(location).parent)
     parts = urlsplit(location)
@@ -43,12 +43,12 @@ def parent_of(location: str) -> str:
 
 
 def shell_quoted(location: str) -> str:
-    """Quotes a location for a shell, since a URI may have an ampersand in its query."""
+    """Returns a location quoted for a shell, since a URI may have an ampersand in its query."""
     return shlex.quote(location)
 
 
 def storage_at(location: str) -> Storage:
-    """Opens the storage at a location. Errors: UserError for a URI that can't be opened."""
+    """Returns the storage at a location, which need not exist yet. Errors: UserError for a URI that can't be opened."""
     return ObjectStorage.of(location) if is_uri(location) else PosixStorage.of(Path(absolute(location)))
 
 

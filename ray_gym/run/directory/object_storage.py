@@ -38,7 +38,10 @@ class ObjectStorage(Storage):
 
     @classmethod
     def of(cls, uri: str) -> ObjectStorage:
-        """Opens the store of a URI. Errors: UserError for a URI that pyarrow can't open, or one with a password in it."""
+        """Opens the store of a URI, and returns its storage. Errors: UserError for an unknown scheme, no bucket, a
+        password or (in an s3:// URI) a user's name in it, an S3 region that can't be found, or anything else that
+        pyarrow refuses.
+        """
         filesystem, root = _open(uri)
         return cls(uri, filesystem, root.rstrip("/"))
 
@@ -94,7 +97,7 @@ class ObjectStorage(Storage):
             self.filesystem.delete_dir(self.at(name))
 
     def remove(self) -> None:
-        """Deletes the run. Its epochs are deleted last, so that no other driver may claim it before."""
+        """Deletes the run. Its epochs are deleted last, so that no other driver may claim it before. Errors: OSError."""
         for found in self.filesystem.get_file_info(FileSelector(self.root, allow_not_found=True)):
             if found.type == FileType.Directory and found.base_name != EPOCH:
                 self.delete_folder(found.base_name)
@@ -104,11 +107,11 @@ class ObjectStorage(Storage):
 
 
 def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the arguments of pyarrow's S3 filesystem for a bucket. The URI's query has priority over the AWS_*
-    variables.
+    """Returns the arguments of pyarrow's S3 filesystem for a bucket. `parts`: the URI, whose query has priority.
+    `environment`: environment variables, of which the AWS_* variables count.
 
-    Keys from this process's variables go to the workers with the storage. Without such variables every node uses its
-    own profile or role. Errors: UserError for an unknown key in the query.
+    Keys from these variables go to the workers with the storage. Without such variables every node uses its own profile
+    or role. Errors: UserError for an unknown key in the query.
     """
     query = dict(parse_qsl(parts.query))
     if unknown := sorted(set(query) - set(S3_QUERY)):

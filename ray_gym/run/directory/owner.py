@@ -65,7 +65,9 @@ class FileOwner:
 
     @classmethod
     def claim(cls, storage: Storage, path: Path) -> FileOwner:
-        """Locks the run and takes the next epoch. Errors: RunIsTaken if another driver has the lock; OSError."""
+        """Locks the file at `path` and takes the next epoch. Errors: RunIsTaken if another driver has the lock;
+        OSError.
+        """
         lock = path.open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,13 +87,15 @@ class FileOwner:
         return int(self.portrait["epoch"])
 
     def check(self) -> None:
-        """Checks that the file `epoch` still names this driver. Errors: RunFailed if another driver took over; OSError."""
+        """Checks that the file `epoch` still names this driver. Errors: RunFailed if it names another driver, which
+        took over; OSError.
+        """
         there = json.loads(self.storage.read(EPOCH))
         if there != self.portrait:
             raise _takeover_error(self.storage, there["epoch"])
 
     def release(self) -> None:
-        """Releases the lock."""
+        """Releases the lock, so that another driver may claim the run."""
         self.lock.close()
 
     def withdraw(self) -> None:
@@ -110,8 +114,11 @@ class ObjectOwner:
 
     @classmethod
     def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
-        """Takes the next epoch. Errors: RunIsTaken while another driver lives, or if one opens the run at the same
-        moment; OSError.
+        """Takes the next epoch, and starts the heartbeat. alive_s: seconds for which a driver counts as alive after a
+        heartbeat. beat_s: seconds between two heartbeats.
+
+        Errors: RunIsTaken while another driver lives, if one opens the run at the same moment, or if this takes so long
+        that one may have done so; OSError.
         """
         began = time.monotonic()
         last = _newest(storage)
@@ -138,11 +145,13 @@ class ObjectOwner:
 
     @property
     def name(self) -> str:
-        """Returns the name of this driver's object."""
+        """Returns the name of this driver's object in the folder `epoch`."""
         return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
 
     def check(self) -> None:
-        """Checks that no newer driver has an object, and that this driver's is still there. Errors: RunFailed; OSError."""
+        """Checks that no newer driver has an object, and that this driver's is still there. Errors: RunFailed if a
+        newer driver took over, or if the run was deleted; OSError.
+        """
         names = self._storage.names(EPOCH)
         newest = max(map(_number, names), default=0)
         if newest > self.epoch:
@@ -151,7 +160,9 @@ class ObjectOwner:
             raise RunFailed(f"{self._storage.location} was deleted under its driver; this one writes nothing more")
 
     def release(self) -> None:
-        """Ends the heartbeat, and marks this driver's object as released."""
+        """Ends the heartbeat, and marks this driver's object as released, so that another driver may claim the run at
+        once. If it can't be marked, no error is raised. Later calls do nothing.
+        """
         if self._ended.is_set():
             return
         self.withdraw()
@@ -159,7 +170,9 @@ class ObjectOwner:
             self._write(released=True)
 
     def withdraw(self) -> None:
-        """Ends the heartbeat."""
+        """Ends the heartbeat, and leaves this driver's object as it is. Waits up to `JOIN_S` seconds for a heartbeat
+        under way.
+        """
         self._ended.set()
         self._thread.join(JOIN_S)
 
@@ -182,8 +195,8 @@ def _number(name: str) -> int:
 
 
 def _newest(storage: Storage) -> list[str]:
-    """Returns the names of the objects of the highest epoch. There are several if drivers opened the run at the same
-    moment.
+    """Returns the names of the objects of the highest epoch; none if there is no object. There are several if drivers
+    opened the run at the same moment.
     """
     names = storage.names(EPOCH)
     highest = max(map(_number, names), default=0)
@@ -191,8 +204,8 @@ def _newest(storage: Storage) -> list[str]:
 
 
 def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) -> None:
-    """Checks that the driver of an object is gone. Errors: RunIsTaken if it lives; FileNotFoundError if it stepped back
-    just now.
+    """Checks that the driver of an object is gone: it has released the run, or its last heartbeat is `alive_s` seconds
+    old. Errors: RunIsTaken if it lives; FileNotFoundError if it stepped back just now; OSError.
     """
     said = json.loads(storage.read(f"{EPOCH}/{name}"))
     age = now - _written_at(storage, f"{EPOCH}/{name}")
@@ -205,7 +218,7 @@ def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) ->
 
 def _server_time(storage: Storage) -> float:
     """Returns the time of the store's own clock, in Unix seconds. Objects' times are of that clock; the clocks of two
-    drivers may differ.
+    drivers may differ. Writes an object for it, and deletes it. Errors: OSError.
     """
     name = f".clock-{secrets.token_hex(8)}"
     storage.write(name, b"")

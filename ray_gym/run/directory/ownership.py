@@ -22,10 +22,12 @@ class Owner(Protocol):
         """Returns the number of this driver among the drivers that the run has had, from 1."""
 
     def check(self) -> None:
-        """Checks that this driver still owns the run. Errors: RunFailed if another driver took over; OSError."""
+        """Checks that this driver still owns the run. Errors: RunFailed if another driver took over, or the run was
+        deleted; OSError.
+        """
 
     def release(self) -> None:
-        """Ends the claim, so that another driver may resume the run at once."""
+        """Ends the claim, so that another driver may resume the run at once. Raises no OSError."""
 
     def withdraw(self) -> None:
-        """Ends the claim to a run that is about to be removed, so that no other driver may resume it."""
+        """Ends the claim to a run whose directory is about to be removed. Writes nothing, unlike `release`."""

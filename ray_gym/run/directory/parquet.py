@@ -14,12 +14,14 @@ from ray_gym.record.schema import SCHEMA
 from ray_gym.record.versions import reader_of
 
 UNLIKE = {"logprobs", "started_at", "ended_at", "duration_s", "timing"}
-"""Columns whose numbers are hardly ever the same twice. A dictionary of them would take more time and more room than
+"""Columns whose numbers are hardly ever the same twice. A dictionary of them would take more time and more space than
 they do."""
 
 
 def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
-    """Writes a table under `SCHEMA`, with the schema's version in the file's metadata. Errors: OSError."""
+    """Writes a table as Parquet, compressed by zstd. The schema's version gets into the file's metadata if the table
+    has the metadata of `SCHEMA`. Errors: OSError.
+    """
     columns = [path for field in table.schema for path in _columns(field.name, field.type)]
     repeating = [path for path in columns if UNLIKE.isdisjoint(path.split("."))]
     one = (
@@ -29,13 +31,15 @@ def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
 
 
 class RowsFile:
-    """Reads rows of an open file as tables under `SCHEMA`, whatever version the file has.
+    """Reads rows of an open Parquet file as tables under `SCHEMA`, whatever version the file has.
 
-    Errors of all methods: OSError and pa.ArrowException for a damaged file.
+    Errors of all methods that read rows: OSError and pa.ArrowException for a damaged file.
     """
 
     def __init__(self, file: pq.ParquetFile, path: str) -> None:
-        """Chooses the reader for the file's version. Errors: UserError for an unknown version."""
+        """Chooses the reader for the version in the file's metadata. `path` names the file in messages. Errors:
+        UserError for an unknown version.
+        """
         self._file = file
         self._reader = reader_of(file.metadata.metadata, path)
 
@@ -44,20 +48,26 @@ class RowsFile:
         return int(self._file.metadata.num_rows)
 
     def table(self, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
-        """Reads columns of all rows. A column is given by its name, or by the path of a Parquet column within it
-        (`samples.list.element.trainable`).
+        """Reads columns of all rows, and returns them in the given order. A column is given by its name, or by the path
+        of a Parquet column within it (`samples.list.element.trainable`): then only that part of it is read. Errors:
+        pa.ArrowInvalid for a column that the file lacks.
         """
         return self._reader(self._file.read(columns=list(columns)), _names(columns))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Reads as `table` does, `rows` rows at a time."""
+        """Yields columns of all rows in order, in batches of at most `rows` rows. `columns` are given by name, or by
+        the path of a Parquet column within one (`samples.list.element.trainable`). Errors: pa.ArrowInvalid for a column
+        that the file lacks.
+        """
         for batch in self._file.iter_batches(rows, columns=list(columns)):
             yield from self._reader(pa.Table.from_batches([batch]), _names(columns)).to_batches()
 
 
 @contextmanager
 def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
-    """Opens a file while the block runs. Errors: OSError, pa.ArrowException and UserError, all of which name the file."""
+    """Opens a Parquet file while the block runs. Errors, also of reading in the block: OSError, pa.ArrowException and
+    UserError (an unknown version), all of which name the file.
+    """
     try:
         with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
             yield RowsFile(file, path)

@@ -1,4 +1,4 @@
-"""Keeps a run directory on a filesystem: files are written outside of `episodes/`, and get there by one rename."""
+"""Keeps a run directory on a filesystem: rows are written outside of `episodes/`, and get there by one rename."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PosixStorage(Storage):
 
     @classmethod
     def of(cls, path: Path) -> PosixStorage:
-        """Makes the storage of a directory, which need not exist yet."""
+        """Makes the storage of a directory, given by its absolute path. It need not exist yet."""
         return cls(str(path), LocalFileSystem(), str(path))
 
     @property

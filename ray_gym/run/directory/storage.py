@@ -55,11 +55,13 @@ class Storage(ABC):
     # ---- reading ----
 
     def at(self, name: str) -> str:
-        """Returns the path of a file in `filesystem`; the directory's own for an empty name."""
+        """Returns the path in `filesystem` of a file of the run directory; the directory's own path for an empty name."""
         return f"{self.root}/{name}" if name else self.root
 
     def exists(self, name: str = "") -> bool:
-        """Says whether a file or folder exists; the directory itself for an empty name. Errors: OSError."""
+        """Says whether a file or folder of the run directory exists; the directory itself for an empty name. Errors:
+        OSError.
+        """
         return bool(self.filesystem.get_file_info(self.at(name)).type != FileType.NotFound)
 
     def read(self, name: str) -> bytes:
@@ -73,12 +75,17 @@ class Storage(ABC):
         return sorted(info.base_name for info in found if info.type == FileType.File)
 
     def open_committed(self, name: str) -> AbstractContextManager[RowsFile]:
-        """Opens a committed file. Errors: those of `open_rows`."""
+        """Opens a committed file while a `with` block runs. Errors: OSError; pa.ArrowException for a damaged file;
+        UserError for an unknown version.
+        """
         return open_rows(self.filesystem, self.at(f"{EPISODES}/{name}"))
 
     def tables(self, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """Yields a table under `SCHEMA` for each committed file, in the order of their names. Errors: those of
-        `open_rows`.
+        """Yields a table for each committed file, in the order of their names, with the given columns of `SCHEMA`.
+        Reads `READERS` files at once. `columns`: names, or paths of Parquet columns, as of `RowsFile.table`.
+
+        Errors: OSError; pa.ArrowException for a damaged file or a column that it lacks; UserError for a file of an
+        unknown version.
         """
 
         def read(name: str) -> pa.Table:
@@ -88,15 +95,20 @@ class Storage(ABC):
         yield from self._of_each(read)
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Yields the rows of the committed files in batches of at most `rows` rows, as `tables` does. Errors: those of
-        `open_rows`.
+        """Yields the given columns of all committed rows, in batches of at most `rows` rows, in the order of the files'
+        names. No batch has rows of two files. `columns`: names, or paths of Parquet columns, as of `RowsFile.table`.
+
+        Errors: OSError; pa.ArrowException for a damaged file or a column that it lacks; UserError for a file of an
+        unknown version.
         """
         for name in self.committed():
             with self.open_committed(name) as file:
                 yield from file.batches(columns, rows)
 
     def count(self) -> int:
-        """Returns the number of committed rows; only the files' footers are read. Errors: those of `open_rows`."""
+        """Returns the number of committed rows; only the files' footers are read. Errors: OSError; pa.ArrowException
+        for a damaged file; UserError for a file of an unknown version.
+        """
 
         def rows(name: str) -> int:
             with self.open_committed(name) as file:
@@ -116,34 +128,38 @@ class Storage(ABC):
 
     @abstractmethod
     def create(self) -> None:
-        """Creates the directory. Errors: FileExistsError if it exists; OSError."""
+        """Creates the directory. On an object store, which has no folders, it only checks that nothing is there.
+        Errors: FileExistsError if the directory exists; OSError.
+        """
 
     @abstractmethod
     def claim(self) -> Owner:
-        """Claims the run for this driver, under the next epoch. Errors: UserError while another driver owns it;
-        OSError.
+        """Claims the run for this driver, under the next epoch, and returns the claim. Errors: UserError while another
+        driver owns it; OSError.
         """
 
     @abstractmethod
     def begin_epoch(self, epoch: int) -> Storage:
-        """Returns this storage with an empty staging folder for the epoch. Deletes the files that other epochs staged.
-        Errors: OSError.
+        """Deletes the files that other epochs staged. Returns a copy of this storage whose staging folder is the
+        epoch's, and empty. Errors: OSError.
         """
 
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file whole or not at all, and replaces an older one. It is durable when this returns. Errors:
-        OSError.
+        """Writes a file of the run directory whole or not at all, and replaces an older one. It is durable when this
+        returns. Errors: OSError.
         """
 
     @abstractmethod
     def stage(self, name: str, table: pa.Table) -> str:
-        """Writes rows to a staged file, and returns its name, by which the driver publishes it. Errors: OSError."""
+        """Writes rows to a file in the staging folder, and returns its name, by which the driver publishes it. Errors:
+        OSError.
+        """
 
     @abstractmethod
     def publish(self, staged: str, name: str) -> None:
-        """Makes a staged file part of the run in one step, under `name`. Errors: OSError, also if it is not staged any
-        more.
+        """Makes a staged file part of the run in one step, under `name`. Errors: OSError, for example if it is not
+        staged any more.
         """
 
     @abstractmethod
@@ -156,4 +172,6 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self) -> None:
-        """Deletes the whole run directory, and the folders that were made for it. Errors: OSError."""
+        """Deletes the whole run directory, and the folders around it that were made for it and are empty. Errors:
+        OSError.
+        """

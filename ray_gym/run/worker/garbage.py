@@ -1,5 +1,5 @@
-"""Sets how often a process looks for reference cycles: seldom, since a look blocks the event loop and playing makes no
-cycles.
+"""Makes the garbage collector look for reference cycles seldom, since a look blocks the event loop, and playing makes
+no cycles.
 """
 
 from __future__ import annotations
@@ -7,27 +7,27 @@ from __future__ import annotations
 import gc
 
 ALWAYS, AN_EPISODE, EPISODES = 50_000, 1_000, 500
-"""Parts of the threshold of new objects: a constant, an addition for each episode in flight, and the most episodes that
-count.
+"""Parts of the threshold of the youngest generation: ALWAYS + AN_EPISODE * min(episodes in flight, EPISODES) new
+objects.
 
 A look takes longer the more new objects there are. Each episode in flight has some 600, which come and go together
 where models answer together. A lower threshold would look at them again and again: with 500 in flight and a threshold
 of 50,000, a look takes 30 to 95 ms."""
 IN_ALL, OLDER = 1_000_000, 5
-"""New objects, and looks at older objects, between two full looks. Their product bounds the garbage in cycles that an
-environment can leave behind."""
+"""Number of new objects between two looks at the middle generation, and number of such looks between two full looks.
+Their product bounds the garbage in cycles that an environment can leave behind."""
 
 
 def freeze_objects() -> None:
-    """Exempts all objects of this process (modules, planned episodes) from later looks. One look at 10,000 planned
-    episodes took 70 to 170 ms.
+    """Exempts all objects that this process has now (modules, planned episodes) from later looks for reference cycles.
+    One look at 10,000 planned episodes took 70 to 170 ms.
     """
     gc.freeze()
 
 
 def collect_seldom(concurrency: int) -> None:
-    """Sets the thresholds of a process that plays `concurrency` episodes at once. Objects of episodes are freed by
-    their reference counts.
+    """Freezes this process's objects, and sets the garbage collector's thresholds for `concurrency` episodes at once.
+    Objects of episodes are freed by their reference counts.
     """
     new = ALWAYS + AN_EPISODE * min(concurrency, EPISODES)
     freeze_objects()

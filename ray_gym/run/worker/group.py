@@ -1,4 +1,4 @@
-"""Decides what happens to a group when all its episodes are over."""
+"""Decides what happens to a group (the episodes of one task) when all its episodes are over."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ray_gym.errors import Failure
 from ray_gym.play.play import Played
 
 GROUP = "group"
-"""Prefix of the cause of a try that was made because of the group."""
+"""Prefix of the cause of a new try that a failed episode gets because its group waits for it."""
 
 
 def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
-    """Returns the failed episodes that are played again.
+    """Returns the failed episodes of a group that get a new try; none unless `rule.incomplete` is "wait".
 
-    These are episodes of a group that waits, that failed by infrastructure, a user or a judge, and have extra tries
-    left.
+    An episode gets one if its failure is of kind infra, user or judge, and it has had fewer than `rule.extra_tries`
+    such tries.
     """
     if rule.incomplete != "wait":
         return []
@@ -31,8 +31,12 @@ def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
 
 
 def settle(group: Sequence[Played], rule: GroupsSection) -> None:
-    """Releases a group, or drops it: then its completed episodes are marked as dropped. Also records the group's sizes
-    in each episode.
+    """Records the group's size, and its number of completed episodes, in each episode, and decides whether the group is
+    dropped.
+
+    It is dropped if an episode failed, and either `rule.incomplete` is "drop" or fewer than `rule.minimum` episodes
+    completed. Then each completed episode gets the status "dropped", and a failure that names the first failed
+    episode's.
     """
     completed = [one for one in group if one.status == "completed"]
     lost = [one.failure for one in group if one.status == "failed" and one.failure]

@@ -1,4 +1,4 @@
-"""Plays the leases of a worker: repeats tries of an episode, and scores groups. It uses neither Ray nor files of rows."""
+"""Plays the leases of a worker: plays failed episodes again, and scores groups. It uses neither Ray nor files of rows."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ NONDETERMINISM = "nondeterminism"
 
 @dataclass(frozen=True, slots=True)
 class LeasePlayer:
-    """Plays leased episodes to their end."""
+    """Plays leased episodes, with new tries after failures, and closes their groups."""
 
     stage: Stage
-    """Environment, models and limits of all episodes."""
+    """Environment, participants, models and limits of all episodes."""
     groups: GroupsSection
     """Rules for groups with failed episodes."""
     journal: Journal | None
     """Journal of this worker; None if the run keeps none."""
     histories: HistoryReader | None
-    """Reader of older attempts' journals; None if the run keeps none."""
+    """Reader of older attempts' journals; None if the run keeps no journals."""
 
     async def play(self, lease: Lease) -> Played:
-        """Plays an episode, and returns the result of its last try. Raises nothing but CancelledError."""
+        """Plays an episode, and returns the result of its last try. The lease of a charged episode fails without being
+        played.
+
+        Errors: CancelledError. Any other Exception becomes a failed result.
+        """
         if lease.charged is not None:
             return self.fail_lease(lease, lease.charged, "worker")
         try:
@@ -53,16 +57,21 @@ class LeasePlayer:
             return self.fail_lease(lease, describe(error))
 
     def fail_lease(self, lease: Lease, why: str, where: str = "episode") -> Played:
-        """Returns a failed result for a lease that was not played, or not to its end (kind environment)."""
+        """Returns a failed result without events, for a lease that was not played or not to its end. Its failure is of
+        kind environment, with `why` as the message and `where` as the place.
+        """
         return self._fail_unplayed(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Returns a failed result without events."""
+        """Returns a failed result without events, for an episode that was not played to its end."""
         return fail_episode(bare_episode(spec, self.stage), failure)
 
     async def close_group(self, group: list[Played]) -> list[Played]:
-        """Closes a group whose episodes are all over: plays failed ones again if it may, has the environment score the
-        group if it does, and settles it.
+        """Closes a group whose episodes are all over, and returns its results.
+
+        It plays failed episodes again as long as `groups` allows that, scores the group if the environment scores
+        groups (then the results are sorted by repeat), and marks the completed episodes as dropped if `groups` says so.
+        Errors: those of the journal (OSError); CancelledError.
         """
         while again := to_play_again(group, self.groups):
             group = await self._again(group, {id(one): _group_cause(one) for one in again})
@@ -72,10 +81,11 @@ class LeasePlayer:
         return group
 
     async def _score_group(self, group: list[Played]) -> list[Played]:
-        """Scores a group, and repeats that after a failure of the judge, within its retries. Episodes whose replay
-        diverged are played again first.
+        """Scores a group, and returns its results in the same order. After a failure of the judge it scores again, at
+        most `retries.judge` times; after other failures, or if that was not enough, the completed episodes fail.
 
-        The repetition ends, because a new try has nothing to replay.
+        Episodes whose replay diverged are played again first, as their retries allow, and the group is scored again.
+        That ends, because a new try has nothing to replay.
         """
         retries, judged = self.stage.limits.retries, 0
         while True:
@@ -96,7 +106,9 @@ class LeasePlayer:
             group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
 
     async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
-        """Returns the group in the same order, with a new try of each episode that has a cause (by `id` of the result)."""
+        """Returns the group in the same order, with a new try in place of each result that has a cause. `causes` has
+        the causes by Python's `id` of the result.
+        """
 
         async def one_more(one: Played) -> Played:
             cause = causes.get(id(one))
@@ -121,8 +133,8 @@ class LeasePlayer:
         return await self._tries(spec, history)
 
     async def _history(self, lease: Lease) -> History:
-        """Reads the records of older attempts. If a journal is gone, the episode starts anew. Errors: EpisodeFailure
-        (infra) if one can't be read.
+        """Reads the records of an episode's older attempts. If a journal is gone, or there is none, it returns an empty
+        history, so that the episode starts anew. Errors: EpisodeFailure (infra) if a journal can't be read.
         """
         if not lease.adopted or self.histories is None:
             return History()
@@ -166,7 +178,9 @@ class LeasePlayer:
 
 
 def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
-    """Returns the cause of a new try; None if the episode is over."""
+    """Returns the cause of a new try as `kind: place: message`; None if the episode has not failed, or has no retries
+    left for failures of its kind.
+    """
     failure = played.failure
     if failure is None or played.status != "failed":
         return None
@@ -178,8 +192,8 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
 
 
 def _after_scoring(one: Played) -> Played:
-    """Returns a member's result after its group was scored. It is a failure if its replay diverged or its
-    infrastructure broke.
+    """Returns an episode's result after its group was scored. A completed episode becomes a failed one if its replay
+    diverged or its infrastructure broke; a result with another status is returned as it is.
     """
     if one.status != "completed":
         return one
@@ -190,7 +204,9 @@ def _after_scoring(one: Played) -> Played:
 
 
 def _fail_with_group(one: Played, failure: Failure) -> Played:
-    """Returns a completed episode as failed, because its group could not be scored."""
+    """Returns a completed episode as failed, because its group could not be scored. A result with another status is
+    returned as it is.
+    """
     return replace(fail_episode(one.episode, failure), causes=one.causes) if one.status == "completed" else one
 
 

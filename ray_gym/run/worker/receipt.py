@@ -20,7 +20,7 @@ COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text",
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Summarises a finished episode."""
+    """Summarises one finished attempt at an episode."""
 
     episode: EpisodeKey
     status: str
@@ -31,7 +31,7 @@ class Receipt:
     """Kind, place and message of the failure; None if there is none."""
     reward: float | None
     tokens: int
-    """Generated tokens."""
+    """Generated tokens of all participants."""
     model_calls: int
     turns: int
     """Turns of the policy."""
@@ -44,8 +44,8 @@ class Receipt:
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
-    """Makes the receipt of a row, which has at least the columns `COLUMNS`. `replayed` and `versions` become its
-    fields.
+    """Makes the receipt of a row, which must have the columns `COLUMNS`. The row does not have the fields `replayed`
+    and `versions`, so they are passed.
     """
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
@@ -65,7 +65,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
 
 
 def log_end(receipt: Receipt) -> None:
-    """Logs the end of an episode, as a warning if it failed."""
+    """Logs the end of an episode, as a warning if it failed, and at level debug otherwise."""
     level = logging.WARNING if receipt.status == "failed" else logging.DEBUG
     if logger.isEnabledFor(level):
         with about(**ids_of(receipt.episode)):
@@ -73,7 +73,9 @@ def log_end(receipt: Receipt) -> None:
 
 
 def oldest_versions(threads: Iterable[Thread]) -> tuple[tuple[str, int], ...]:
-    """Returns, by model, the oldest version of the weights that generated trainable tokens."""
+    """Returns the pairs (model, oldest version of its weights) over the samples of trainable participants. Models whose
+    samples have no versions are left out.
+    """
     oldest: dict[str, int] = {}
     for thread in threads:
         for sample in thread.ledger.samples if thread.participant.trainable else ():

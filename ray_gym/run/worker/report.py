@@ -18,11 +18,11 @@ class StagedFile:
 
 @dataclass(slots=True)
 class Report:
-    """Tells the driver what happened at a worker since the last report."""
+    """Tells the driver what happened at a worker since its last report."""
 
     over: list[EpisodeKey] = field(default_factory=list)
     """Attempts that are over. Their rows may have to wait for the rest of their groups."""
     finished: list[Receipt] = field(default_factory=list)
     """Receipts of the attempts that have become rows."""
     staged: list[StagedFile] = field(default_factory=list)
-    """Files that were staged."""
+    """Files of rows that were staged."""

@@ -24,8 +24,8 @@ event loop for 0.2 s."""
 
 
 def take_batch(ended: deque[Played]) -> list[Played]:
-    """Removes episodes from the left end, as many as may become rows in one turn of the event loop, and returns them.
-    It takes at least one if there is one.
+    """Removes episodes from the left end, and returns them: at most `AT_ONCE`, and none after those that together have
+    `EVENTS_AT_ONCE` events. So few become rows without blocking the event loop for long. Empty if `ended` is empty.
     """
     batch: list[Played] = []
     events = 0
@@ -50,8 +50,8 @@ class Rows:
         return len(self.keys)
 
     def add(self, played: Sequence[Played]) -> list[Receipt]:
-        """Adds the rows of at least one episode, and returns their receipts. An episode that can't become a row gets a
-        failed row.
+        """Adds the rows of episodes, and returns their receipts in the same order. An episode that can't become a row
+        gets a failed row instead. `played` must not be empty.
         """
         receipts, table = self._make(played)
         self.keys += [receipt.episode for receipt in receipts]
@@ -61,11 +61,11 @@ class Rows:
         return receipts
 
     def table(self) -> pa.Table:
-        """Returns all rows as one table. Errors: ValueError if there are none."""
+        """Returns all rows as one table, in the order in which they were added. Errors: ValueError if there are none."""
         return pa.concat_tables(self._tables)
 
     def _join_small_ones(self) -> None:
-        """Joins the last tables if they are small, because each table costs 80 kB and time to write."""
+        """Joins the last `AT_ONCE` tables into one if they are small, because each table costs 80 kB and time to write."""
         last = self._tables[-AT_ONCE:]
         if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
             self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]

@@ -1,4 +1,5 @@
-"""Ends a worker whose event loop is stuck, whose memory is over its limit, or which was fenced.
+"""Ends a worker whose event loop is stuck, whose memory is over its limit, or whose journal was fenced (another worker
+has taken its episodes over).
 
 It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
 handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
@@ -35,20 +36,22 @@ ON_END_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Says why a worker is ended, and which episode caused it."""
+    """Says why a worker is ended, and which episode caused it if one is to blame."""
 
     reason: Literal["stuck", "memory", "fenced"]
     episode_id: str | None
-    """Id of the episode that was running on the event loop; None if there was none."""
+    """Id of the episode that was running on the event loop; None if there was none, or it is not known."""
     attempt: int | None
-    """Attempt of that episode."""
+    """Attempt of that episode; None if there is no such episode."""
     message: str
 
 
 class Watchdog:
-    """Watches an event loop from a thread. `start` and `stop` are called on the event loop's thread; `on_end` and
-    `is_fenced` are called on the watchdog's.
+    """Watches an event loop from a thread, and kills the process if something is wrong. `start` and `stop` are called
+    on the event loop's thread; `on_end` and `is_fenced` are called on the watchdog's threads.
 
+    It kills when a callback blocks the event loop for `stuck_after_s` seconds, when the resident memory exceeds
+    `memory_limit_bytes` (None: no limit), or when `is_fenced` returns True. Before that, `on_end` gets the charge.
     While `is_fenced` blocks, nothing is watched.
     """
 
@@ -71,7 +74,7 @@ class Watchdog:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Starts the thread."""
+        """Starts the beats of the event loop, and the thread that watches them."""
         self._loop_thread = threading.get_ident()
         self._tick()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -120,8 +123,8 @@ class Watchdog:
         return None
 
     def _goes_on(self) -> bool:
-        """Says whether the event loop still runs callbacks. On a busy machine, the process may only have missed its
-        turn.
+        """Says whether the event loop still runs callbacks, within `BEAT_S` seconds. On a busy machine, the process may
+        only have missed its turn.
         """
         came_round = threading.Event()
         try:
@@ -144,7 +147,9 @@ class Watchdog:
         return find_running(sys._current_frames().get(self._loop_thread))
 
     def _end(self, charge: Charge) -> None:
-        """Calls `on_end` and kills the process, unless the watchdog was stopped."""
+        """Calls `on_end` in a thread, waits for it `ON_END_S` seconds at most, and kills the process. Does nothing if
+        the watchdog was stopped.
+        """
         if self._stopped.is_set():
             return
         telling = threading.Thread(target=self._on_end, args=(charge,), name="watchdog-end", daemon=True)
@@ -169,8 +174,11 @@ class RunningCode:
 
 
 def find_running(innermost: FrameType | None) -> RunningCode | None:
-    """Finds the episode of a stack, and the innermost place in its environment's code. Without an episode it is the
-    innermost place of all.
+    """Returns the episode that a stack is running, and the innermost place in the code of its environment; None if
+    there is no stack.
+
+    Without such a place, or without an episode in the stack, it is the innermost place of all. `innermost`: the
+    innermost frame of the stack.
     """
     if innermost is None:
         return None
@@ -185,15 +193,15 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
 
 
 def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yields the frame and its callers, the innermost first."""
+    """Yields a frame and its callers, the innermost first; nothing for None."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
-    """Describes the innermost line of the environment's own package, with the tool through which it was called; None if
-    the package is not in the stack.
+    """Returns a text that names the innermost place in the environment's own package, and the tool of the environment
+    through which it was called, if any; None if no frame is of that package. `stack`: frames, the innermost first.
     """
     package = package_of(type(environment).__module__)
     own = [frame for frame in stack if package_of(str(frame.f_globals.get("__name__"))) == package]

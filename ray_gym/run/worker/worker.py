@@ -41,9 +41,9 @@ from ray_gym.run.worker.rows import Rows, take_batch
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
 
 HEARTBEAT_S = 1.0
-"""Seconds after which an exchange answers at the latest, so that progress is shown and files roll in time."""
+"""Seconds that an exchange waits for news at most, so that progress is shown and files are staged in time."""
 OVERDUE_S = 15.0
-"""Seconds that an episode's code may run after its deadline, while it is being cancelled."""
+"""Seconds that an episode's code may run after its deadline, while it is being cancelled. Then the worker is killed."""
 CANCELLING_S = 2.0
 """Seconds that cancelled episodes may take to end. The driver waits a little longer, for the rows of the finished
 ones."""
@@ -70,7 +70,7 @@ class WorkerSetup:
     participants: Mapping[str, Participant]
     """Participants by name."""
     engines: Mapping[str, Engine]
-    """Engines by the names of their models, which the driver has started."""
+    """Engines, which the driver has started, by the names of their models."""
     limits: LimitsSection
     groups: GroupsSection
     fanout: FanoutSection
@@ -94,7 +94,9 @@ class _Gathering:
 
 
 class Worker:
-    """Plays leased episodes, and reports to its driver."""
+    """Plays leased episodes on one event loop, and reports to its driver. The driver calls its methods through Ray,
+    several at a time.
+    """
 
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
         if setup.log is not None:
@@ -133,8 +135,11 @@ class Worker:
         return LeasePlayer(stage, groups, journal, histories)
 
     async def hello(self) -> Hello:
-        """Starts the worker, and writes a probe file, by which the driver checks that this node can write the run's
-        directory. Errors: OSError; UserError.
+        """Starts the watchdog and the metrics of this process, and writes a probe file into the run's staging folder,
+        by which the driver checks that this node can write there. Returns the file's name and the id of this node.
+
+        Errors: OSError if the file can't be written; UserError if this process takes more memory than
+        `fanout.memory_gb` already.
         """
         self._watch()
         collect_seldom(self._concurrency)
@@ -147,10 +152,11 @@ class Worker:
         return Hello(name, this_node())
 
     async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str]) -> Report:
-        """Takes leases and the ids of committed episodes, and returns a report as soon as there is news, or after
-        `HEARTBEAT_S` seconds.
+        """Takes new leases, waits for news for `HEARTBEAT_S` seconds at most, and returns a report. It may take longer
+        while rows are made or staged. `committed`: ids of episodes whose records are not needed any more.
 
-        Errors: OSError if the journal, or a file of rows, can't be written.
+        It kills this process if an episode's code runs long after its deadline, or if blocking tools have used up the
+        threads. Errors: OSError if the journal, or a file of rows, can't be written.
         """
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
@@ -190,13 +196,16 @@ class Worker:
         self._news.set()
 
     async def finish(self) -> Report:
-        """Stages the remaining rows, and returns the last report. Errors: OSError."""
+        """Stages the rows of all groups that are over, and returns the report of what happened since the last one.
+        Errors: OSError.
+        """
         await self._roll()
         return await self._take_report()
 
     async def cancel(self) -> Report:
-        """Stops playing, stages the finished episodes, and returns the last report. Unfinished episodes are in the
-        journal. Errors: OSError.
+        """Cancels all episodes, stages the rows of all groups that are over, closes the worker, and returns its last
+        report. Cancelled episodes can be resumed from the journal. Errors: OSError; exceptions of closing the
+        environment and the models.
         """
         self._is_cancelled = True
         self._waiting.clear()
@@ -209,8 +218,9 @@ class Worker:
         return report
 
     async def close(self) -> None:
-        """Closes tools, environment and models, when no episode is left. The journal may be deleted afterwards, since
-        the watchdog no longer takes that for a fence.
+        """Stops the watchdog and the metrics, and closes tools, environment and models, when no episode is left. The
+        journal may be deleted afterwards, since the watchdog no longer takes that for a fence. Errors: exceptions of
+        closing the environment and the models.
         """
         self._watchdog.stop()
         await self._metrics.stop()
@@ -221,7 +231,7 @@ class Worker:
 
     def _watch(self) -> None:
         """Starts the watchdog, which ends this process if its event loop is stuck, it takes too much memory, or its
-        journal is fenced. Errors: UserError if the limit of memory is too low to begin with.
+        journal is fenced. Errors: UserError if the process takes more memory than `fanout.memory_gb` already.
         """
         fanout, journal = self._setup.fanout, self._journal
         limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
@@ -235,7 +245,10 @@ class Worker:
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
-        """Writes a charge into the journal, and kills this process. The watchdog calls it on a thread of its own."""
+        """Writes into the journal which episode is to blame, and kills this process. Without an episode in the charge,
+        it is the one that is played alone, if any; after a fence nobody is to blame. Runs on a thread of the watchdog,
+        or on the event loop. Errors: OSError if the journal can't be written.
+        """
         blamed = self._alone if charge.reason != "fenced" else None
         if charge.episode_id is not None and charge.attempt is not None:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
@@ -244,8 +257,8 @@ class Worker:
         self._end(charge.message, blamed)
 
     def _end_if_overdue(self) -> None:
-        """Kills the process if an episode's code runs long after its deadline: code that ignores its cancellation can't
-        be stopped otherwise.
+        """Charges an episode, and kills this process, if the episode's code runs more than `OVERDUE_S` seconds after
+        its deadline: code that ignores its cancellation can't be stopped otherwise.
         """
         for episode in self._player.stage.under_way:
             if episode.clock.overdue_s > OVERDUE_S:
@@ -255,7 +268,9 @@ class Worker:
                 )
 
     def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
-        """Kills this process. Its episodes are resumed elsewhere from the journal, as after any death of a worker."""
+        """Logs the reason, and kills this process. Its episodes are resumed elsewhere from the journal, as after any
+        death of a worker.
+        """
         last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -265,8 +280,8 @@ class Worker:
             asyncio.get_running_loop().call_soon(self._start_some)
 
     def _start_some(self) -> None:
-        """Starts some of the waiting episodes in this turn of the event loop. Episodes that begin together may also end
-        together, and all of them at once would hold it up.
+        """Starts some of the waiting episodes, and leaves the others to later turns of the event loop. Episodes that
+        begin together may also end together, and all of them at once would block the event loop.
         """
         self._is_starting = False
         for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
@@ -282,7 +297,9 @@ class Worker:
         return 1 if self._waiting[0][0].alone else self._concurrency
 
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
-        """Plays a lease. The episode ends as one row and one receipt, unless the worker is cancelled."""
+        """Plays a lease, and closes its group if it was the group's last. The episode ends as one row and one receipt,
+        unless the worker is cancelled.
+        """
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
         async with self._admission.place(begins=not lease.adopted):
@@ -307,7 +324,7 @@ class Worker:
             )
 
     def _record_some(self) -> None:
-        """Makes rows of the first batch of ended episodes."""
+        """Makes rows of the first batch of ended episodes, and adds their receipts to the report."""
         for receipt in self._rows.add(take_batch(self._ended)):
             self._report.finished.append(receipt)
             log_end(receipt)
@@ -344,8 +361,9 @@ class Worker:
         return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _begin_roll(self) -> None:
-        """Starts to stage the rows in a task, after the file before is staged. The worker gets new leases only when an
-        exchange answers, so the exchange must not wait for this.
+        """Starts a task that stages the rows, after the file before is staged. The worker gets new leases only when an
+        exchange answers, so the exchange must not wait for this task. Errors: OSError if the file before could not be
+        staged.
         """
         if self._begun_roll is not None:
             await asyncio.wait({self._begun_roll})
@@ -354,7 +372,9 @@ class Worker:
         self._begun_roll.add_done_callback(lambda _: self._news.set())
 
     async def _roll(self) -> None:
-        """Stages the rows collected so far, which are those of whole groups, off the event loop."""
+        """Stages the rows collected so far, which are those of whole groups, in a thread; does nothing if there are
+        none. Errors: OSError.
+        """
         async with self._rolling:
             await self._record()
             rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
