@@ -37,9 +37,10 @@ _Dumper.add_implicit_resolver(
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads a config file, with dotted overrides (key=value).
+    """Reads a config file, applies dotted overrides (key=value), and fills in ${...}.
 
-    Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, or a wrong type.
+    Errors: UserError for a file that isn't there or isn't YAML, a bad override, a ${...} that can't be filled in, an
+    unknown key, or a wrong type.
     """
     try:
         text = path.read_text()
@@ -51,14 +52,19 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
-    """Reads the text of a config, with dotted overrides; `file` is its name in messages. Errors: UserError."""
+    """Reads a config from its text, as YAML, applies dotted overrides (key=value), and fills in ${...}. `file` is its
+    name in messages.
+
+    Errors: UserError for a text that isn't YAML, a bad override, a ${...} that can't be filled in, an unknown key, or a
+    wrong type.
+    """
     written, resolved = _written_and_resolved(text, file, overrides)
     return validate(RunConfig, resolved, file).with_filled_in(tuple(interpolations(written, resolved)))
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """Writes a resolved config as YAML that `read_config` reads back unchanged. A literal ${ in it is escaped, and so
-    are backslashes before it.
+    """Returns a resolved config as YAML text that `read_config` reads back unchanged. A literal ${ in it is escaped,
+    and so are backslashes before it; a `Verbatim` keeps its ${...}.
     """
 
     def escape(node: Any) -> Any:
@@ -74,12 +80,18 @@ def as_yaml(data: Mapping[str, Any]) -> str:
 
 
 def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """Applies dotted overrides to a mapping in YAML, and returns it as plain data. Errors: UserError."""
+    """Applies dotted overrides (key=value) to a mapping in YAML, fills in ${...}, and returns the mapping as plain
+    data. `file` names the text in messages.
+
+    Errors: UserError for a text that is no mapping in YAML, a bad override, or a ${...} that can't be filled in.
+    """
     return _written_and_resolved(text, file, overrides)[1]
 
 
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the config twice: with every ${...} as it is written, and with its value. Errors: UserError."""
+    """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
+    UserError.
+    """
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
@@ -103,9 +115,10 @@ def _by_name(plain: Any) -> dict[str, Any]:
 
 
 def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:
-    """Validates `data` as `model`. `prefix` is the path of keys in the file that leads to the data.
+    """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
+    the file that leads to the data.
 
-    Errors: UserError with one line for each problem, which names the field and the fix.
+    Errors: UserError with one line for each problem, which names the file, the field and the problem.
     """
     try:
         return model.model_validate(dict(data))
@@ -114,7 +127,9 @@ def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tu
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:
-    """Describes each problem of a validation in one line. For an unknown key it suggests the nearest known one."""
+    """Returns one line for each problem of a validation, with the field's dotted key after `prefix`. For an unknown key
+    it suggests the nearest known one.
+    """
     lines = []
     for problem in error.errors(include_url=False):
         location = problem["loc"]
@@ -139,8 +154,8 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
 
 
 def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
-    """Returns the known keys at the location of an error, by walking the models' fields. For a union these are the keys
-    of all its members.
+    """Returns the keys that are known at a location (keys and indices) below a type, by walking the models' fields. For
+    a union these are the keys of all its members.
     """
     kinds = _kinds(annotation)
     for part in location:
@@ -180,7 +195,9 @@ def _fields(annotation: Any) -> dict[str, Any]:
 
 
 def keys_of(name: str, field: FieldInfo) -> list[str]:
-    """Returns the keys that the input may use for a field of a model: its name and its aliases."""
+    """Returns the keys that the input may use for a field of a model: its name and its aliases. Of an alias that is a
+    path, it is the first key.
+    """
     alias = field.validation_alias
     choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]

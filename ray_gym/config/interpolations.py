@@ -32,7 +32,10 @@ class Interpolation:
 
 
 def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Interpolation]:
-    """Yields the values in which the written and the resolved config differ. They differ only by interpolations."""
+    """Yields the texts of the config that are not the same in `written` (as the file has them) and in `resolved` (with
+    their values), which differ only by ${...}. Fields in `PLACES` are left out. `path`: place of both in the whole
+    config.
+    """
     if isinstance(written, str):
         if written != resolved and path not in PLACES:
             yield Interpolation(path, written, resolved)
@@ -45,7 +48,9 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:
-    """Returns `data` with the file's own text in place of every value that still is the text's value."""
+    """Returns a copy of `data` in which each value that the file has as a text with ${...} is that text again, marked
+    as `Verbatim`. A value that has changed since it was read stays as it is. Tuples become lists.
+    """
     texts = {each.path: each for each in filled_in}
 
     def written(node: Any, path: Path) -> Any:

@@ -46,7 +46,7 @@ class PluginSection(Section):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Returns the further keys and their values."""
+        """Returns a new dictionary of the section's further keys and their values."""
         return dict(self.model_extra or {})
 
 
@@ -93,7 +93,7 @@ class ParticipantSection(Section):
     """System prompt. Default: the one of the environment's opening."""
     sampling: Sampling = Sampling()
     tool_choice: ToolChoice = "auto"
-    """none: it is offered no tools; required: every message has to call one."""
+    """auto: it may call tools; none: it is offered no tools; required: every message has to call one."""
     parallel_tool_calls: bool = False
     """Under `tool_choice: required`: true if one message may hold several calls."""
     trainable: bool | None = None
@@ -144,7 +144,8 @@ class LimitsSection(Section):
     """Seconds that the scoring of an episode, or of a group, may take."""
     retries: RetriesSection = RetriesSection()
     max_failed: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, le=1)] | None = None
-    """Most failed episodes before the run is stopped: a number, or a fraction of all episodes. Default: no limit."""
+    """Most episodes that may fail before the run is stopped: a whole number, or a fraction of all episodes as a decimal
+    number. Default: no limit."""
 
 
 class FanoutSection(Section):
@@ -169,7 +170,7 @@ class GroupsSection(Section):
     """wait: play the failed episodes again first (`extra_tries`); release: commit the group without them; drop: leave
     out the whole group."""
     minimum: Positive = 1
-    """Least number of completed episodes of a group that is not dropped."""
+    """Least number of completed episodes in a group with a failed one. A group with fewer is dropped."""
     extra_tries: Natural = 2
     """New tries of a failed episode while its group waits."""
 
@@ -196,7 +197,7 @@ class OutputSection(Section):
     @field_validator("durability", mode="before")
     @classmethod
     def _off(cls, value: Any) -> Any:
-        """Reads an unquoted off, which is false in YAML."""
+        """Returns "off" for False, since YAML reads an unquoted off as false; other values as they are."""
         return "off" if value is False else value
 
 
@@ -280,11 +281,13 @@ class ServiceSection(Section):
     """Seconds without a command after which a session is closed."""
 
     def share_for(self, callers: int) -> ServiceSection:
-        """Returns the section for a number of callers. A single caller may have all of everything."""
+        """Returns the section for a service with this number of callers. If it has only one, `caller_share` becomes 1,
+        so that the caller may use everything.
+        """
         return self if callers > 1 else self.model_copy(update={"caller_share": 1.0})
 
     def most_of_one(self, most: int) -> int:
-        """Returns how much one caller may have of `most`, which is for all callers."""
+        """Returns how many of `most` (the limit for all callers together) one caller may have: its share, rounded up."""
         return math.ceil(most * self.caller_share)
 
 
@@ -311,16 +314,16 @@ class RunConfig(Section):
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())
 
     def with_filled_in(self, filled_in: tuple[Interpolation, ...]) -> RunConfig:
-        """Returns a copy that knows which of its values the file has as ${...}."""
+        """Returns a copy that knows which of its values the file has as texts with ${...}, for `as_written`."""
         config = self.model_copy()
         config._filled_in = filled_in
         return config
 
     def with_sections(self, moved: Mapping[tuple[str, ...], tuple[str, ...]], **changes: Any) -> RunConfig:
-        """Returns a copy with the sections of `changes`.
+        """Returns a copy with the sections of `changes` in place of its own. The changes are not validated.
 
-        `moved` maps paths of keys, for sections that come from elsewhere in the file: from their old place to their new
-        one.
+        `moved` maps old paths of keys to new ones, for sections of `changes` that come from elsewhere in the file, so
+        that their ${...} are still known.
         """
         config = self.model_copy(update=changes)
         replaced = set(changes)
@@ -333,7 +336,7 @@ class RunConfig(Section):
 
     def as_written(self, **changes: Any) -> dict[str, Any]:
         """Returns the whole config with its defaults, as plain data that may be stored and shown. Values that came from
-        ${...} are written as that again.
+        ${...} are written as that again. `changes` replace whole sections in the result.
         """
         written: dict[str, Any] = as_written({**self.model_dump(mode="json"), **changes}, self._filled_in)
         return written

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def flush_folder(folder: Path) -> None:
-    """Waits until the folder's entries are on the disk. Errors: OSError."""
+    """Waits until the names in the folder are on the disk. Errors: OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -18,13 +18,13 @@ _HEADER = struct.Struct("<4sII")
 
 
 def frame(payload: bytes) -> bytes:
-    """Returns the frame of a payload."""
+    """Returns the frame of a payload: mark, length, checksum (CRC-32), payload."""
     return _HEADER.pack(MARK, len(payload), zlib.crc32(payload)) + payload
 
 
 @dataclass(slots=True)
 class Scan:
-    """Iterates over the payloads in a file's bytes, and reports damage."""
+    """Iterates over the payloads in a file's bytes. The iteration fills `end` and `problems`."""
 
     data: bytes
     """Content of the file, or of a part of it."""
@@ -36,7 +36,7 @@ class Scan:
     """Descriptions of the damage that was found."""
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yields the offset and the payload of every whole frame."""
+        """Yields the offset of every whole frame, and its payload."""
         data = self.data
         position = 0 if self.headless else self._after_head()
         if position < 0:

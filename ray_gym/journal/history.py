@@ -60,13 +60,13 @@ class JournaledEpisode:
     """Summarises the records of an episode in a fenced file, for the driver that leases it again."""
 
     attempt: int
-    """Attempt that wrote the records."""
+    """Attempt of the first record of the episode in the file."""
     adopted: tuple[str, ...] | None = None
     """Fenced files from which the attempt had continued; None if the record of that is damaged."""
     calls: int = 0
-    """Number of answered calls and of commands."""
+    """Number of records of answered calls and of commands."""
     over: bool = False
-    """True if it was played to its end."""
+    """True if it was played to its end, even if its group was not scored."""
     scoring: bool = False
     """True if its group was being scored."""
     charged: str | None = None
@@ -78,7 +78,8 @@ class JournaledEpisode:
 
     @property
     def got_further(self) -> bool:
-        """Says whether the attempt made progress.
+        """Says whether the attempt made progress: it recorded a call or a command, or it was over and its group was not
+        being scored.
 
         The scoring of a group is no progress, since it is not recorded, and may have killed the worker.
         """
@@ -90,7 +91,7 @@ class FencedFile:
     """Describes a journal that was taken over from its writer."""
 
     name: str
-    """Name of the file after fencing."""
+    """Name of the file after fencing; its only name if it is foreign."""
     episodes: dict[str, JournaledEpisode] = field(default_factory=dict)
     """Summaries of the episodes in it, by id."""
     problems: list[str] = field(default_factory=list)
@@ -100,7 +101,9 @@ class FencedFile:
 
 
 def fence(path: Path, run_id: str) -> FencedFile:
-    """Takes a journal over from its writer, and summarises it. Damaged parts are reported and left out. Blocks.
+    """Takes a journal over from its writer (renames it, so that later bytes don't count), and returns a summary of it.
+    A journal that is fenced already is only read; a file that is not the run's is left as it is. Damaged parts are
+    reported and left out. Blocks.
 
     Errors: FileNotFoundError; OSError.
     """
@@ -125,8 +128,9 @@ def _file(name: str, episodes: dict[str, JournaledEpisode], scan: Scan) -> Fence
 
 
 def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
-    """Fences all journals in the folder of a run, the oldest first. Other files are reported, and left as they are.
-    Blocks. Errors: OSError.
+    """Fences all journals in the folder of a run, and returns them, the oldest first. Deletes what unfinished
+    compactions of the run left. Files that are not the run's are reported, and left as they are. Blocks. Errors:
+    OSError.
     """
     files = []
     for path in sorted(folder.iterdir(), key=_age):
@@ -137,7 +141,9 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
 
 
 def remove_scratch(path: Path, run_id: str) -> bool:
-    """Removes the file of an unfinished compaction. Returns False, and leaves the file, if it is not the run's."""
+    """Deletes the file that an unfinished compaction left; it may be gone already. Returns False, and leaves the file,
+    if it is not the run's. Errors: OSError.
+    """
     own = is_own(path, run_id)
     if own:
         path.unlink(missing_ok=True)
@@ -145,7 +151,7 @@ def remove_scratch(path: Path, run_id: str) -> bool:
 
 
 def is_own(path: Path, run_id: str) -> bool:
-    """Says whether a file is one of the run's journals. A file that vanishes meanwhile counts as one."""
+    """Says whether a file is one of the run's journals. A file that vanishes meanwhile counts as one. Errors: OSError."""
     try:
         return why_foreign(path, run_id) is None
     except FileNotFoundError:
@@ -153,8 +159,8 @@ def is_own(path: Path, run_id: str) -> bool:
 
 
 def why_foreign(path: Path, run_id: str) -> str | None:
-    """Says why a file is not one of the run's journals; returns None if it is, even if it is damaged. Errors:
-    FileNotFoundError; OSError.
+    """Returns the reason for which a file is not one of the run's journals; None if it is, even if it is damaged.
+    Errors: FileNotFoundError; OSError.
     """
     if not _NAME.fullmatch(path.name):
         return "not a journal's name"
@@ -172,26 +178,28 @@ def why_foreign(path: Path, run_id: str) -> str | None:
 
 
 def epoch_of(name: str) -> int:
-    """Returns the epoch of the driver whose worker wrote a file, from the file's name."""
+    """Returns the epoch of the driver whose worker wrote a file, from the file's name; -1 if the name is no journal's."""
     return _age(Path(name))[0]
 
 
 def late_bytes(path: Path) -> int:
-    """Returns the number of bytes that were written to a fenced file after it was fenced. These are never read."""
+    """Returns the number of bytes that were written to a fenced file after it was fenced, which are never read; 0 for a
+    file that is not fenced. Errors: OSError.
+    """
     match = _FENCED.search(path.name)
     return max(0, path.stat().st_size - int(match[2] or match[1])) if match else 0
 
 
 class HistoryReader:
-    """Reads histories of episodes from fenced files, and remembers where each episode's records are."""
+    """Reads histories of episodes from fenced files, and remembers where in a file each episode's records are."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._places: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
     def read(self, episode: str, adopted: Iterable[str]) -> History:
-        """Reads an episode's history from its files (`adopted`, the oldest first). Blocks. Errors: OSError;
-        FileNotFoundError if a file is gone.
+        """Reads an episode's history from fenced files. `adopted` has their names, the oldest first. Blocks. Errors:
+        FileNotFoundError if a file is gone; OSError.
         """
         return history_of(self._records_in(name, episode) for name in adopted)
 
@@ -206,7 +214,8 @@ class HistoryReader:
 
 
 def history_of(files: Iterable[Iterable[Record]]) -> History:
-    """Makes a history from one episode's records. `files` has the records of each attempt, the oldest first.
+    """Makes a history of the newest try from one episode's records. `files` has the records of each attempt, the oldest
+    first.
 
     Each attempt continued from the records before it that had no gap, so anything after a gap is left out.
     """
@@ -217,7 +226,7 @@ def history_of(files: Iterable[Iterable[Record]]) -> History:
 
 
 def _add_records(history: History, records: list[Begun | Called | Intended | Commanded | Tried]) -> None:
-    """Adds the records of one attempt to a history."""
+    """Adds the records of one attempt to a history, in place. A newer try replaces the records of the older one."""
     try_ = max((record.try_ for record in records), default=0)
     if try_ > history.try_:
         history.try_, history.started_at = try_, None
@@ -257,7 +266,9 @@ def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
 
 
 def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, JournaledEpisode]:
-    """Returns the summaries of a file's episodes, by id."""
+    """Returns the summaries of a file's episodes, by id. `records` has the offset of each record, which is ignored, and
+    the record.
+    """
     found: dict[str, JournaledEpisode] = {}
     for _, record in records:
         if isinstance(record, Opened):
@@ -288,7 +299,9 @@ def _note_step(episode: JournaledEpisode, record: Tried) -> None:
 
 
 def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
-    """Yields the offset and the record of every frame that can be decoded."""
+    """Yields the offset and the record of every frame that can be decoded. Others are reported in the scan's
+    `problems`.
+    """
     for offset, payload in scan:
         try:
             yield offset, decode(payload)
@@ -297,7 +310,7 @@ def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
 
 
 def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
-    """Returns the offset and length of each record in a file, by episode."""
+    """Returns the offset and length of each record in a file, by episode. Errors: OSError."""
     places: dict[str, list[tuple[int, int]]] = {}
     scan = Scan(_counted_bytes(path))
     for offset, record in _records(scan):
@@ -307,13 +320,17 @@ def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
 
 
 def _counted_bytes(path: Path) -> bytes:
-    """Reads the bytes of a file that count: all of them, unless it is fenced."""
+    """Reads the bytes of a file that count: if it is fenced, those that its name says; else all of them. Errors:
+    OSError.
+    """
     match = _FENCED.search(path.name)
     with path.open("rb") as file:
         return file.read(int(match[1])) if match else file.read()
 
 
 def _age(path: Path) -> tuple[int, int, str]:
-    """Returns a key that sorts files by age. A file's name begins with its driver's epoch and its worker's number."""
+    """Returns a key that sorts files by age: epoch of the driver, number of the worker, name. Files with names of
+    another form come first.
+    """
     match = re.match(r"(\d+)-(\d+)\.", path.name)
     return (int(match[1]), int(match[2]), path.name) if match else (-1, -1, path.name)

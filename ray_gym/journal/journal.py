@@ -36,7 +36,7 @@ class Journal:
     """Writes one journal file. Its records may be appended by several threads."""
 
     def __init__(self, path: Path, run_id: str, *, flush: bool) -> None:
-        """Creates the file. `flush`: True for `disk` durability. Errors: FileExistsError; OSError."""
+        """Creates the file, and writes its head. `flush`: True for `disk` durability. Errors: FileExistsError; OSError."""
         self.path = path
         self._run_id = run_id
         self._flush = flush
@@ -51,20 +51,20 @@ class Journal:
         self._compacting = False
         self._compact_from = 0
         self.broken: OSError | None = None
-        """Error of a record that could not be written; None if there is none. Episodes that are played after it can't
-        be resumed."""
+        """Error for which records may be missing from the file; None if there is none. Episodes that are played after
+        it can't be resumed."""
         self._write(self._head())
         if flush:
             flush_folder(path.parent)
 
     @property
     def size(self) -> int:
-        """Returns the size of the file in bytes."""
+        """Returns the size of the file in bytes, which a compaction reduces."""
         return self._size
 
     @property
     def appended(self) -> int:
-        """Returns the number of bytes that were ever appended."""
+        """Returns the number of bytes that were ever appended, also those that compactions left out."""
         return self._appended
 
     @property
@@ -73,9 +73,10 @@ class Journal:
         return self._appended - self._flushed if self._flush else 0
 
     def append(self, record: EpisodeRecord) -> None:
-        """Appends a record.
+        """Appends a record. May be called in several threads at once.
 
-        Errors: OSError (a full disk, for example). Then the record may be torn, and nothing after it counts as written.
+        Errors: OSError (a full disk, for example), which is also kept in `broken`. The record may be torn then, and the
+        journal is not to be used any more.
         """
         data = frame(encode(record))
         with self._lock:
@@ -84,8 +85,8 @@ class Journal:
             self._places.add(record.episode, begin, len(data))
 
     async def sync(self) -> None:
-        """Waits until all appended records are on the disk, if the durability is `disk`. Several callers share one
-        flush.
+        """Waits until all records that were appended before are on the disk, if the durability is `disk`; else returns
+        at once. Several callers share one flush. Errors: OSError.
         """
         if not self._flush:
             return
@@ -103,10 +104,11 @@ class Journal:
                 self._places.forget(episode)
 
     async def compact_if_due(self) -> None:
-        """Rewrites the file without forgotten records, when these are most of it. So its size stays proportional to the
-        episodes in flight.
+        """Rewrites the file without forgotten records, if these are at least half of it and 8 MiB. So its size stays
+        proportional to the episodes in flight. Does nothing while another compaction runs, or if the journal is broken.
 
-        If a compaction fails, the file stays as it is, and the next attempt is made when its size has doubled.
+        If a compaction fails, no error is raised: the file stays as it is, and the next attempt is made when its size
+        has doubled.
         """
         live = self._places.bytes
         due = max(2 * live, live + COMPACT_FROM_BYTES, self._compact_from)
@@ -151,7 +153,9 @@ class Journal:
         return self._places.pieces(self._size, to)
 
     def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
-        """Puts the new file in the old one's place. Errors: OSError; FileNotFoundError if the old file was fenced."""
+        """Puts the new file in the old one's place, with the records that were appended meanwhile. Errors: OSError;
+        FileNotFoundError if the old file was fenced.
+        """
         _copy(old, new, pieces.tail, self._size)  # records that were appended meanwhile: few
         new.flush()
         if self._flush:
@@ -170,8 +174,8 @@ class Journal:
         self._flushed = self._appended
 
     def is_fenced(self) -> bool:
-        """Says whether the run has fenced this file. Then the writer counts as lost, and its later records are never
-        read.
+        """Says whether the file is no longer in its place, because the run has fenced it. Then the writer counts as
+        lost, and its later records are never read. Errors: OSError.
         """
         if self._is_in_place():
             return False
@@ -185,7 +189,7 @@ class Journal:
             return False
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file. Nothing may be appended afterwards."""
         os.close(self._fd)
 
     def _head(self) -> bytes:
@@ -208,8 +212,8 @@ def _create(path: Path) -> int:
 
 
 def _copy_live(old: BinaryIO, new: BinaryIO, pieces: Pieces) -> None:
-    """Copies the pieces byte by byte. Damaged ones stay damaged, so that a reader of the file reports them. Errors:
-    OSError.
+    """Copies the pieces of a file but the tail, byte by byte. Damaged ones stay damaged, so that a reader of the new
+    file reports them. Errors: OSError.
     """
     for begin, end in pieces:
         _copy(old, new, begin, end)

@@ -14,7 +14,7 @@ Bounds = npt.NDArray[np.int64]
 
 
 class Places:
-    """Holds the places of the records of each episode in flight."""
+    """Holds the places in a journal's file of the records of each episode in flight."""
 
     def __init__(self) -> None:
         self._bounds: dict[str, array[int]] = {}
@@ -23,7 +23,9 @@ class Places:
         """Number of bytes that are needed."""
 
     def add(self, episode: str, begin: int, length: int) -> None:
-        """Adds the place of a record (offset and length in bytes). Records must be added in the order of their places."""
+        """Adds the place of a record: its offset and its length, in bytes. Records must be added in the order of their
+        places.
+        """
         bounds = self._bounds.get(episode)
         if bounds is None:
             bounds = self._bounds[episode] = array("q")
@@ -36,20 +38,20 @@ class Places:
         self.bytes += length
 
     def forget(self, episode: str) -> None:
-        """Forgets the places of an episode."""
+        """Forgets the places of an episode's records; does nothing if it has none."""
         bounds = self._bounds.pop(episode, None)
         if bounds is not None:
             self.bytes -= sum(bounds[1::2]) - sum(bounds[::2])
 
     def pieces(self, size: int, to: int) -> Pieces:
-        """Returns the needed pieces of the file, which has `size` bytes. They are copied to another file from its
-        offset `to` on.
+        """Returns the needed pieces of the file. `size`: bytes of the file, where the tail begins. `to`: offset in the
+        new file at which the copy of the first piece will begin.
         """
         return Pieces.of(self._all(), size, to)
 
     def move(self, pieces: Pieces) -> dict[str, array[int]]:
-        """Returns the places of all records after the pieces are copied, with those of records that were added
-        meanwhile.
+        """Returns the places that all records will have in the new file, by episode, also those of records that were
+        added after `pieces` was called. Changes nothing: `take` does.
         """
         moved = pieces.move(self._all()).tobytes()
         begin, found = 0, {}
@@ -60,19 +62,20 @@ class Places:
         return found
 
     def take(self, moved: dict[str, array[int]]) -> None:
-        """Replaces all places by those that `move` returned."""
+        """Replaces the places of all episodes by those that `move` returned."""
         self._bounds = moved
 
     def _all(self) -> Bounds:
-        """Returns a copy of all bounds."""
+        """Returns a copy of the bounds of all episodes, one after the other."""
         return np.frombuffer(b"".join(self._bounds.values()), np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Describes the needed parts of a file, in its order and joined where they touch, and how far a copy moves each.
+    """Describes the needed parts of a file, in the file's order and joined where they touch, and how far a copy moves
+    each.
 
-    The last piece is the tail: everything that is appended after the pieces were taken.
+    The last piece is the tail: everything that is appended after the pieces were determined.
     """
 
     begins: Bounds
@@ -84,7 +87,9 @@ class Pieces:
 
     @classmethod
     def of(cls, bounds: Bounds, size: int, to: int) -> Pieces:
-        """Makes the pieces of some bounds. The tail begins at `size`, and the first piece is copied to offset `to`."""
+        """Makes the pieces of some bounds (in bytes), which may be in any order. The tail begins at offset `size` of
+        the old file; the first piece is copied to offset `to` of the new one.
+        """
         begins, ends = bounds[np.argsort(bounds[:, 0])].T
         first = np.ones(len(begins), bool)
         first[1:] = begins[1:] != ends[:-1]
@@ -103,7 +108,8 @@ class Pieces:
         return iter(zip(self.begins.tolist(), self.ends.tolist(), strict=False))
 
     def move(self, bounds: Bounds) -> Bounds:
-        """Returns the bounds after the copy.
+        """Returns the bounds that records have in the new file, given their bounds in the old one (int64 [n, 2], in
+        bytes).
 
         A record that touches the tail and has grown into it moves with the piece that it began in. The tail follows
         that piece in the copy.

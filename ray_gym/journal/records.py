@@ -11,7 +11,7 @@ import msgspec
 
 
 class Opened(msgspec.Struct, array_like=True, tag=0, frozen=True):
-    """Records which run and which worker a file belongs to. It is the first record of a file."""
+    """Records which run and which worker (`writer`) a file belongs to. It is the first record of a file."""
 
     run_id: str
     writer: str
@@ -58,8 +58,9 @@ class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
 
 
 class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
-    """Records that an effect outside of the session is about to be made. A `Called` of the same thread and number
-    records that it was made.
+    """Records that an effect on something outside of the episode is about to be made, or (with the thread
+    `score_group`) that the episode's group is about to be scored. A `Called` of the same thread and number records that
+    an effect was made.
     """
 
     episode: str
@@ -102,7 +103,7 @@ class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
     episode: str
     attempt: int
     message: str
-    """Reason for it."""
+    """Reason for which the worker was ended."""
 
 
 class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
@@ -129,6 +130,6 @@ _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
 
 
 def decode(payload: bytes) -> Record:
-    """Decodes a payload. Errors: msgspec.MsgspecError, a ValueError, for a payload that is no record."""
+    """Decodes a payload. Errors: msgspec.DecodeError, a ValueError, for a payload that is no record."""
     record: Record = _decoder.decode(payload)
     return record

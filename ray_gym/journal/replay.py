@@ -1,8 +1,8 @@
 """Gives the recorded answers of an episode again, in the order of the first time.
 
 To get the same interleaving, an answer waits until three things hold: the answers before it were given, all recorded
-calls that had been made by then are made again, and the episode rests. A call that differs from the recorded one shows
-that the environment is not deterministic (`Diverged`).
+calls that had been made by then are made again, and the episode rests (nothing of it moves). A call that differs from
+the recorded one shows that the environment is not deterministic (`Diverged`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Diverged(Exception):
 
 
 class Replay:
-    """Gives the recorded answers of one try."""
+    """Gives the recorded answers of one try of an episode."""
 
     def __init__(self, calls: Sequence[Called], stillness: Stillness, patience_s: float) -> None:
-        """Makes the replay of calls, which are in the order of their answers.
+        """Makes the replay of recorded calls, which must be in the order of their answers.
 
         `patience_s`: seconds after which the replay counts as diverged if something waits and nothing happens.
         """
@@ -44,9 +44,11 @@ class Replay:
         return self.given == self.total
 
     def make(self, thread: str, number: int, request: bytes) -> Called | None:
-        """Registers that a call is made again. Returns the record of its answer; None if it was not answered then.
+        """Registers that a call is made again. Returns the record of its answer; None if the call was not answered
+        then.
 
-        Errors: Diverged if it asks something else than the recorded call, or comes at another place in the order.
+        request: digest of the request. Errors: Diverged if it asks something else than the recorded call, or comes at
+        another place in the order.
         """
         call = self._calls.get((thread, number))
         if call is None:
@@ -62,7 +64,9 @@ class Replay:
         return call
 
     async def give(self, call: Called) -> None:
-        """Waits until this answer is the next to be given, and counts it as given. Errors: Diverged."""
+        """Waits until this answer is the next to be given and the episode rests, and counts it as given. Errors:
+        Diverged if nothing happens meanwhile for `patience_s` seconds.
+        """
 
         def is_next() -> bool:
             is_due = self.given == call.seq and call.seq < self._held_from
@@ -75,30 +79,30 @@ class Replay:
         self.look_again()
 
     async def reach(self, given: int, and_also: Callable[[], bool]) -> None:
-        """Gives the first `given` answers and holds back the others. Waits until the episode rests after them, and
-        `and_also` returns True.
+        """Lets the replay give the first `given` answers, and holds back the others. Waits until these are given, the
+        episode rests, and `and_also` returns True.
 
-        Errors: Diverged.
+        Errors: Diverged if nothing happens meanwhile for `patience_s` seconds.
         """
         self._held_from = min(given, self.total)
         self.look_again()
         await self.wait_until(lambda: self.given >= self._held_from and and_also(), "commands", given)
 
     def release(self) -> None:
-        """Stops holding back answers."""
+        """Stops holding back answers, so that waiting calls get them."""
         self._held_from = self.total
         self.look_again()
 
     async def wait_until_over(self, thread: str, number: int) -> None:
-        """Waits until all recorded answers were given, for a call that was not among them and so was answered later.
-        Errors: Diverged.
+        """Waits until all recorded answers were given. It is for a call that was not answered in the record. `thread`
+        and `number` name the call in errors. Errors: Diverged if nothing happens meanwhile for `patience_s` seconds.
         """
         while not self.is_over:
             await self._next_move(self._moved, thread, number)
 
     async def wait_until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
         """Waits until a condition holds while the episode rests. `thread` and `number` name the waiting call in errors.
-        Errors: Diverged.
+        Errors: Diverged if nothing happens meanwhile for `patience_s` seconds.
         """
         self._stillness.stir()
         while True:
@@ -109,7 +113,9 @@ class Replay:
             await self._next_move(moved, thread, number)
 
     async def _next_move(self, moved: asyncio.Event, thread: str, number: int) -> None:
-        """Waits until something changes. Errors: Diverged if nothing changes within the replay's patience."""
+        """Waits until a call is made or ends, or an answer is given. Errors: Diverged if that takes longer than the
+        replay's patience.
+        """
         try:
             async with asyncio.timeout(self._patience_s):
                 await moved.wait()
@@ -117,7 +123,7 @@ class Replay:
             raise self._stuck(thread, number) from None
 
     def look_again(self) -> None:
-        """Wakes everything that waits for a condition, to check it again."""
+        """Makes everything that waits for a condition check it again."""
         self._stillness.stir()
         self._moved.set()
         self._moved = asyncio.Event()
@@ -130,7 +136,9 @@ class Replay:
 
 
 def _made_by_then(calls: Sequence[Called]) -> list[int]:
-    """Returns, for each answer, how many of the recorded calls had been made before it was given."""
+    """Returns, for each answer in order, how many of the recorded calls had been made before it was given, its own
+    included.
+    """
     made_after = Counter(call.issued for call in calls)
     total, needed = 0, []
     for seq in range(len(calls)):

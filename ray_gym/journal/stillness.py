@@ -15,7 +15,9 @@ task) takes one to three."""
 
 
 class Stillness:
-    """Counts the turns of the event loop since something of an episode last moved."""
+    """Counts the turns of the event loop since something of an episode last moved. The episode rests after `TURNS`
+    turns.
+    """
 
     def __init__(self) -> None:
         self._left = 0
@@ -23,11 +25,13 @@ class Stillness:
 
     @property
     def is_still(self) -> bool:
-        """Says whether the episode rests."""
+        """Says whether the episode rests: nothing has moved for `TURNS` turns of the event loop."""
         return self._still is None
 
     def stir(self) -> None:
-        """Registers a move: a call was made, or an answer was given."""
+        """Registers a move: a call was made, or an answer was given. So the episode does not rest for the next `TURNS`
+        turns of the event loop. Errors: RuntimeError outside of an event loop.
+        """
         self._left = TURNS
         if self._still is None:
             loop = asyncio.get_running_loop()
@@ -35,7 +39,7 @@ class Stillness:
             loop.call_soon(self._turn, loop)
 
     async def wait(self) -> None:
-        """Waits until the episode rests."""
+        """Waits until the episode rests; returns at once if it does."""
         while self._still is not None:
             await asyncio.shield(self._still)
 

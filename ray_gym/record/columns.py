@@ -1,6 +1,7 @@
 """Turns Python values into Arrow columns.
 
-Errors of all functions: TypeError and pa.ArrowException for a value that is not of its column's type.
+Errors of all functions that make a column: TypeError and pa.ArrowException for a value that is not of its column's
+type.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ray_gym.messages import utf8
 
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
-    """Makes a column of values. Lone surrogates, which JSON can spell and UTF-8 can't, are replaced."""
+    """Makes a column of type `kind` from the values of all rows. Lone surrogates in texts, which JSON can spell and
+    UTF-8 can't, are replaced by question marks. Errors: TypeError and pa.ArrowException for a value of another type.
+    """
     if pa.types.is_string(kind) and (
         odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]
     ):
@@ -31,14 +34,16 @@ def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 
 
 def structs(kind: pa.StructType, fields: Mapping[str, pa.Array | Sequence[Any]]) -> pa.Array:
-    """Makes a column of structs, from the columns of their fields."""
+    """Makes a column of structs. `fields` has, by the name of each field, its values in all rows or a finished column
+    of them. Errors: KeyError if a field is missing.
+    """
     given = [(field.type, fields[field.name]) for field in kind]
     arrays = [values if isinstance(values, pa.Array) else column(of, values) for of, values in given]
     return pa.StructArray.from_arrays(arrays, fields=list(kind))
 
 
 def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Array:
-    """Makes a column of lists. `lengths` has the length of each list, `items` the items of all lists in order."""
+    """Makes a column of lists. `lengths` has the length of each row's list, `items` the items of all lists in order."""
     ends = np.cumsum(np.fromiter(lengths, np.int64))
     return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), items, kind)
 
@@ -46,27 +51,31 @@ def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Arra
 def lists_of_structs(
     kind: pa.ListType, of_each: Sequence[Sequence[Any]], fields: Mapping[str, pa.Array | Sequence[Any]]
 ) -> pa.Array:
-    """Makes a column of lists of structs. `of_each` has the lists, for their lengths; `fields` has, by field, the
-    values of all structs in order.
+    """Makes a column of lists of structs. `of_each` has a list for each row, of which only the length counts; `fields`
+    has, by the name of each field, its values in all structs in order.
     """
     return lists(kind, map(len, of_each), structs(kind.value_type, fields))
 
 
 def lists_of_numbers(kind: pa.ListType, arrays: Sequence[np.ndarray]) -> pa.Array:
-    """Makes a column of lists from one array of numbers for each row."""
+    """Makes a column of lists of numbers. `arrays` has one array of numbers for each row."""
     whole = np.concatenate(arrays) if arrays else ()
     return lists(kind, map(len, arrays), pa.array(whole, kind.value_type))
 
 
 def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Struct]]) -> dict[str, Sequence[Any]]:
-    """Returns, by field, the values of all structs in order."""
+    """Returns, by the name of each field of `kind`, its values in all structs in order. `of_each` has the structs of
+    each row. If there are no structs, each field has no values.
+    """
     rows = [astuple(struct) for struct in chain.from_iterable(of_each)]
     columns = zip(*rows, strict=True) if rows else ((),) * len(kind.__struct_fields__)
     return dict(zip(kind.__struct_fields__, columns, strict=True))
 
 
 def encodable(node: Any) -> Any:
-    """Returns a value with lone surrogates replaced in all its texts."""
+    """Returns a copy of nested mappings, lists and tuples in which lone surrogates in texts are replaced by question
+    marks. Tuples become lists; keys and other values stay as they are.
+    """
     if isinstance(node, str):
         return utf8(node)
     if isinstance(node, Mapping):

@@ -44,13 +44,15 @@ FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "sa
 
 
 def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
-    """Returns the row of an episode in the form in which it is read from a file. Errors: as of `table_of`."""
+    """Returns the row of an episode as a dictionary, as it is read from a file. Errors: TypeError and pa.ArrowException
+    if a value is not of its column's type.
+    """
     [row] = table_of([played], [facts_of(played, run_id, env_id)]).to_pylist()
     return dict(row)
 
 
 def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
-    """Makes the rows of episodes, as a table under `SCHEMA`.
+    """Makes the rows of episodes, as a table under `SCHEMA`. `facts` has, for each episode, the result of `facts_of`.
 
     Errors: TypeError and pa.ArrowException if a value is not of its column's type.
     """
@@ -62,7 +64,7 @@ def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
 
 
 def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
-    """Returns the columns of an episode's row that are not events, samples or tools."""
+    """Returns the columns of an episode's row without `events`, `samples` and `tools_shown`."""
     episode, usage = played.episode, asdict(played.episode.usage)
     stop, failure = episode.stop, played.failure
     return {
@@ -93,7 +95,7 @@ def _rewards(score: Score | None) -> list[dict[str, Any]]:
 
 
 def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
-    """Makes the column of events from the events of each episode."""
+    """Makes the column of events. `of_each` has the events of each episode."""
     fields = fields_of(Event, of_each)
     texts, calls, seen = fields["content"], fields["tool_calls"], fields["visible_to"]
     words = [text for text in texts if text]
@@ -131,7 +133,9 @@ def _samples(played: Sequence[Played]) -> pa.Array:
 
 
 def _tools_shown(played: Sequence[Played]) -> pa.Array:
-    """Makes the column of shown tools, as JSON text. Each distinct text is made once, since many episodes share a few."""
+    """Makes the column of the tools that prompts showed, as JSON text by thread. A text is made once for all episodes
+    that showed the same tool objects, since many episodes share a few.
+    """
     texts: list[str] = []
     numbers: dict[tuple[Any, ...], int] = {}
     of_each = []
@@ -159,8 +163,9 @@ def _spans(of_each: Sequence[Sequence[Span]]) -> pa.Array:
 
 
 def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> list[dict[str, Any] | None]:
-    """Makes the dictionary of each span's sampling. Equal objects are made once; they are compared by identity, which
-    is faster than a hash of their fields.
+    """Returns the sampling of each span as a dictionary; None for a span without one. Spans with the same sampling
+    object and grammar share one dictionary. Objects are compared by identity, which is faster than a hash of their
+    fields.
     """
     shapes: dict[tuple[int, str | None], dict[str, Any]] = {}
     made: list[dict[str, Any] | None] = []

@@ -138,7 +138,7 @@ VOLATILE_COLUMNS = (
 
 
 def without_volatile(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row without the columns in which two plays of the same run may differ."""
+    """Returns a copy of a row without the columns in which two plays of the same run may differ (`VOLATILE_COLUMNS`)."""
     kept = {key: value for key, value in row.items() if key not in VOLATILE_COLUMNS}
     for path in VOLATILE_COLUMNS:
         column, _, field = path.partition(".")
@@ -170,13 +170,15 @@ def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
     """Makes a table under `SCHEMA` from rows as dictionaries. Rows of played episodes are made by `ray_gym.record.rows`
-    instead.
+    instead. Errors: TypeError and pa.ArrowException for a value that is not of its column's type.
     """
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dict[str, Any]:
-    """Makes a row for an episode that failed because its own row could not be made; `message` says why."""
+    """Makes a row without events for an episode whose own row could not be made; `message` says why. The episode counts
+    as failed, by its environment.
+    """
     now, message = time.time(), utf8(message)
     return {
         **identity(spec, run_id, env_id),

@@ -24,7 +24,9 @@ Metadata = Mapping[bytes, bytes]
 
 
 def reader_of(metadata: Metadata | None, file: str) -> Reader:
-    """Returns the reader for a file's version. Errors: UserError that names the `file`, for an unknown version."""
+    """Returns the reader for a file's version. `file` names the file in messages. Errors: UserError if the version is
+    unknown, or is no number.
+    """
     version = version_of(metadata, file)
     if version in READERS:
         return READERS[version]
@@ -36,7 +38,9 @@ def reader_of(metadata: Metadata | None, file: str) -> Reader:
 
 
 def version_of(metadata: Metadata | None, file: str) -> int:
-    """Returns the version in a file's metadata; 1 if there is none. Errors: UserError if it is no number."""
+    """Returns the version in a file's metadata; 1 if there is none. `file` names the file in messages. Errors:
+    UserError if the version is no number.
+    """
     said = (metadata or {}).get(VERSION_KEY.encode())
     if said is None:
         return 1
@@ -47,8 +51,8 @@ def version_of(metadata: Metadata | None, file: str) -> int:
 
 
 def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Reads version 1, which did not record the tools that prompts showed: that column is null, which differs from no
-    tools.
+    """Reads version 1, which did not record the tools that prompts showed: the column `tools_shown` is null, which
+    differs from no tools.
     """
     return _as_today(table, columns, later=("tools_shown",))
 
@@ -70,7 +74,7 @@ EARLIER_KEYS: Mapping[str, str] = {
 
 
 def read_summary(content: bytes) -> dict[str, Any]:
-    """Reads a summary.json of any version, and returns it with today's keys. Errors: ValueError if it is no JSON
+    """Reads a summary.json of any version, and returns it with today's keys. Errors: ValueError if it is no JSON, or no
     object.
     """
     summary = json.loads(content)
@@ -82,9 +86,10 @@ def read_summary(content: bytes) -> dict[str, Any]:
 
 
 def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:
-    """Returns the columns in their order, with nulls for those that are `later` than the table's version.
+    """Returns the given columns, in the given order, with nulls for those in `later`, which the table's version did not
+    have.
 
-    Errors: pa.ArrowInvalid if another column is missing.
+    Errors: pa.ArrowInvalid if the table lacks another column.
     """
     if lacking := set(columns) - set(table.column_names) - set(later):
         raise pa.ArrowInvalid(f"it has no column {min(lacking)!r}")

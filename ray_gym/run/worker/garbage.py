@@ -19,7 +19,7 @@ Their product bounds the garbage in cycles that an environment can leave behind.
 
 
 def freeze_objects() -> None:
-    """Exempts all objects that this process has now (modules, planned episodes) from later looks for reference cycles.
+    """Freezes all objects of this process (modules, planned episodes): later looks for reference cycles leave them out.
     One look at 10,000 planned episodes took 70 to 170 ms.
     """
     gc.freeze()
