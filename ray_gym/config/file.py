@@ -1,6 +1,6 @@
 """Reads a config: parses YAML, applies dotted overrides, and validates the result with pydantic.
 
-Every mistake is a `UserError` that names the file, the field and the fix.
+Every mistake in a config is a `UserError` that names the file and, where they are known, the field and the fix.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class RunSection(Section):
     """This section names a run and its seed."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=128)] | None = None
-    """Name of the run. Without one it is made from the config's name and the time."""
+    """Name of the run. Default: made from the name of the config's file, the time and the number of the process."""
     seed: int = 0
     """Seed of all random numbers of the run."""
 
@@ -152,15 +152,17 @@ class FanoutSection(Section):
     """This section says how many workers play episodes, and how many episodes they play at once."""
 
     workers: Positive = 2
-    """Number of workers."""
+    """Number of workers. A run with fewer episodes starts fewer."""
     concurrency: Positive = 64
     """Number of episodes in flight, over all workers."""
     cpus_per_worker: Annotated[float, Field(ge=0)] = 0
     """CPUs that Ray reserves for each worker."""
     stuck_after_s: Seconds = 30
-    """Seconds after which a worker with a blocked event loop is ended. The episode that blocked it has failed."""
+    """Seconds after which a worker with a blocked event loop is ended. The episode that blocked it fails; its others
+    are resumed elsewhere."""
     memory_gb: Annotated[float, Field(gt=0)] | None = None
-    """Memory in GiB above which a worker is ended; its episodes are resumed elsewhere. Default: Ray's own limit."""
+    """Memory in GiB above which a worker is ended. An episode whose code was running then fails; the others are resumed
+    elsewhere. Default: Ray's own limit."""
 
 
 class GroupsSection(Section):
@@ -287,7 +289,9 @@ class ServiceSection(Section):
         return self if callers > 1 else self.model_copy(update={"caller_share": 1.0})
 
     def most_of_one(self, most: int) -> int:
-        """Returns how many of `most` (the limit for all callers together) one caller may have: its share, rounded up."""
+        """Returns how many of `most` (the limit for all callers together) one caller may have: its share, rounded
+        up.
+        """
         return math.ceil(most * self.caller_share)
 
 

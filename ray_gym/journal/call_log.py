@@ -42,7 +42,7 @@ class Timing(msgspec.Struct, frozen=True, gc=False):
     """Says when a call was made, and how long it took."""
 
     started_at: float
-    """Unix time in seconds."""
+    """Unix time in seconds at which the call was made."""
     duration_s: float
     """Seconds from the call to its answer."""
     active_s: float
@@ -258,7 +258,9 @@ class CallLog:
             self._journal.append(Tried(self._episode, self._try, self._attempt, step, survived))
 
     async def sync(self) -> None:
-        """Waits until all records of the journal are on the disk, if the run's `durability` is `disk`. Errors: OSError."""
+        """Waits until all records of the journal are on the disk, if the run's `durability` is `disk`. Errors:
+        OSError.
+        """
         if self._journal is not None:
             await self._journal.sync()
 

@@ -59,7 +59,9 @@ class Scan:
             position = following
 
     def _after_head(self) -> int:
-        """Returns the offset of the first frame; -1 if there is none because this is no journal."""
+        """Returns the offset of the first whole frame; -1 if there is none and the head is missing, torn or another. A
+        head that is not whole is reported in `problems`.
+        """
         if self.data.startswith(HEAD):
             return len(HEAD)
         first = _next_frame(self.data, 0)

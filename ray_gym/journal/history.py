@@ -151,7 +151,9 @@ def remove_scratch(path: Path, run_id: str) -> bool:
 
 
 def is_own(path: Path, run_id: str) -> bool:
-    """Says whether a file is one of the run's journals. A file that vanishes meanwhile counts as one. Errors: OSError."""
+    """Says whether a file is one of the run's journals. A file that vanishes meanwhile counts as one. Errors:
+    OSError.
+    """
     try:
         return why_foreign(path, run_id) is None
     except FileNotFoundError:
@@ -178,7 +180,9 @@ def why_foreign(path: Path, run_id: str) -> str | None:
 
 
 def epoch_of(name: str) -> int:
-    """Returns the epoch of the driver whose worker wrote a file, from the file's name; -1 if the name is no journal's."""
+    """Returns the epoch of the driver whose worker wrote a file, from the file's name; -1 if the name is no
+    journal's.
+    """
     return _age(Path(name))[0]
 
 

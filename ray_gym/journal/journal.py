@@ -36,7 +36,9 @@ class Journal:
     """Writes one journal file. Its records may be appended by several threads."""
 
     def __init__(self, path: Path, run_id: str, *, flush: bool) -> None:
-        """Creates the file, and writes its head. `flush`: True for `disk` durability. Errors: FileExistsError; OSError."""
+        """Creates the file, and writes its head. `flush`: True for `disk` durability. Errors: FileExistsError;
+        OSError.
+        """
         self.path = path
         self._run_id = run_id
         self._flush = flush
@@ -98,14 +100,15 @@ class Journal:
                 self._flushed = max(self._flushed, reached)
 
     def forget(self, episodes: Iterable[str]) -> None:
-        """Marks the records of committed episodes as not needed, so that the next compaction leaves them out."""
+        """Marks the records of these episodes as not needed, so that the next compaction leaves them out."""
         with self._lock:
             for episode in episodes:
                 self._places.forget(episode)
 
     async def compact_if_due(self) -> None:
-        """Rewrites the file without forgotten records, if these are at least half of it and 8 MiB. So its size stays
-        proportional to the episodes in flight. Does nothing while another compaction runs, or if the journal is broken.
+        """Rewrites the file without forgotten records, if these are at least half of it, and at least 8 MiB. So its
+        size stays proportional to the episodes in flight. Does nothing while another compaction runs, or if the journal
+        is broken.
 
         If a compaction fails, no error is raised: the file stays as it is, and the next attempt is made when its size
         has doubled.

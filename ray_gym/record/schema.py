@@ -138,7 +138,9 @@ VOLATILE_COLUMNS = (
 
 
 def without_volatile(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a copy of a row without the columns in which two plays of the same run may differ (`VOLATILE_COLUMNS`)."""
+    """Returns a copy of a row without the columns in which two plays of the same run may differ
+    (`VOLATILE_COLUMNS`).
+    """
     kept = {key: value for key, value in row.items() if key not in VOLATILE_COLUMNS}
     for path in VOLATILE_COLUMNS:
         column, _, field = path.partition(".")
@@ -154,7 +156,9 @@ def _without(struct: dict[str, Any], field: str) -> dict[str, Any]:
 
 
 def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
-    """Returns the columns of a row that identify the episode and its try."""
+    """Returns the columns of a row that are known before the episode is played: ids of the run, the environment, the
+    episode, its task and its group, and the numbers of its repeat, try, attempt and seed.
+    """
     return {
         "run_id": run_id,
         "episode_id": spec.episode_id,

@@ -16,7 +16,7 @@ from ray_gym.errors import UserError
 from ray_gym.record.schema import READ_SINCE_KEY, SCHEMA, VERSION, VERSION_KEY
 
 Reader = Callable[[pa.Table, Sequence[str]], pa.Table]
-"""Function that turns a table of its version into a table of today's schema.
+"""Function that turns a table of an older or of today's version into a table of today's schema.
 
 It takes the table that was read, and the names of the wanted columns, which it returns in that order."""
 Metadata = Mapping[bytes, bytes]

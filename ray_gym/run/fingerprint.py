@@ -31,7 +31,9 @@ class Fingerprint:
 
     @classmethod
     def of(cls, plan: Plan) -> Fingerprint:
-        """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its episodes."""
+        """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its
+        episodes.
+        """
         environment = type(plan.environment)
         return cls(f"{environment.__module__}:{environment.__qualname__}", len(plan.specs), digest(plan.specs))
 
@@ -63,7 +65,9 @@ class Fingerprint:
 
 
 def digest(specs: Iterable[EpisodeSpec]) -> str:
-    """Returns the xxh3 hash (128 bits, as 32 hexadecimal digits) of the ids and tasks of episodes. Their order counts."""
+    """Returns the xxh3 hash (128 bits, as 32 hexadecimal digits) of the ids and tasks of episodes. Their order
+    counts.
+    """
     hashed = xxhash.xxh3_128()
     for spec in specs:
         hashed.update(json.dumps([spec.episode_id, spec.task]).encode() + b"\n")

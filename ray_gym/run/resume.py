@@ -26,7 +26,7 @@ MAY_CHANGE = (
 )
 """Patterns (of `fnmatch`) of the dotted keys of a config that may change when a run is resumed."""
 PLACE = ("run.name", "output.dir", "output.journal_dir")
-"""Keys that say where a run is. They are not compared, since `--resume` names the place."""
+"""Dotted keys that say where a run is. They are not compared, since `--resume` names the place."""
 
 
 def config_to_resume(

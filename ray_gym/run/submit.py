@@ -47,15 +47,16 @@ def submit(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Plays a config as a new run, and describes how it ended.
+    """Plays a config as a new run, and describes how it ended. If the run has to stop while episodes are played (too
+    many of them failed, or its workers died, for example), no error is raised: the summary names the failure.
 
     overrides: changes of the config, as key=value. console: gets messages and progress. wait: whether to wait for GPUs
     that the cluster lacks, for `wait_deadline_s` seconds at most (None: no limit).
 
-    Errors: UserError for a wrong config, a taken name, or a cluster that lacks CPUs or (without `wait`) GPUs; then the
-    run's directory is removed again, unless an episode is committed. RunFailed if the cluster is out of reach, the GPUs
-    don't come in time, a model does not come up, or the directory can't be written. KeyboardInterrupt if the process is
-    told to stop before episodes are played.
+    Errors: UserError for a wrong config, a taken name, a wrong RAY_ADDRESS, or a cluster that lacks CPUs or (without
+    `wait`) GPUs; then the run's directory is removed again, unless an episode is committed. RunFailed if the cluster is
+    out of reach, the GPUs don't come in time, a model does not come up, or the directory can't be written.
+    KeyboardInterrupt if the process is told to stop before episodes are played.
     """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
@@ -85,7 +86,8 @@ def resume(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Resumes a run: plays the episodes that are not committed, and describes how the run ended.
+    """Resumes a run: plays the episodes that are not committed, and describes how the run ended. If the run has to stop
+    while episodes are played, no error is raised: the summary names the failure.
 
     run: location of the run's directory. config_path: file of a whole new config; None takes the run's own. overrides:
     changes of that config, as key=value; only keys that match `MAY_CHANGE` may differ from the run's own config.
@@ -93,9 +95,10 @@ def resume(
     seconds at most (None: no limit).
 
     Errors: UserError if there is no such run, if it is a trainer's stream, if another driver writes it, if the config,
-    the tasks or the environment are not those that the run began with, or if the cluster lacks CPUs or (without `wait`)
-    GPUs. RunFailed if the cluster is out of reach, the GPUs don't come in time, a model does not come up, or the
-    directory can't be written. KeyboardInterrupt if the process is told to stop before episodes are played.
+    the tasks or the environment are not those that the run began with, for a wrong RAY_ADDRESS, or if the cluster lacks
+    CPUs or (without `wait`) GPUs. RunFailed if the cluster is out of reach, the GPUs don't come in time, a model does
+    not come up, or the directory can't be written. KeyboardInterrupt if the process is told to stop before episodes are
+    played.
     """
     before = find_run(run)
     if before.storage.exists(STREAM):

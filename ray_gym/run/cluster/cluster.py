@@ -34,8 +34,8 @@ NONE_RUNNING = (
 
 @contextmanager
 def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Joins the running cluster while the block runs: the one at RAY_ADDRESS, else the one on this machine, else a new
-    one that ends with the block.
+    """Joins the running cluster while the block runs: the one at RAY_ADDRESS, else the one that `ray start` has started
+    on this machine, else a new one that ends with the block.
 
     `environment` holds environment variables for the processes that are started from here. Errors: UserError for a
     wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, or a new one does not come up.

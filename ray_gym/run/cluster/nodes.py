@@ -24,7 +24,7 @@ class Hello:
     """Holds the first message of a worker to its driver."""
 
     file: str
-    """Name of a file that the worker wrote into the run's directory. The driver looks for it."""
+    """Name of a probe file that the worker wrote into the run's staging folder. The driver looks for it."""
     node: str
     """Id of the worker's node; empty outside of Ray."""
 
@@ -55,7 +55,7 @@ class Nodes:
         return NodeAffinitySchedulingStrategy(node, soft=False) if node else "SPREAD"
 
     async def add_worker(self, worker: str, node: str) -> None:
-        """Records the node on which a worker came up."""
+        """Records the node (by its id) on which a worker came up. Looks the nodes up again if this one is not known."""
         await self._nodes(node)
         self.shares.add_worker(worker, node)
 

@@ -55,7 +55,9 @@ class CommitOrder:
         self._lock.release()
 
     def go_on(self, storage: Storage) -> None:
-        """Looks up the number of the last commit in the storage, after which the next one continues. Errors: OSError."""
+        """Looks up the number of the last commit in the storage, after which the next one continues. Errors:
+        OSError.
+        """
         self.last = last_number(storage.names(EPISODES))
 
     def publish(self, storage: Storage, staged: str) -> str:

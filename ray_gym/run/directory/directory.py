@@ -43,7 +43,7 @@ class RunDirectory:
     output: OutputSection = field(default_factory=OutputSection)
     """Section `output` of the run's config."""
     owner: Owner | None = field(default=None, repr=False)
-    """Claim to be the directory's one writer; None before it is opened."""
+    """Claim to be the directory's one writer; None before the directory is opened, and after it is removed."""
     order: CommitOrder = field(default_factory=CommitOrder, repr=False)
     """Numbers of the commits."""
 
@@ -96,8 +96,8 @@ class RunDirectory:
 
     @property
     def epoch(self) -> int:
-        """Returns the number of this driver among the drivers that this run has had, from 1. Errors: RunFailed while
-        the directory is not open.
+        """Returns the number of this driver among the drivers that this run has had, from 1. Errors: RunFailed if the
+        directory was not opened.
         """
         return self._owner().epoch
 
@@ -112,7 +112,9 @@ class RunDirectory:
                 yield receipt_of(row)
 
     def read_config(self) -> RunConfig:
-        """Reads the run's config. Errors: UserError if it was edited into an invalid one; FileNotFoundError; OSError."""
+        """Reads the run's config. Errors: UserError if it was edited into an invalid one; FileNotFoundError;
+        OSError.
+        """
         return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
@@ -136,7 +138,7 @@ class RunDirectory:
     def commit(self, staged: str) -> str:
         """Makes a staged file part of the run, and returns its new name. May be called in several threads at once.
 
-        Errors: RunFailed if it can't be published, if another driver took over, or if the directory is not open.
+        Errors: RunFailed if it can't be published, if another driver took over, or if the directory was not opened.
         """
         try:
             with self.order as order:
@@ -154,7 +156,7 @@ class RunDirectory:
 
     def write_config(self, config: RunConfig) -> None:
         """Writes the run's config, in which a value that came from ${...} is written as that again. Errors: RunFailed
-        if it can't be written, if another driver took over, or if the directory is not open.
+        if it can't be written, if another driver took over, or if the directory was not opened.
         """
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
@@ -162,13 +164,13 @@ class RunDirectory:
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Writes the fingerprint of the run's plan to plan.json. Errors: RunFailed if it can't be written, if another
-        driver took over, or if the directory is not open.
+        driver took over, or if the directory was not opened.
         """
         self._write(PLAN, fingerprint.as_json())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Writes summary.json. Errors: RunFailed if it can't be written, if another driver took over, or if the
-        directory is not open.
+        directory was not opened.
         """
         self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
@@ -176,8 +178,8 @@ class RunDirectory:
         """Gives up and deletes the open directory, the folders that were made for it, and the run's journals. Does
         nothing if an episode is committed.
 
-        Errors: RunFailed if another driver took over, or the directory is not open; OSError; those of `committed`:
-        pa.ArrowException, UserError.
+        Errors: RunFailed if another driver took over, or the directory was not opened; OSError; pa.ArrowException or
+        UserError if a committed file can't be read.
         """
         if any(self.committed()):
             return

@@ -97,7 +97,9 @@ class ObjectStorage(Storage):
             self.filesystem.delete_dir(self.at(name))
 
     def remove(self) -> None:
-        """Deletes the run. Its epochs are deleted last, so that no other driver may claim it before. Errors: OSError."""
+        """Deletes the run. Its epochs are deleted last, so that no other driver may claim it before. Errors:
+        OSError.
+        """
         for found in self.filesystem.get_file_info(FileSelector(self.root, allow_not_found=True)):
             if found.type == FileType.Directory and found.base_name != EPOCH:
                 self.delete_folder(found.base_name)

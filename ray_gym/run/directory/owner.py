@@ -104,7 +104,9 @@ class FileOwner:
 
 
 class ObjectOwner:
-    """Owns a run on an object store by an object that it writes again every `BEAT_S` seconds while this driver lives."""
+    """Owns a run on an object store by an object that it writes again every `BEAT_S` seconds while this driver
+    lives.
+    """
 
     def __init__(self, storage: Storage, portrait: dict[str, Any], beat_s: float) -> None:
         self._storage = storage

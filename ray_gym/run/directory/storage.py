@@ -55,7 +55,9 @@ class Storage(ABC):
     # ---- reading ----
 
     def at(self, name: str) -> str:
-        """Returns the path in `filesystem` of a file of the run directory; the directory's own path for an empty name."""
+        """Returns the path in `filesystem` of a file of the run directory; the directory's own path for an empty
+        name.
+        """
         return f"{self.root}/{name}" if name else self.root
 
     def exists(self, name: str = "") -> bool:

@@ -23,12 +23,14 @@ logger = logging.getLogger(__name__)
 Notify = Callable[[Tally, int], None]
 """Callback for progress, with the tally and the number of episodes in flight."""
 OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
-"""Callback for a commit, with the ids of its episodes and the name of its file."""
+"""Async callback for a commit, with the ids of its episodes and the name of the committed file."""
 
 
 @dataclass(slots=True)
 class Commits:
-    """Commits the episodes of one run."""
+    """Takes the reports of one run's workers, and notes their deaths: counts episodes, and commits or refuses files of
+    rows.
+    """
 
     directory: RunDirectory
     """Directory of the run."""

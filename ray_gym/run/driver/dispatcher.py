@@ -67,7 +67,9 @@ class Dispatcher:
         self.pending.append((Lease(spec),))
 
     def holder_of(self, episode_id: str) -> str | None:
-        """Returns the name of the worker to which an episode is leased; None if it is not leased, or already accepted."""
+        """Returns the name of the worker to which an episode is leased; None if it is not leased, or already
+        accepted.
+        """
         return next((worker for worker, held in self._held.items() if episode_id in held), None)
 
     @property
@@ -172,8 +174,9 @@ class Dispatcher:
     def lose(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
         """Makes the leased episodes of a lost worker wait again as new attempts, and returns their number.
 
-        `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none, so that they
-        begin anew. `reason` says how the worker died, for the episodes that are charged with it.
+        `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none: then they
+        continue from the journals of earlier attempts, if there are any. `reason` says how the worker died, for the
+        episodes that are charged with it.
         """
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))

@@ -65,7 +65,7 @@ class Outcome:
 
     tally: Tally
     interrupted: bool
-    """True if episodes are missing."""
+    """True if planned episodes are not committed."""
     failure: str | None = None
     """Reason for which the run could not continue; None if there is none. Episodes that were finished before are
     kept."""
@@ -209,7 +209,9 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
 
 
 class Driver:
-    """Keeps the workers of a run at work."""
+    """Starts the workers of a run, replaces those that die, and gives them leases until all episodes are committed or
+    the run is stopped.
+    """
 
     def __init__(
         self,
@@ -238,7 +240,7 @@ class Driver:
         self._setup = setup
         self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
-        """Actors of the workers that are up, by name."""
+        """Handles of the workers (Ray actors) that are up, by name."""
 
     async def run(self) -> Outcome:
         """Plays all episodes until none is left or `stopping` is set, and says how the run ended.

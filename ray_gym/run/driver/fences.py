@@ -35,8 +35,8 @@ class Specs(Protocol):
 
 @dataclass(slots=True)
 class Fences:
-    """Fences and keeps the journals of a run: a fenced journal is closed to its writer, and only what it held by then
-    counts. All methods block. `fence_lost` and `release` may be called in several threads at once.
+    """Fences and keeps the journals of a run: records that a writer appends to its journal after it was fenced don't
+    count. All methods block. `fence_lost` and `release` may be called in several threads at once.
     """
 
     folder: Path | None
@@ -70,8 +70,8 @@ class Fences:
         return file
 
     def take_over(self, specs: Specs) -> dict[str, Lease]:
-        """Takes over the journals of an earlier driver: fences them, and deletes those that no episode needs. Returns
-        leases that continue the episodes in `specs` it had under way, by episode id. Errors: OSError.
+        """Takes over the journals of an earlier driver: fences them, and deletes those that no episode needs. Returns,
+        by episode id, leases that continue the episodes of `specs` which that driver had under way. Errors: OSError.
         """
         leases: dict[str, Lease] = {}
         newest: dict[str, tuple[int, int]] = {}
@@ -98,7 +98,9 @@ class Fences:
         return leases
 
     def release(self, episodes: Iterable[str]) -> None:
-        """Records that episodes are committed, and deletes the journals that no other episode needs. Errors: OSError."""
+        """Records that episodes are committed, and deletes the journals that no other episode needs. Errors:
+        OSError.
+        """
         done = set(episodes)
         with self._lock:
             if any(needed & done for needed in self._needed.values()):

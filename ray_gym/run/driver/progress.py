@@ -18,7 +18,9 @@ LINE_EVERY_S = 10.0
 
 
 class Reporter:
-    """Shows progress on a console. It is a context manager around the run, and the driver calls it as its `notify`."""
+    """Shows progress on a console: by a bar on a terminal, else by a line every `LINE_EVERY_S` seconds. It is a context
+    manager around the run, and the driver calls it as its `notify`.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -50,8 +52,8 @@ class Reporter:
 
 
 class LoggedProgress:
-    """Writes progress as lines of the log, for programs. It is a context manager around the run, and the driver calls
-    it as its `notify`.
+    """Writes progress as lines of the log, for programs: one every `LINE_EVERY_S` seconds. It is a context manager
+    around the run, and the driver calls it as its `notify`.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ class NodeShares:
     """Counts, for each node, its workers and their committed episodes."""
 
     addresses: dict[str, str] = field(default_factory=dict)
-    """Addresses of all nodes, by id."""
+    """Addresses of all nodes that were seen, by id."""
     _workers: dict[str, str] = field(default_factory=dict)
     """Node of each worker."""
     _episodes: Counter[str] = field(default_factory=Counter)
@@ -32,7 +32,7 @@ class NodeShares:
         self._workers[worker] = node
 
     def count_committed(self, worker: str, episodes: int) -> None:
-        """Counts committed episodes of a worker for its node."""
+        """Adds `episodes` to the number of committed episodes of the worker's node."""
         self._episodes[self._workers.get(worker, "")] += episodes
 
     def summary(self) -> list[dict[str, Any]]:
@@ -55,13 +55,13 @@ class Tally:
     already_done: int = 0
     """Episodes that were committed before this driver started."""
     tokens_before: int = 0
-    """Generated tokens of those episodes."""
+    """Tokens generated in the episodes that were committed before this driver started."""
     done: int = 0
     """Episodes that are finished, with those of earlier drivers."""
     rewarded: int = 0
     """Completed episodes that have a reward."""
     reward_sum: float = 0.0
-    """Sum of their rewards."""
+    """Sum of the rewards of completed episodes."""
     tokens: int = 0
     """Generated tokens of finished episodes, with those of earlier drivers."""
     model_calls: int = 0
@@ -101,7 +101,9 @@ class Tally:
 
     @staticmethod
     def of_resumed(total: int, done: Iterable[Receipt]) -> Tally:
-        """Makes the tally of a run of `total` episodes, of which those with receipts in `done` are already committed."""
+        """Makes the tally of a run of `total` episodes, of which those with receipts in `done` are already
+        committed.
+        """
         tally = Tally(total)
         for receipt in done:
             tally.add(receipt)

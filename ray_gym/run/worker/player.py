@@ -1,4 +1,6 @@
-"""Plays the leases of a worker: plays failed episodes again, and scores groups. It uses neither Ray nor files of rows."""
+"""Plays the leases of a worker: plays failed episodes again, and scores groups. It uses neither Ray nor files of
+rows.
+"""
 
 from __future__ import annotations
 

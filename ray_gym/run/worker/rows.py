@@ -61,11 +61,15 @@ class Rows:
         return receipts
 
     def table(self) -> pa.Table:
-        """Returns all rows as one table, in the order in which they were added. Errors: ValueError if there are none."""
+        """Returns all rows as one table, in the order in which they were added. Errors: ValueError if there are
+        none.
+        """
         return pa.concat_tables(self._tables)
 
     def _join_small_ones(self) -> None:
-        """Joins the last `AT_ONCE` tables into one if they are small, because each table costs 80 kB and time to write."""
+        """Joins the last `AT_ONCE` tables into one if they are small, because each table costs 80 kB and time to
+        write.
+        """
         last = self._tables[-AT_ONCE:]
         if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
             self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]

@@ -155,8 +155,8 @@ class Worker:
         """Takes new leases, waits for news for `HEARTBEAT_S` seconds at most, and returns a report. It may take longer
         while rows are made or staged. `committed`: ids of episodes whose records are not needed any more.
 
-        It kills this process if an episode's code runs long after its deadline, or if blocking tools have used up the
-        threads. Errors: OSError if the journal, or a file of rows, can't be written.
+        It kills this process if an episode's code runs long after its deadline, or if the exchange before found that
+        blocking tools have used up the threads. Errors: OSError if the journal, or a file of rows, can't be written.
         """
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
@@ -192,7 +192,9 @@ class Worker:
                 return
 
     async def wake(self) -> None:
-        """Makes a waiting exchange answer now."""
+        """Makes the exchange that is waiting for news (or else the next one) answer without waiting any longer for
+        some.
+        """
         self._news.set()
 
     async def finish(self) -> Report:
