@@ -112,6 +112,7 @@ class CallLog:
         """Registers that a call is made, and returns it, with the record of its answer if there is one. The caller must
         call `end_call` when the call is over.
 
+        thread: thread of a model call; kind and name of another call. number: number of the call in its thread.
         request: digest of the request. Errors: Diverged if the call differs from the recorded one in its request or its
         place in the order.
         """
@@ -210,7 +211,7 @@ class CallLog:
 
     async def intend(self, made: MadeCall) -> None:
         """Records that an effect on something outside of the episode comes next, which a replay must not make again.
-        With `durability: disk` the record is on the disk when this returns.
+        With `durability: disk` the record is on the disk when this returns. Does nothing without a journal.
 
         Errors: EpisodeFailure (infra, without a retry) if the journal was fenced; OSError.
         """

@@ -1,6 +1,8 @@
 """Defines the records of a journal: msgpack arrays whose first element is the kind of record.
 
 `episode`, `try_` and `attempt` say which episode a record belongs to, and which try and attempt of it wrote the record.
+A try plays an episode from its start; an attempt is one worker's part in it, and may continue the try of an earlier
+attempt.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
 
 
 class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):
-    """Records that an episode was played to its end. Its row may not be committed yet."""
+    """Records that an episode was played to its end, or failed for good. Its row may not be committed yet."""
 
     episode: str
     attempt: int

@@ -20,7 +20,8 @@ from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
 SUBMISSION = 0
-"""Number of the submission, from which ids and seeds of episodes are made. It is always 0 here."""
+"""Number of the submission, one of the values from which ids and seeds of episodes are derived. It is 0, since a run
+has one submission."""
 
 
 ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]

@@ -84,7 +84,8 @@ class Storage(ABC):
 
     def tables(self, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
         """Yields a table for each committed file, in the order of their names, with the given columns of `SCHEMA`.
-        Reads `READERS` files at once. `columns`: names, or paths of Parquet columns, as of `RowsFile.table`.
+        Reads `READERS` files at once. A column is given by its name, or by the path of a Parquet column within it
+        (`samples.list.element.trainable`).
 
         Errors: OSError; pa.ArrowException for a damaged file or a column that it lacks; UserError for a file of an
         unknown version.
@@ -98,7 +99,8 @@ class Storage(ABC):
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Yields the given columns of all committed rows, in batches of at most `rows` rows, in the order of the files'
-        names. No batch has rows of two files. `columns`: names, or paths of Parquet columns, as of `RowsFile.table`.
+        names. No batch has rows of two files. A column is given by its name, or by the path of a Parquet column within
+        it (`samples.list.element.trainable`).
 
         Errors: OSError; pa.ArrowException for a damaged file or a column that it lacks; UserError for a file of an
         unknown version.

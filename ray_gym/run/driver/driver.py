@@ -108,7 +108,8 @@ def carry_out(
     notify: Notify,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT and SIGTERM stop the run.
+    """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT and SIGTERM stop the run
+    while episodes are played.
 
     directory: the run's open directory. say: prints a message to the user. notify: is called with the progress after
     each report of a worker. export: makes the exporter of metrics, in each process.

@@ -10,7 +10,7 @@ from ray_gym.episode.spec import EpisodeSpec
 
 @dataclass(frozen=True, slots=True)
 class EpisodeKey:
-    """Names one attempt at an episode."""
+    """Names one attempt at an episode. Each worker that begins or continues an episode makes a new attempt at it."""
 
     episode_id: str
     attempt: int
