@@ -95,8 +95,9 @@ def _init(**options: Any) -> None:
 
 
 def is_up() -> bool:
-    """Says whether RAY_ADDRESS names a cluster, or one that `ray start` has started on this machine is running. Errors:
-    UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused token.
+    """Says whether a cluster is running: the one that RAY_ADDRESS names or, if it names none, one that `ray start` has
+    started on this machine. Errors: UserError if RAY_ADDRESS is malformed or no cluster answers there, or for a refused
+    token.
     """
     return address_here() is not None
 

@@ -281,7 +281,8 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
 
 def create(directory: RunDirectory) -> None:
     """Creates the directory, opens it, and makes the folder of journals. If only that folder can't be made, the
-    directory is removed again. Errors: UserError if another run has taken the name, or nothing can be written there.
+    directory is removed again. Errors: UserError if another run has taken the name, if another driver owns the
+    directory, or if nothing can be written there.
     """
     try:
         directory.storage.create()

@@ -163,7 +163,7 @@ class ObjectOwner:
 
     def release(self) -> None:
         """Ends the heartbeat, and marks this driver's object as released, so that another driver may claim the run at
-        once. If it can't be marked, no error is raised. Later calls do nothing.
+        once. If it can't be marked, no error is raised. Does nothing if the heartbeat was ended before.
         """
         if self._ended.is_set():
             return

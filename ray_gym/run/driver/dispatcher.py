@@ -113,8 +113,8 @@ class Dispatcher:
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
     def lease(self, worker: str, room: int) -> list[LeaseGroup]:
-        """Leases waiting groups to the worker until it has at least `room` episodes that are leased and not over, and
-        returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
+        """Leases waiting groups to the worker until at least `room` of its episodes are leased and not over, or no
+        group is left, and returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
 
         A group of suspects is leased only to a worker that holds nothing, when no other group is waiting. A worker with
         such a group gets no other one.
