@@ -6,5 +6,5 @@ import warnings
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Tells users, once a process and name, which name to use from now on."""
+    """Gives a FutureWarning that `old` is called `new` now, at the place in the code that used the old name."""
     warnings.warn(f"{old} is called {new} now, and the old name will go: change it", FutureWarning, stacklevel=3)

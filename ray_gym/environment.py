@@ -12,7 +12,7 @@
         def score(self, state, episode): ...
 
 The machinery is below: `Episode` carries out the commands, this class only answers questions about them. One instance
-serves all sessions of a worker, so it keeps nothing of a session in itself: that is what the state is for.
+serves all episodes of a worker, so it keeps nothing of an episode in itself: that is what the state is for.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Environment(Generic[TaskT, StateT]):
         cls.tools = tools_of(cls)
 
     def scores_groups(self) -> bool:
-        """Says whether `score_group` is asked instead of `score`: by default if it is overridden.
+        """Says whether `score_group` is called instead of `score`: by default if the environment overrides it.
 
         Override this where an option decides.
         """
@@ -95,7 +95,7 @@ class Environment(Generic[TaskT, StateT]):
 
     @classmethod
     def brings_tools(cls) -> bool:
-        """Says whether a session may have other tools than those of the class: `tools_for` is overridden."""
+        """Says whether the environment overrides `tools_for`, so that an episode may have more tools than the class."""
         return cls.tools_for is not Environment.tools_for
 
     @classmethod
@@ -109,21 +109,26 @@ class Environment(Generic[TaskT, StateT]):
     # ---- the task ----
 
     def generate(self, rng: random.Random, index: int) -> TaskT:
-        """Returns task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
+        """Returns task number `index` of an endless, seeded supply. `rng` belongs to this task alone.
+
+        Errors: NotImplementedError if the environment has no generator.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
 
     def check(self, task: TaskT) -> None:
-        """Refuses a task with a ValueError that names the field, for what the schema can't see.
+        """Checks in a task what its schema can't. By default every task is right.
 
-        It is called for every row of a file before a run.
+        It is called for every row of a file before a run. Errors: ValueError that names the field.
         """
 
     def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
-        """Makes the session's state from the task alone (and `episode.rng(name)`). May be a coroutine function."""
+        """Makes the state of an episode from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
 
     def opening(self, task: TaskT, state: StateT) -> Opening:
-        """Returns the first messages, written from the state, so that the two cannot drift apart."""
+        """Returns the system prompts, the first messages and the first speaker. It writes them from the state, so that
+        the two cannot drift apart. By default there are no messages, and the policy speaks first.
+        """
         return Opening()
 
     opening_observes: ClassVar[bool] = False
@@ -132,31 +137,33 @@ class Environment(Generic[TaskT, StateT]):
     """
 
     async def close(self) -> None:
-        """Gives back what was opened for all sessions of the worker (connections, say), when the worker ends.
+        """Closes what was opened for all episodes of the worker (connections, say), when the worker ends.
 
         The environment may be used again afterwards.
         """
 
     def perfect(self, task: TaskT) -> Mapping[str, Player]:
-        """Returns scripted players by participant (judges too) with which the policy gets the highest reward; they may
-        know the task.
+        """Returns scripted players by participant (judges too) with which the policy gets the highest reward. They may
+        know the task. Empty means that the environment has none.
 
-        For tests and baselines.
+        They are for tests and baselines.
         """
         return {}
 
     def tools_for(self, task: TaskT, state: StateT) -> Sequence[Tool]:
-        """Returns further tools of this session, from the task or a library (see `tool_by_schema`); they come after the
+        """Returns further tools of an episode, from the task or a library (see `tool_by_schema`); they come after the
         `@tool` methods.
 
-        It is called once, after `setup`: they stay the same for the whole session.
+        It is called once, after `setup`, and the tools stay the same for the whole episode.
         """
         return ()
 
     # ---- the conversation ----
 
     async def run(self, episode: Episode) -> None:
-        """Runs the control flow: turns until something stops the episode. Override it to do anything else."""
+        """Runs the control flow: turns until something stops the episode, or `next_speaker` returns None. Override it
+        to do anything else.
+        """
         speaker = episode.first
         while not episode.stopped:
             turn = await episode.turn(speaker)
@@ -175,18 +182,20 @@ class Environment(Generic[TaskT, StateT]):
         return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
 
     def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns what `listener` is told of a turn that has ended, as a user message of its own view; None is nothing.
+        """Returns the text of the user message that tells `listener` of an ended turn; None if it is told nothing.
 
-        By default the others hear what was said, or, if nothing was said, all results of the turn's tool calls.
+        By default the speaker hears nothing, and the others hear what was said, or, if nothing was said, all results of
+        the turn's tool calls.
         """
         if listener.name == turn.speaker:
             return None
         return turn.text or "\n".join(turn.tool_results) or None
 
     def narrow(self, tool: ToolSchema, state: StateT, caller: Participant) -> ToolSchema:
-        """Returns the tool's schema as the state allows it now (only the empty cells, say).
+        """Returns the tool's schema as the state allows it now (only the empty cells, say); by default the whole
+        schema.
 
-        Prompts show the whole schema.
+        Calls are constrained to it while they are generated. Prompts show the whole schema.
         """
         return tool
 
@@ -200,10 +209,11 @@ class Environment(Generic[TaskT, StateT]):
     # ---- the score ----
 
     async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Scored]:
-        """Returns the scores of a whole group's episodes (those that were played to their end), in their order, once
-        all are over.
+        """Returns the scores of a group's episodes, in their order, once all are over. Episodes that failed are not
+        among them.
 
-        Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
+        If it is overridden, it is called instead of `score`. It may compare the episodes by their states and events,
+        and ask (`episode.ask`).
         """
         raise NotImplementedError
 
@@ -216,8 +226,8 @@ class Environment(Generic[TaskT, StateT]):
 
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-        """Returns figures of a whole run, from its rows: `metrics_columns` of `ray_gym.load(run).episodes`.
+        """Returns figures of a whole run by name, which `ray-gym show` prints; by default none.
 
-        `ray-gym show` prints them.
+        `rows`: a mapping for each episode, with the columns `metrics_columns` of `ray_gym.load(run).episodes`.
         """
         return {}

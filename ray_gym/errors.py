@@ -1,9 +1,9 @@
 """Defines the errors, in two families that are kept apart by whose fault they are.
 
 * `UserError`: the input of a run is wrong (config, task row, endpoint). It is raised before anything is played; the
-  command line prints it without a traceback and exits with 2.
-* `EpisodeFailure`: one episode can't go on. It is raised where that happened, with a kind, and recorded on the episode. A
-  bad episode is data, not a crash: it never ends the run or its neighbours.
+command line prints it without a traceback and exits with 2. * `EpisodeFailure`: one episode can't go on. It is raised
+where that happened, with a kind, and recorded on the episode. A bad episode is data, not a crash: it never ends the run
+or its neighbours.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EpisodeFailure(Exception):
         self.failure = Failure(kind, where, message)
 
     def to_keep(self) -> EpisodeFailure:
-        """Returns a copy without the traceback, which would keep alive everything that was going on."""
+        """Returns a copy without the traceback, which would keep all objects of the calls alive."""
         return EpisodeFailure(self.failure.kind, self.failure.where, self.failure.message, self.retry)
 
     def __str__(self) -> str:
@@ -61,5 +61,5 @@ class EpisodeFailure(Exception):
 
 
 def describe(error: BaseException) -> str:
-    """Returns `TypeName: message`, for errors whose message alone says little."""
+    """Returns `TypeName: message`, or the name alone without a message, for errors whose message alone says little."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -86,7 +86,9 @@ def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def load(run: str | Path) -> Run:
-    """Loads a run. `run` is a path or a URI (s3://...). Errors: UserError if it is no run directory."""
+    """Opens a run, of which nothing is read yet. `run` is a path or a URI (s3://...). Errors: UserError if it is no run
+    directory, or can't be read.
+    """
     storage = storage_at(str(run))
     try:
         there = storage.exists(EPISODES) or storage.exists("run.yaml")  # an object store has no empty folders

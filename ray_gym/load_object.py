@@ -15,9 +15,10 @@ FORMER_PACKAGES = ("envs", "deployments")
 
 
 def load_module(name: str) -> ModuleType:
-    """Imports a module.
+    """Imports a module, and returns it.
 
-    A name under `FORMER_PACKAGES` that nobody has is looked up in `ray_gym`. Errors: ImportError.
+    A name under `FORMER_PACKAGES` that is not found is looked up in `ray_gym`, with a FutureWarning. Errors:
+    ImportError; exceptions of the module's own code.
     """
     try:
         return importlib.import_module(name)
@@ -35,12 +36,16 @@ def load_module(name: str) -> ModuleType:
 
 
 def name_of_today(name: str) -> str:
-    """Give the name that a module of a former package has now; other names stay as they are."""
+    """Returns the name that a module of a former package has now; other names stay as they are."""
     return f"ray_gym.{name}" if name.partition(".")[0] in FORMER_PACKAGES else name
 
 
 def load_object(path: str, where: str) -> Any:
-    """Loads the object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
+    """Imports the module of package.module:name, and returns the object. The name may have dots.
+
+    Errors: UserError, which names `where` (the config's field), if the path has another form, the module can't be
+    imported, or has no such object.
+    """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")

@@ -44,7 +44,7 @@ class _About(logging.Formatter):
         self._always = dict(always)
 
     def about(self, record: logging.LogRecord) -> dict[str, Any]:
-        """Returns the ids that a line carries, and its figures (given by `extra={"data": {...}}`)."""
+        """Returns the ids of a log line, and its figures (given by `extra={"data": {...}}`), by name."""
         return {**self._always, **_ABOUT.get({}), **getattr(record, "data", {})}
 
 
@@ -105,5 +105,5 @@ def last_words(logger: str, text: str, **ids: Any) -> None:
 
 
 def is_json() -> bool:
-    """Says whether this process logs JSON; if so, it writes nothing else."""
+    """Says whether this process writes its log lines as JSON. Nothing else may then be written to standard error."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)

@@ -73,7 +73,7 @@ class ToolSchema:
         """Reads a schema as chat completions spell it (name and parameters under `function`), or as the Responses API
         does.
 
-        Errors: ValueError.
+        Errors: ValueError if it is no tool of type function, or has no name, or no object as its parameters.
         """
         if not isinstance(given, Mapping) or given.get("type", "function") != "function":
             raise ValueError("expected a tool of type function")

@@ -59,7 +59,8 @@ PROJECT = Path("pyproject.toml")
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
     """Finds the environment class of a name.
 
-    Errors: `UserError` that names `where`, and lists the known environments.
+    Errors: UserError, which names `where`, if there is none (it lists the known environments), it can't be imported, or
+    is no subclass of `Environment`.
     """
     found = find(ENVIRONMENT, name, where)
     if not (isinstance(found, type) and issubclass(found, Environment)):
@@ -71,7 +72,7 @@ def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any,
     """Returns the environment with its default options, which may decide who plays; the class where options have to be
     given, or something that it needs is not installed.
 
-    Errors: UserError.
+    Errors: UserError if there is no such environment, or it can't be imported.
     """
     found = find_environment(name)
     try:
@@ -91,7 +92,9 @@ def find_gateway(name: str = "gateway") -> Any:
 
 
 def package_of(module: str) -> str:
-    """Returns the package that a module belongs to. Environments that come with the engine are none of its own code."""
+    """Returns the top-level package that a module belongs to; `ray_gym.envs` for an environment that comes with the
+    engine, because it is none of the engine's own code.
+    """
     beside = (package for package in ENVIRONMENT.packages if module.startswith(f"{package}."))
     return next(beside, module.partition(".")[0])
 
@@ -117,7 +120,10 @@ def module_path(kind: PluginKind, name: str) -> str:
 
 
 def find(kind: PluginKind, name: str, where: str) -> Any:
-    """Finds the class of a name. Errors: `UserError` that names `where`, and lists the known names."""
+    """Finds the class of a name, or the object of a package.module:name.
+
+    Errors: UserError, which names `where`, if there is none (it lists the known names), or it can't be imported.
+    """
     if ":" in name:
         return load_object(name, where)
     if (own := _project_entry_points(kind).get(name)) is not None:
@@ -148,8 +154,8 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
 
 
 def _project_entry_points(kind: PluginKind) -> dict[str, str]:
-    """Reads the entry points that ./pyproject.toml declares, of a checkout or of the working directory of a submitted
-    job.
+    """Returns the entry points of a kind that ./pyproject.toml declares, by name; empty if there is no such file. The
+    folder is a checkout, or the working directory of a submitted job. Errors: UserError if the file can't be read.
     """
     try:
         project = tomllib.loads(PROJECT.read_text()).get("project", {})

@@ -22,7 +22,8 @@ Scored = Score | float | Mapping[str, float]
 
 
 def as_score(value: Scored) -> Score:
-    """Converts what `score` returned.
+    """Converts the value that `score` returned (a number, named parts or a `Score`) to a `Score`. The sum of named
+    parts is the reward.
 
     Errors: TypeError if it is none of the three, ValueError if a number is not finite.
     """

@@ -42,4 +42,4 @@ class EpisodeOver(Exception):
 
 
 class Closed(EpisodeOver):
-    """Says that the session was closed before this command was done."""
+    """Says that an episode that is driven from outside was closed before this command was done."""

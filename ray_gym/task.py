@@ -34,14 +34,14 @@ class Task(BaseModel):
     @field_validator("task_id")
     @classmethod
     def _is_one_line(cls, value: str | None) -> str | None:
-        """Refuses control characters, since the id stands in tables and messages."""
+        """Checks that the id has no control characters, since it stands in tables and messages. Errors: ValueError."""
         if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
             raise ValueError("it has control characters")
         return value
 
     def prompts(self) -> dict[str, str]:
-        """Returns the system prompts by participant; the system messages of `messages` are the policy's unless it has
-        one.
+        """Returns the system prompts by participant: `system_prompts`, and for the policy without one there the system
+        messages of `messages`.
         """
         earlier = system_prompt(self.messages)
         return ({"policy": earlier} if earlier else {}) | self.system_prompts

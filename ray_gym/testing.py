@@ -63,11 +63,11 @@ async def play_task(
     runner: ToolRunner | None = None,
     **participants: Mapping[str, Any],
 ) -> Played:
-    """Plays and scores one episode. Never raises for what the environment or a player does: see `Played.failure`.
+    """Plays and scores one episode. A failure of the environment or of a player is in `Played.failure`, and not raised.
 
     `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments
     are the sections `limits` and `participants.NAME` of a config. `runner` runs the tools; without one, processes and
-    threads that this episode's tools started end with it.
+    threads that this episode's tools started end with it. Errors: AssertionError for a participant without a player.
     """
     cast = {**environment.perfect(task), **(players or {})}
     spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
@@ -89,7 +89,8 @@ async def play_group(
     """Plays episodes of one task and scores them together (`score_group`): one for each of `casts`, which are players
     by participant.
 
-    `judges` are players of the auxiliary participants. Errors: AssertionError if the group could not be scored.
+    `judges` are players of the auxiliary participants. Errors: AssertionError if the group could not be scored, or if a
+    participant has no player.
     """
     shared = dict(judges or {})
     group = [await play_task(environment, task, {**cast, **shared}, seed=seed) for seed, cast in enumerate(casts)]

@@ -29,8 +29,9 @@ from ray_gym.tools.answer import within
 
 
 class AviaryTask(Task):
-    """A task names the environment of the library that is made. `arguments` are added to those of the config, `index`
-    is the place in a dataset of the library, and `seed` is given as the argument `seed_argument`.
+    """A task says how the config's environment is made. `arguments` are added to those of the config and win over
+    them, `index` is the place in a dataset of the library (from 0), and `seed` is given as the argument that the config
+    names by `seed_argument`, if it does.
     """
 
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -55,7 +56,9 @@ class AviaryOptions(EnvironmentOptions):
         return self
 
     def arguments_for(self, task: AviaryTask) -> dict[str, Any]:
-        """Returns all arguments that the environment of a task is made with."""
+        """Returns the arguments that a task's environment is made with: the config's, the task's, the seed; later ones
+        win.
+        """
         seed = {} if self.seed_argument is None else {self.seed_argument: task.seed}
         return {**self.arguments, **task.arguments, **seed}
 
@@ -97,7 +100,9 @@ class Aviary(Environment[AviaryTask, AviarySession]):
         return Opening(system={"policy": system} if system else {}, messages={"policy": messages})
 
     async def act(self, state: AviarySession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
-        """Makes a call of any of the library's tools, and returns its result. Errors: ToolError."""
+        """Makes a call of any of the library's tools, and returns its result. Errors: ToolError if the environment
+        refuses it.
+        """
         try:
             return await state.call(name, arguments)
         except StepRefused as error:
@@ -114,7 +119,9 @@ class Aviary(Environment[AviaryTask, AviarySession]):
             await session.close()
 
     async def _say(self, episode: Episode, session: AviarySession) -> None:
-        """Takes a step with a message that calls no tool. The library decides how to answer it."""
+        """Takes a step with the policy's last message, which calls no tool, and tells the policy what the environment
+        answers. Ends the episode once the environment has ended. Errors: TimeoutError after `tool_deadline_s`.
+        """
         try:
             observed = await within(session.say(episode.answer), episode.limits.tool_deadline_s)
         except StepRefused as error:

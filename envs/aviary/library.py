@@ -12,7 +12,7 @@ from ray_gym.load_object import load_object
 
 
 def library() -> Any:
-    """Imports the module `aviary.env`, and returns it. Errors: NotInstalled."""
+    """Imports the module `aviary.env`, and returns it. Errors: NotInstalled if it can't be imported."""
     try:
         import aviary.core  # the others of its modules import each other in its order
         import aviary.env
@@ -24,7 +24,8 @@ def library() -> Any:
 def maker(name: str) -> Callable[..., Any]:
     """Finds the callable of this name that makes an environment or a dataset of tasks.
 
-    The name is package.module:Name, or one that the library knows. Errors: UserError.
+    The name is package.module:Name, or one that the library knows. Errors: UserError if nothing has the name, or makes
+    neither; NotInstalled.
     """
     env = library()
     known: dict[str, tuple[str, str]] = {**env.TASK_DATASET_REGISTRY, **env.ENV_REGISTRY}
@@ -41,7 +42,7 @@ def maker(name: str) -> Callable[..., Any]:
 
 
 def _why_no_maker(found: Any) -> str:
-    """Says why an object makes no environment; "" if it makes one.
+    """Returns the reason for which an object makes neither an environment nor a dataset; "" if it makes one.
 
     It reads only what the object declares, as a call of it could do anything.
     """
@@ -72,7 +73,9 @@ def _is_environment_or_dataset(kind: Any) -> bool:
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
-    """Checks that the maker takes these arguments. Errors: ValueError; UserError if there is no such maker."""
+    """Checks that the maker of this name takes these arguments. Errors: ValueError if not; UserError if there is no
+    such maker.
+    """
     try:
         inspect.signature(maker(name)).bind(**arguments)
     except TypeError as error:
@@ -80,9 +83,11 @@ def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def make(name: str, arguments: Mapping[str, Any], index: int) -> Any:
-    """Makes an environment of the library; for a dataset, its environment at `index`. May block.
+    """Makes an environment of the library; for a dataset, its environment at `index`, or any if it has no order. May
+    block.
 
-    Errors: TypeError if the result is neither environment nor dataset; exceptions of the library.
+    Errors: TypeError if the result is neither environment nor dataset; UserError if there is no such maker; exceptions
+    of the library.
     """
     env = library()
     made = maker(name)(**arguments)

@@ -1,4 +1,4 @@
-"""Drives one session with an environment of the library: gives its observations as text, and adds up its rewards."""
+"""Drives an environment of the library in one episode: gives its observations as text, and adds up its rewards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StepRefused(Exception):
 
 @dataclass(slots=True)
 class AviarySession:
-    """The state of one session is the library's environment, with its observations and rewards so far."""
+    """The state of an episode is the library's environment, with its tools, first messages and rewards so far."""
 
     environment: Any
     """The library's environment."""
@@ -47,14 +47,19 @@ class AviarySession:
     """Results of that message's calls that have not been returned yet."""
 
     async def reset(self) -> None:
-        """Begins the environment, and keeps its tools and first messages. Errors: ValueError for images."""
+        """Resets the library's environment, and keeps its tools and first messages. Errors: ValueError for an
+        observation that is more than text.
+        """
         observations, tools = await self.environment.reset()
         self.schemas = [ToolSchema.from_openai(tool.model_dump(exclude_none=True, by_alias=True)) for tool in tools]
         self.first = [_as_message(observation) for observation in observations]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Returns the result of one tool call. All calls of a message are one step, which the first of them takes.
-        Errors: StepRefused.
+        """Returns the observations that answer one tool call, as text.
+
+        The first call of a message takes one step with all calls of the message, and the others get their results from
+        it. Errors: StepRefused if the environment refused the step; ValueError for an observation that is more than
+        text.
         """
         if not self._results:
             calls = self._calls_of_step((name, arguments))
@@ -68,19 +73,25 @@ class AviarySession:
         return result
 
     async def say(self, said: str) -> str:
-        """Takes a step with a message that calls no tool, and returns the observation. Errors: StepRefused."""
+        """Takes a step with a text and no tool call, and returns the observations as text.
+
+        Errors: StepRefused if the environment refuses the step; ValueError for an observation that is more than text.
+        """
         from aviary.core import Message as Said
 
         return _text(await self._step(Said(role="assistant", content=said)))
 
     async def close(self) -> None:
-        """Closes the library's environment, once."""
+        """Closes the library's environment, unless that was done before."""
         if not self.is_closed:
             self.is_closed = True
             await self.environment.close()
 
     def _calls_of_step(self, asked: Call) -> list[Call]:
-        """Returns the calls of the policy's last message that fit their schemas; only `asked` if it is not theirs."""
+        """Returns the calls of the next step: those of the policy's last message that fit their schemas.
+
+        Returns `asked` alone if it is not the first of them, or if that message has had its step.
+        """
         said = self.episode.messages_of("policy")
         if not said or said[-1].seq == self._message:
             return [asked]
@@ -92,8 +103,8 @@ class AviarySession:
         return calls if asked in calls[:1] else [asked]
 
     async def _call_all(self, said: str, calls: Sequence[Call]) -> list[str]:
-        """Makes calls as one step, and returns the observations of each. Observations that belong to no call go to the
-        last.
+        """Makes calls as one step, and returns the observations for each call as text, in the order of the calls.
+        Observations that belong to no call go to the last. Errors: StepRefused; ValueError.
         """
         from aviary.core import ToolCall, ToolRequestMessage
 
@@ -125,7 +136,7 @@ def _text(observations: Sequence[Any]) -> str:
 
 
 def _as_message(observation: Any) -> Message:
-    """Turns an observation into a message. Errors: ValueError for images."""
+    """Turns an observation into a message of the system or user. Errors: ValueError if it is more than text."""
     if observation.is_multimodal:
         raise ValueError("an observation is more than text, which no model here is shown")
     return Message("system" if observation.role == "system" else "user", observation.content or "")

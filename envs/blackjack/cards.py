@@ -41,7 +41,7 @@ def total_of(hand: Sequence[Rank]) -> int:
 
 
 def is_natural(hand: Sequence[Rank]) -> bool:
-    """Says whether a hand is a natural: an ace and a card that counts 10, as dealt."""
+    """Says whether a hand is a natural: two cards, of which one is an ace and the other counts 10."""
     return len(hand) == 2 and total_of(hand) == TWENTY_ONE
 
 

@@ -53,7 +53,7 @@ class BlackjackTask(Task):
 
 @dataclass
 class BlackjackTable:
-    """The state of one session is a game, with the last observation and the rewards so far."""
+    """The state of an episode is a game, with the last observation and the rewards so far."""
 
     game: BlackjackGame
     observation: str
@@ -77,7 +77,9 @@ class Blackjack(Environment[BlackjackTask, BlackjackTable]):
         """Number of answers without an action, counted over the game, at which the game is lost."""
 
     def generate(self, rng: random.Random, index: int) -> BlackjackTask:
-        """Draws a deal that can be won by a player who knows the deck. Errors: RuntimeError (never, in practice)."""
+        """Draws a deal that can be won by a player who knows the deck. Errors: RuntimeError if none of `DEALS_TRIED`
+        deals can, which is as good as impossible.
+        """
         for _ in range(DEALS_TRIED):
             task = BlackjackTask(seed=rng.getrandbits(40))
             reward, _ = best_plan(task.deck())
@@ -110,7 +112,7 @@ class Blackjack(Environment[BlackjackTask, BlackjackTable]):
                 episode.end(StopReason.FINISHED, info["outcome"])
 
     def score(self, state: BlackjackTable, episode: Episode) -> float:
-        """Returns the game's reward. A game that was not played to its end is lost."""
+        """Returns the game's reward: 1 for a win, 0 for a draw, -1 for a loss and for an unfinished game."""
         return state.reward if state.game.is_over else LOSS
 
 
@@ -118,6 +120,8 @@ _between_tags = tagged("action")
 
 
 def action_in(text: str) -> str | None:
-    """Returns the folded text between the last `action` tags, in any letter case; None without such tags."""
+    """Returns the text between the last `<action>` tags in lower case, with single spaces; None without such tags. The
+    tags may have any letter case.
+    """
     found = _between_tags(text.lower())
     return None if found is None else folded(found)

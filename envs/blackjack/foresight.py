@@ -9,7 +9,10 @@ from ray_gym.envs.blackjack.game import BlackjackGame
 
 
 def best_plan(deck: Sequence[Rank]) -> tuple[float, tuple[str, ...]]:
-    """Returns the highest reward, and the shortest list of actions that gets it. The only choice is the number of hits."""
+    """Returns the highest reward that a hand with this deck can get, and the shortest list of actions that gets it.
+
+    The actions are some number of hits, and then a stand.
+    """
     best: tuple[float, tuple[str, ...]] | None = None
     game = BlackjackGame(deck)
     hits = 0

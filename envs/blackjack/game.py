@@ -22,7 +22,8 @@ Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 class BlackjackGame:
-    """A game is one hand: two cards each in turns from the top of the deck, the player's first, then as they are drawn.
+    """A game is one hand of blackjack. Two cards each are dealt in turns from the top of the deck, the player's first;
+    the cards that are drawn follow.
 
     An action that is none of `ACTIONS` changes nothing but the count of mistakes. The mistake of number `max_mistakes`
     ends the game as truncated.
@@ -43,7 +44,9 @@ class BlackjackGame:
         return f"{self._describe_table()} {EXPECTED}", {}
 
     def step(self, action: str | None) -> Step:
-        """Takes one action (None is a mistake). Errors: ValueError when the game is over."""
+        """Takes one action, and returns what Gymnasium's `step` returns. None is a mistake. Errors: ValueError if the
+        game is over.
+        """
         if self.is_over:
             raise ValueError("the game is over: reset() it before the next step()")
         if action == "stand":
@@ -83,12 +86,14 @@ class BlackjackGame:
         return observation, reward, True, False, {"outcome": {WIN: "win", DRAW: "draw", LOSS: "loss"}[reward]}
 
     def _describe_table(self) -> str:
-        """Says what the player may know: one of the dealer's cards lies face down."""
+        """Describes the player's hand and the dealer's open card as text. The dealer's other card is hidden."""
         return f"Your hand: {show_hand(self.player)}. The dealer shows {self.dealer[0]}."
 
 
 def reward_against(player: Sequence[Rank], dealer: Sequence[Rank]) -> float:
-    """Returns the reward of a hand that is not over 21 against the dealer's. A natural beats all other hands."""
+    """Returns the reward (1, 0 or -1) of a player's hand that is not over 21 against the dealer's. A natural beats all
+    hands but another natural.
+    """
     if total_of(dealer) > TWENTY_ONE:
         return WIN
     own, others = ((total_of(hand), is_natural(hand)) for hand in (player, dealer))

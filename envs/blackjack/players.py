@@ -19,7 +19,7 @@ _SHOWN = re.compile(r"Your hand: .*?\((soft )?(\d+)\)\. The dealer shows (\w+)\.
 
 
 def basic_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays basic strategy with hit and stand only: the best that can be done without knowing the deck."""
+    """Plays basic strategy with hit and stand only, by the player's hand and the dealer's open card."""
     found = [match for message in request.messages for match in _SHOWN.finditer(message.content)]
     soft, total, dealer = found[-1].groups()
     dealers = next(value_of(rank) for rank in RANKS if rank == dealer)
@@ -27,7 +27,7 @@ def basic_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a random action."""
+    """Plays hit or stand, each as likely as the other."""
     return _says(rng.choice(ACTIONS))
 
 

@@ -1,6 +1,6 @@
 """Finds the calendar in the text of an answer, and reads it, whatever a model may have written.
 
-The README says what counts as an event. Nothing here raises.
+The README says what counts as an event. Reading raises no exception.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Entry:
 
 
 def read_calendar(text: str) -> list[Entry | None] | None:
-    """Returns the entries of the last calendar in a text, with None for each entry that is no event. Returns None
-    without a calendar.
+    """Returns the entries of the last calendar in a text, with None for each entry that is no event. Returns None if
+    there is no calendar.
 
-    An empty list counts as a calendar only if there is no other.
+    An empty list counts as a calendar only if there is no other. Only the last `LONGEST` characters are read.
     """
     calendars = [found for value in _json_values(text[-LONGEST:]) if (found := _calendar(value)) is not None]
     if not calendars:
@@ -51,7 +51,9 @@ def read_calendar(text: str) -> list[Entry | None] | None:
 
 
 def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -> str:
-    """Writes the events as an answer spells them, in the order of their starts (minutes since midnight by event id)."""
+    """Returns the events as the JSON list that an answer holds, in the order of their starts. `starts`: minutes since
+    midnight, by event id.
+    """
     entries = [
         {
             "event_id": event.event_id,
@@ -79,7 +81,10 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _calendar(value: Any) -> list[dict[str, Any]] | None:
-    """Returns the events of a JSON value: a list of objects, or objects by event id, also as a field of an object."""
+    """Returns the objects of the calendar that a JSON value is, or has as a field; None if there is no calendar.
+
+    A calendar is a list of objects, or an object of them by event id. The last such field counts.
+    """
     inside = list(value.values()) if isinstance(value, dict) else []
     for given in (value, *reversed(inside)):
         if isinstance(given, list) and all(isinstance(item, dict) for item in given):

@@ -56,7 +56,10 @@ class CalendarCheck(Grader):
 def check(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
 ) -> Findings:
-    """Checks a calendar (None: the answer has none). If no event is expected, every calendar is right."""
+    """Returns the findings about a calendar; None means that the answer has no calendar.
+
+    If no event is expected, all is right, even None. `before`: the calendar with which the task's conversation ended.
+    """
     if not expected:
         return Findings(dict.fromkeys(PARTS, 1.0), [], 1.0)
     if calendar is None:
@@ -81,9 +84,9 @@ def check(
 def _share_of_what_was_due(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None], before: Sequence[Entry | None]
 ) -> float:
-    """Returns the share of right parts over the events that were not right before.
+    """Returns the share of right parts over the events that were not right in the calendar `before`.
 
-    Returns 0 if an event that was right before is not right any more.
+    Returns 0 if an event that was right there is not right any more, and 1 if all events were right and still are.
     """
     was_right = [all(of_event.values()) for of_event in _check_all(expected, before)]
     kept = [event for event, right in zip(expected, was_right, strict=True) if right]
@@ -96,16 +99,17 @@ def _share_of_what_was_due(
 
 
 def _check_all(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> list[dict[str, bool]]:
-    """Returns for each expected event which parts hold."""
+    """Returns for each expected event whether each part holds, by the part's name."""
     found = _match_entries(expected, calendar)
     entries = [entry for entry in calendar if entry is not None]
     return [_check_parts(event, found.get(event.event_id), entries) for event in expected]
 
 
 def _match_entries(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
-    """Returns the entries for expected events, by event id: the first with each name and id.
+    """Returns the entry of each expected event that is in the calendar, by event id.
 
-    In names, case and white space make no difference. An event without a name is found by its id.
+    The first entry of an event counts whose own id no earlier entry has. In names, case and white space
+    make no difference. An event without a name is found by its id.
     """
     by_name = {folded(event.event_name): event.event_id for event in expected if event.event_name is not None}
     by_id = {str(event.event_id): event.event_id for event in expected if event.event_name is None}
@@ -122,7 +126,10 @@ def _match_entries(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry |
 
 
 def _check_parts(event: ExpectedEvent, entry: Entry | None, entries: Sequence[Entry]) -> dict[str, bool]:
-    """Returns which parts hold for an event; none does if the event is not in the calendar."""
+    """Returns whether each part holds for an event, by the part's name; none does if the event is not in the calendar.
+
+    `entry`: the event's entry; None if there is none. `entries`: all entries of the calendar.
+    """
     if entry is None:
         return dict.fromkeys(COMPLAINTS, False)
     opens, closes = event.window

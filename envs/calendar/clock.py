@@ -13,14 +13,17 @@ _TWELVE_HOURS = re.compile(r"(1[0-2]|0?[1-9])(?::([0-5][0-9]))? ?([ap])\.?m\.?",
 
 
 def read_clock(given: Any) -> int | None:
-    """Returns the minutes of `HH:MM` (the hour may have one digit); None for anything else, 24:00 included."""
+    """Returns the minutes since midnight of `HH:MM` or `H:MM`; None for anything else, also 24:00."""
     found = _CLOCK.fullmatch(given) if isinstance(given, str) else None
     return int(found[1]) * 60 + int(found[2]) if found else None
 
 
 @lru_cache(maxsize=4096)
 def read_time(text: str) -> int:
-    """Returns the minutes of a time as task rows spell it: also 24:00, 9am and 1:30 pm. Errors: ValueError."""
+    """Returns the minutes since midnight of a time as task rows spell it: 14:30, 24:00, 9am or 1:30 pm.
+
+    Errors: ValueError for any other text.
+    """
     text = text.strip()
     minutes = MIDNIGHT if text == "24:00" else read_clock(text)
     found = _TWELVE_HOURS.fullmatch(text)

@@ -46,9 +46,10 @@ class Constraint:
 
 @lru_cache(maxsize=4096)
 def read_constraint(text: str | None) -> Constraint:
-    """Reads `before 14:00`, `between 9am and 11:30` and the like. No text and `none` are no constraint.
+    """Returns the constraint that a text tells: `before 14:00`, `between 9am and 11:30` and the like.
 
-    Errors: ValueError.
+    None, an empty text and `none` are no constraint. Errors: ValueError for any other text, and for a `between` whose
+    first time is not before the second.
     """
     text = (text or "none").strip()
     if text.lower() in ("none", ""):

@@ -22,7 +22,7 @@ from ray_gym.models.player import Player
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The state of one session is the list of lines that the user has to say. The calendar is only in the policy's
+    """The state of an episode is the list of lines that the user has to say. The calendar is only in the policy's
     messages.
     """
 
@@ -30,7 +30,7 @@ class Requests:
 
 
 class Calendar(Environment[CalendarTask, Requests]):
-    """The policy is a scheduling assistant that meets a user's requests, told in advance or turn by turn."""
+    """The policy is a scheduling assistant. A user's requests are in the task's conversation, or come turn by turn."""
 
     pattern = "multi-turn"
     scoring = "final state: the calendar in the last answer"

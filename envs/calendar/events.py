@@ -49,12 +49,12 @@ class ExpectedEvent(BaseModel):
 
     @property
     def label(self) -> str:
-        """Returns the name of the event in words."""
+        """Returns the event's name; for an event without a name, its id: `event id: 3`."""
         return self.event_name or f"event id: {self.event_id}"
 
     @cached_property
     def rule(self) -> Constraint:
-        """Returns the constraint that the event's time has to meet."""
+        """Returns `constraint` as an object, which the event's time has to meet."""
         return read_constraint(self.constraint)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Makes tasks out of random numbers. Wishes are read off a hidden schedule, so that all of them can be met."""
+"""Makes tasks out of random numbers. The wishes about times fit a hidden schedule, so that all can be met."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def random_events(rng: random.Random) -> list[ExpectedEvent]:
 
 
 def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[UserLine]:
-    """Draws a request for each event, and up to two turns of small talk. The first request names the day's window."""
+    """Draws the user's lines: a request for each event, and up to two lines of small talk, never first or last. The
+    first request names the day's window.
+    """
     window = rng.choice(WINDOWS)
     texts = [within(window, events[0], _request(rng, events[0], REQUESTS))]
     texts += [_request(rng, event, REQUESTS + FURTHER_REQUESTS) for event in events[1:]]
@@ -62,9 +64,9 @@ def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[Us
 
 
 def write_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent]) -> list[dict[str, Any]]:
-    """Returns the lines as messages, each but the last answered with the calendar so far.
+    """Returns the lines as messages of a user, and after each but the last an answer with the calendar so far.
 
-    Those calendars know nothing of later lines: the last request may need events to move.
+    A calendar is solved without the later lines, so the last request may need events to move.
     """
     messages = []
     asked: set[int | None] = set()
@@ -78,7 +80,9 @@ def write_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent
 
 
 def _hidden_schedule(rng: random.Random, count: int, opens: int, closes: int) -> list[tuple[int, int]]:
-    """Draws starts and ends (minutes) one after another, with the free time spread at random between them."""
+    """Draws the starts and ends of events that follow each other, in minutes since midnight. The free time between
+    them is random.
+    """
     longest = 90 if count < 5 else LONGEST_WHEN_MANY
     lengths = [rng.choice([length for length in (15, 30, 45, 60, 90) if length <= longest]) for _ in range(count)]
     free = (closes - opens - sum(lengths)) // GRID
@@ -93,7 +97,7 @@ def _hidden_schedule(rng: random.Random, count: int, opens: int, closes: int) ->
 
 
 def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> Constraint:
-    """Draws a constraint that the hidden schedule meets, with up to an hour and a half to spare."""
+    """Draws a constraint that an event from `start` to `end` meets, with up to an hour and a half to spare."""
     after = max(opens, start - GRID * rng.randint(0, 6))
     before = min(closes, end + GRID * rng.randint(0, 6))
     kind = rng.choice(KINDS)

@@ -66,7 +66,9 @@ def ways_to_say(minutes: int) -> tuple[str, ...]:
 
 
 def within(window: str, event: ExpectedEvent, request: str) -> str:
-    """Returns a request that names the day's window in its first sentence, because a user model may be cut after that."""
+    """Returns a request with words about the day's window before it, in its first sentence, because a user model may be
+    cut after that. `window`: these words, with {0} for the beginning and {1} for the end.
+    """
     goes_on = request if request.startswith("I ") else request[0].lower() + request[1:]
     return f"{window.format(event.min_time, event.max_time)}: {goes_on}"
 

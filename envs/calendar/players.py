@@ -18,7 +18,10 @@ from ray_gym.models.player import Player
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
-    """Says the lines of its prompt, one in each turn. Complains if the assistant's last answer has no calendar."""
+    """Plays a user who says the lines of its prompt, one in each message, and at last thanks with the stop text.
+
+    Each message begins with a complaint if the assistant's last answer has no calendar.
+    """
     prompt = "\n".join(message.content for message in request.messages if message.role == "system")
     lines, stop_text = read_user_prompt(prompt)
     said = [message.content for message in request.messages if message.role == "assistant"]

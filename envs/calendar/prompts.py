@@ -25,7 +25,9 @@ _STOP = re.compile(r"answer with exactly: (.+)$", re.MULTILINE)
 
 
 def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
-    """Writes the prompt of a simulated user, with the lines that it has to say and the text that ends the chat."""
+    """Writes the prompt of a simulated user, with the lines that it has to say and the text that ends the conversation
+    (None: it has no such text).
+    """
     listed = "\n".join(f"{number}. {line.text}" for number, line in enumerate(lines, start=1))
     ending = "After the last one there is nothing more that you want."
     if stop_text is not None:
@@ -39,6 +41,6 @@ def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
 
 
 def read_user_prompt(prompt: str) -> tuple[list[str], str | None]:
-    """Returns the lines and the stop text of a user's prompt."""
+    """Returns the lines and the stop text that `user_prompt` wrote into a prompt; None for no stop text."""
     stop = _STOP.search(prompt)
     return _LINE.findall(prompt), stop[1] if stop else None

@@ -35,7 +35,10 @@ class Revealed:
 
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
-    """Returns the lines that the user's messages so far (`said`, in order) have revealed."""
+    """Returns the text that the policy is told for each of the user's messages so far, and the lines not said yet.
+
+    `said`: the messages, in order. A message that says no line reveals the first that is left.
+    """
     heard: list[str] = []
     owed = list(lines)
     for message in said:
@@ -52,7 +55,9 @@ def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], s
 def _find_told(
     text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
 ) -> tuple[list[UserLine], bool]:
-    """Returns the owed lines that a message says, and True if it says nothing else."""
+    """Returns the owed lines that a message says, and True if the policy may be told the message as it is: it asks for
+    nothing beyond these lines.
+    """
     if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
         return [], False  # searching it would hold up the event loop
     rest, _ = take_out(folded(text), NO_CALENDAR)

@@ -36,9 +36,10 @@ def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
 
 
 def _next(placed: int, over: int, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    """Returns each event that may follow, as the set of events with it, the end of that set, and the event's number.
+    """Returns for each event that may follow: the set of events with it (as bits), its end, and its number.
 
-    Returns nothing if one of the remaining events has no room any more.
+    `placed`: set of the events so far, `over`: their end in minutes. Returns an empty list if one of the remaining
+    events has no room any more.
     """
     found = []
     for index, earliest, latest, duration in spans:

@@ -83,7 +83,9 @@ class CalendarTask(Task):
         return self
 
     def lines(self) -> tuple[UserLine, ...]:
-        """Returns the lines that the user still has to say, without those in `messages`."""
+        """Returns the lines that the user still has to say: `user_lines`, or a request for each event if there are
+        none, without those that `messages` say already.
+        """
         said = "\n".join(message.content for message in self.messages if message.role == "user")
         asked = self.events_mentioned(said)
         lines = self.user_lines or tuple(
@@ -94,7 +96,9 @@ class CalendarTask(Task):
         return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
 
     def calendar_before(self) -> list[Entry | None]:
-        """Returns the last calendar in `messages`; empty if there is none."""
+        """Returns the entries of the last calendar in the assistant's `messages`, with None for each entry that is no
+        event; an empty list if there is none.
+        """
         said = (message.content for message in reversed(self.messages) if message.role == "assistant")
         return next((found for text in said if (found := read_calendar(text)) is not None), [])
 

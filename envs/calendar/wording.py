@@ -35,7 +35,9 @@ def is_harmless(text: str) -> bool:
 
 
 def take_out(text: str, words: str) -> tuple[str, bool]:
-    """Returns a folded text without the whole words `words`, and True if it had them."""
+    """Returns a text without the words `words`, and True if it had them as whole words. `text` is folded: in lower case
+    with single spaces.
+    """
     rest, times = re.subn(rf"(?<!\w){re.escape(folded(words))}(?!\w)", " ", text)
     return rest, times > 0
 

@@ -46,7 +46,7 @@ def is_cheaper(plan: PlanName, than: PlanName) -> bool:
 
 
 def outage_credit(days: int) -> int:
-    """Returns the credit in dollars for a number of full days of an outage."""
+    """Returns the credit in dollars for a number of full days of an outage, at most `CREDIT_LIMIT`."""
     return min(days * CREDIT_PER_DAY, CREDIT_LIMIT)
 
 

@@ -1,6 +1,6 @@
 """Gives the customer their tools: their home and their papers. The agent can neither see nor call them.
 
-The agent's tools see what they change.
+A router that the customer has restarted also looks so to the agent's tools.
 """
 
 from __future__ import annotations

@@ -82,7 +82,11 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         )
 
     def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Relays the speaker's words, with tools' notices for the other side. Results of tools stay with their caller."""
+        """Returns the speaker's words and the notices that tools have for the listener, which it then clears.
+
+        Results of tools stay with their caller: after a turn with nothing else, the customer is told that the agent is
+        busy, and the agent is told nothing (None).
+        """
         if listener.name == turn.speaker:
             return None
         seen, state.notices[listener.name] = state.notices[listener.name], []
@@ -92,7 +96,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return STILL_BUSY if turn.speaker == "policy" else None
 
     def finished(self, state: Office, episode: Episode) -> str | None:
-        """Ends the episode on a completion signal in the policy's last message, unless that also calls tools."""
+        """Returns the outcome if the policy's last message has a completion signal and calls no tool, else None."""
         signals, said = self.options.completion_signals, episode.messages_of("policy")
         if not signals or not said or said[-1].tool_calls:
             return None
@@ -100,9 +104,10 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return next((f"the agent said {signal!r}" for signal in heard), None)
 
     async def score(self, state: Office, episode: Episode) -> Score:
-        """Scores the outcome, and then the manner, which can't make up for it.
+        """Returns 0 if the books or a house rule are wrong in the end; else 0.8 to 1 by the agent's manner, or 1
+        without a judge.
 
-        Errors: EpisodeFailure (user) first of all, if the customer was not true to their role.
+        Errors: EpisodeFailure (user), before anything is scored, if the customer was not true to their role.
         """
         await self._check_customer(episode)
         task = episode.task
@@ -116,7 +121,10 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return Score(1 - MANNER_WEIGHT * (1 - manner), {**outcome.parts, "manner": manner})
 
     async def _check_customer(self, episode: Episode) -> None:
-        """Checks that the customer was played as the task describes them. Errors: EpisodeFailure (user)."""
+        """Checks that the customer was played as the task describes them, by a judge if there is one.
+
+        Errors: EpisodeFailure (user) if not, or if the customer ended the conversation before the agent had written.
+        """
         assert episode.stop is not None
         unanswered = not episode.messages_of("policy") and not episode.task.messages
         if episode.stop.reason == StopReason.STOP_TEXT and unanswered:
@@ -142,7 +150,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return (await Judge(question, MANNER_LABELS, too_long=0.0).verdict(episode, "manner")).value
 
     def _chat(self, episode: Episode, side: str) -> list[Message]:
-        """Returns the messages that a side saw and said.
+        """Returns the messages that a side saw and wrote, without the system prompt.
 
         The opening is a stage direction and left out, unless the task's row has an opening that was really said.
         """

@@ -162,7 +162,7 @@ MOST_DAYS = 8
 
 
 def generate_task(rng: random.Random) -> CustomerServiceTask:
-    """Draws a customer, a persona and a goal."""
+    """Draws a task: a customer, a persona, and a goal of any kind."""
     customer = _customer(rng)
     kind = rng.choice(list(KINDS))
     customer, goal = KINDS[kind](rng, customer)
@@ -195,7 +195,8 @@ def _persona(rng: random.Random) -> Persona:
 
 
 GoalMaker = Callable[[random.Random, Customer], tuple[Customer, AnyGoal]]
-"""Makes a goal for a customer, and changes the customer if the goal needs another one."""
+"""Function that draws a goal for a customer. It returns the customer, changed where the goal requires it, and the goal.
+"""
 
 
 def _plan_change(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:

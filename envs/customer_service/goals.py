@@ -41,15 +41,15 @@ class Goal(BaseModel):
         raise NotImplementedError
 
     def wish(self) -> str:
-        """Returns the customer's wish, which only the customer's side is told."""
+        """Returns the customer's wish as a part of their prompt. The agent is not told it."""
         raise NotImplementedError
 
     def problem(self, customer: Customer) -> str | None:
-        """Returns the reason for which this customer can't have this goal; None if they can."""
+        """Returns the reason for which the goal does not fit this customer; None if it does."""
         return None
 
     def arrange(self, office: Office) -> None:
-        """Changes the state so that somebody would write with this goal."""
+        """Changes the office to the state in which a customer writes with this goal. By default it changes nothing."""
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
         """Returns the entries of the books that must have changed in the end. All other entries must not change."""

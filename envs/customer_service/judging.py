@@ -68,7 +68,11 @@ def question_about_agent(view: Sequence[Message]) -> str:
 
 
 def write_chat(view: Sequence[Message], own: str, other: str) -> str:
-    """Writes a conversation as one of its sides saw it, with tools, without the system prompt and stage directions."""
+    """Writes a conversation as one of its sides saw it, as one JSON object a line, with its tool calls and their
+    results.
+
+    The system prompt and the notice that the agent is busy are left out. `own` and `other`: names of the two sides.
+    """
     return "\n".join(_as_line(utterance) for message in view for utterance in _utterances(message, own, other))
 
 

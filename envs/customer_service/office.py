@@ -1,4 +1,4 @@
-"""Holds the state of a session: the company's books, and the parts of the customer's home that matter."""
+"""Holds the state of an episode: the company's books, and the parts of the customer's home that matter."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Account:
 
 @dataclass(slots=True)
 class Office:
-    """The state of one session is the company's books, with the agent's lookups and actions. `own` is the account of
+    """The state of an episode is the company's books, with the agent's lookups and actions. `own` is the account of
     the customer who writes.
 
     Actions against the rules are carried out, and lower the score.
@@ -92,14 +92,16 @@ class Office:
     """Text with which the customer ends the chat; None if there is none."""
 
     def account(self, number: str) -> Account:
-        """Returns the account of a customer number, and counts it as looked up. Errors: ToolError."""
+        """Returns the account of a customer number, and counts it as looked up. Errors: ToolError if there is none."""
         if number not in self.accounts:
             raise ToolError(f"there is no customer {number!r}")
         self.looked_up.add(number)
         return self.accounts[number]
 
     def find(self, detail: str) -> Account:
-        """Returns the account with a customer number or phone number. Errors: ToolError."""
+        """Returns the account with a customer number or phone number, and counts it as looked up. Errors: ToolError if
+        there is none.
+        """
         for account in self.accounts.values():
             if detail.strip() in (account.customer.number, account.customer.phone):
                 return self.account(account.customer.number)
@@ -114,7 +116,10 @@ class Office:
             self.facts.add(fact)
 
     def verify(self, number: str, pin: str) -> None:
-        """Checks a customer's PIN. After `MAX_WRONG_PINS` wrong ones it checks no more. Errors: ToolError."""
+        """Checks a customer's PIN, and records that it was checked. Looks the account up.
+
+        Errors: ToolError for a wrong PIN, for any PIN after `MAX_WRONG_PINS` wrong ones, and for an unknown number.
+        """
         account = self.account(number)
         if self.wrong_pins >= MAX_WRONG_PINS:
             raise ToolError("too many wrong PINs: identity can no longer be checked in this conversation")
@@ -124,7 +129,10 @@ class Office:
         self.verified.add(number)
 
     def account_to_change(self, number: str, what: str) -> Account:
-        """Returns the account for a change, and records the change if no PIN was checked. Errors: ToolError."""
+        """Returns the account of a customer number for a change, which counts as the agent's decision. Records the
+        change as unverified if no PIN was checked. `what`: name of the change. Errors: ToolError if there is no such
+        customer.
+        """
         account = self.account(number)
         self.has_decided = True
         if number not in self.verified:
@@ -132,19 +140,23 @@ class Office:
         return account
 
     def refuse(self, reason: Refusal) -> None:
-        """Records that the agent refused a request for this reason."""
+        """Records that the agent refused a request for this reason, which counts as a decision."""
         self.has_decided = True
         self.refusals.add(reason)
 
     def invoice(self, invoice_id: str) -> Account:
-        """Returns the account that an invoice belongs to. Errors: ToolError."""
+        """Returns the account that an invoice belongs to, and does not count it as looked up. Errors: ToolError if
+        there is no such invoice.
+        """
         for account in self.accounts.values():
             if account.invoice.id == invoice_id:
                 return account
         raise ToolError(f"there is no invoice {invoice_id!r}")
 
     def books(self) -> dict[str, Any]:
-        """Returns everything that a conversation may change, as it is now."""
+        """Returns everything that a conversation may change, as it is now, by name of the entry. The lists of credits
+        are the accounts' own, and no copies.
+        """
         accounts = self.accounts.items()
         return {
             "credits": {number: account.credits for number, account in accounts if account.credits},

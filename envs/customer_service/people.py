@@ -30,7 +30,9 @@ class Customer(BaseModel):
 
 
 class Persona(BaseModel):
-    """A persona is known only to the customer's side. Details that the customer has forgotten are in a welcome letter."""
+    """A persona is the person behind an account, which only the customer's side knows. Details that the customer has
+    forgotten are in a welcome letter.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -39,7 +39,10 @@ _REFUSALS: Mapping[Refusal, str] = {
 
 
 def perfect_players(task: CustomerServiceTask, *, greets: bool) -> Mapping[str, Player]:
-    """Returns the agent of a task, a scripted customer and a judge who is always content, by participant."""
+    """Returns the perfect agent of a task, a scripted customer and a judge who is always content, by participant.
+
+    `greets`: True if the agent speaks first.
+    """
     return {"policy": says_and_does(agent_lines(task, greets=greets)), "user": scripted_customer, "judge": judge}
 
 
@@ -59,7 +62,7 @@ def judge(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def agent_lines(task: CustomerServiceTask, *, greets: bool = False) -> list[Message]:
-    """Returns the messages of the perfect agent, in order."""
+    """Returns the messages of the perfect agent, in order. `greets`: True if the agent speaks first."""
     customer = task.customer
     who = [
         _say(ASK_WHO),
@@ -80,7 +83,7 @@ def _handle_request(task: CustomerServiceTask) -> list[Message]:
 
 
 def _look(task: CustomerServiceTask) -> list[Message]:
-    """Returns the calls that look up the facts which the house rules require."""
+    """Returns the agent's messages that look up the facts which the house rules require beside the account."""
     match task.goal:
         case DaysWithoutInternet():
             return [call("check_outages", area=task.customer.area)]

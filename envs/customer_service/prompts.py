@@ -1,4 +1,4 @@
-"""Writes the prompts of the two sides."""
+"""Writes the system prompts of the agent and of the customer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Restart the router only when the agent asks you to.
 
 
 def agent_prompt(completion_signals: Sequence[str]) -> str:
-    """Returns the agent's prompt. It names the config's signals, so that the agent knows what closes the chat."""
+    """Returns the agent's system prompt. It names the words that close the chat, if there are any."""
     if not completion_signals:
         return _AGENT
     signals = " or ".join(f'"{signal}"' for signal in completion_signals)
@@ -68,7 +68,7 @@ def customer_facts(task: CustomerServiceTask) -> str:
 
 
 def customer_prompt(task: CustomerServiceTask, office: Office) -> str:
-    """Returns the customer's prompt. It names the config's stop text, so that the customer knows what ends the chat."""
+    """Returns the customer's system prompt. It names the office's stop text, which ends the chat, if there is one."""
     ending = "- When you have what you came for, or have accepted that you can't have it, say goodbye"
     ending += f" and end that message with {office.stop_text}" if office.stop_text else "."
     return f"{_ROLE}\n\n{customer_facts(task)}\n\n{_INSTRUCTIONS}\n{ending}"

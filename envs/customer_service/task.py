@@ -29,13 +29,13 @@ class CustomerServiceTask(Task):
         return self
 
     def office(self) -> Office:
-        """Returns the state at the beginning."""
+        """Makes the office as it is at the beginning of the conversation, a new one in each call."""
         office = open_office(self.customer)
         self.goal.arrange(office)
         return office
 
     def expected_books(self) -> dict[str, object]:
-        """Returns the books that are right at the end: only the goal's entries have changed."""
+        """Returns the books that are right at the end of the conversation: only the goal's entries have changed."""
         before = self.office().books()
         changed = self.goal.outcome(self.customer)
         for entry, after in changed.items():

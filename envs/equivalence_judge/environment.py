@@ -63,7 +63,11 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         return Opening(system={"policy": INSTRUCTIONS}, messages={"policy": task.asked})
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """Scores the answer. There is no second chance if the judge changed its mind: it did not find a difference."""
+        """Scores the policy's answer: 0 if it is empty, else by the judge's verdict.
+
+        An extracted answer that the judge finds different in both orders has a second chance with the whole message, if
+        the option says so.
+        """
         gold, options = episode.task.expected_answer, self.options
         candidate = await _extract(episode, options.answer_regex, episode.answer)
         if not candidate:

@@ -32,7 +32,7 @@ def later_date(rng: random.Random) -> QuestionWithAnswer:
 
 
 def weekday(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the day of the week some days after a named one, which is never the answer."""
+    """Asks for the weekday some days after a given one. The answer is never the given weekday."""
     name, today, days = rng.choice(NAMES), rng.randrange(7), 7 * rng.randint(1, 40) + rng.randint(1, 6)
     asked = (
         f"It is {WEEKDAYS[today]}, and {name} will have a visitor in {days} days. What day of the week will that be?"
@@ -41,7 +41,7 @@ def weekday(rng: random.Random) -> QuestionWithAnswer:
 
 
 def arrival(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the time of arrival after a journey."""
+    """Asks for the time of arrival after a journey, by the time of leaving and its length."""
     name, minute, length = rng.choice(NAMES), rng.randint(5 * 60, 14 * 60), rng.randint(25, 9 * 60)
     hours, minutes = divmod(length, 60)
     asked = f"{name} leaves at {_clock(minute)} and is on the way for {_hours(hours, minutes)}. At what time does {name} arrive?"

@@ -25,7 +25,9 @@ class BadAction(ValueError):
 
 
 def is_writable(space: Any) -> bool:
-    """Says whether a model can write actions of the space."""
+    """Says whether a model can write actions of the space: its kind is known here, and no array in it has more than
+    `LARGEST` numbers.
+    """
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
         return all(is_writable(child) for child in _children(space).values())
@@ -35,7 +37,10 @@ def is_writable(space: Any) -> bool:
 
 
 def describe_action(space: Any, names: Sequence[str] = ()) -> str:
-    """Describes for the prompt how to write an action. Errors: TypeError for a space whose actions can't be written."""
+    """Describes for the prompt how to write an action. `names`: of the actions of a discrete space, or empty.
+
+    Errors: TypeError for a space whose actions can't be written.
+    """
     spaces = library().spaces
     match space:
         case spaces.Discrete():
@@ -62,7 +67,10 @@ def describe_action(space: Any, names: Sequence[str] = ()) -> str:
 
 
 def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
-    """Reads a text as an action of the space. Errors: BadAction."""
+    """Returns the action of the space that a text spells. `names`: of the actions of a discrete space, or empty.
+
+    Errors: BadAction if the text is no action, or one outside of the space.
+    """
     spaces = library().spaces
     if isinstance(space, spaces.Text):
         return _check_in_space(space, text)
@@ -81,7 +89,9 @@ def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
 
 
 def _from_value(space: Any, value: Any) -> Any:
-    """Turns JSON data into an action, which may still be outside of the space. Errors: BadAction."""
+    """Turns JSON data into an action, which may still be outside of the space. Errors: BadAction if it has another form
+    than the space's actions.
+    """
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
         children = _children(space)

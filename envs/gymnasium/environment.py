@@ -58,7 +58,10 @@ class GymnasiumOptions(EnvironmentOptions):
         return self
 
     def new_game(self, arguments: Mapping[str, Any]) -> GymnasiumGame:
-        """Makes a game. Errors: ValueError that says why it can't be made; UserError."""
+        """Makes a game that is not reset yet. `arguments` are added to the config's, and win over them.
+
+        Errors: ValueError that says why it can't be made; UserError.
+        """
         try:
             return make(self.name, {**self.arguments, **arguments}, self.shown, self.action_names)
         except (NotByText, UserError):
@@ -97,7 +100,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, GymnasiumGame]):
         return Opening(system={"policy": rules}, messages={"policy": state.observation})
 
     def perfect(self, task: GymnasiumTask) -> Mapping[str, Player]:
-        """Returns a perfect player if the library has the rules as a table and leaves nothing to chance; else none."""
+        """Returns a player with a plan of the highest reward; empty if `best_plan` finds none for this game."""
         game = self.options.new_game(task.arguments)
         game.reset(task.seed, dict(task.options))
         plan = best_plan(game.environment, self.options.max_steps)

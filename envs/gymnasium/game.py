@@ -20,7 +20,7 @@ class NotByText(ValueError):
 
 @dataclass(slots=True)
 class GymnasiumGame:
-    """A game is the state of one session. Its methods may block."""
+    """A game is the state of one episode. Its methods may block."""
 
     environment: Any
     """The library's environment."""
@@ -45,7 +45,9 @@ class GymnasiumGame:
         self._observe(observation)
 
     def step(self, action: Any) -> None:
-        """Takes an action, and keeps the observation, the reward and the end."""
+        """Takes an action of the space, keeps the observation, adds the reward, and sets `outcome` if the library ended
+        the game.
+        """
         observation, reward, terminated, truncated, _ = self.environment.step(action)
         self.steps += 1
         self.reward += float(reward)
@@ -107,7 +109,10 @@ def _size(gymnasium: Any, space: Any) -> int:
 
 
 def _names(environment: Any, given: Sequence[str]) -> Sequence[str]:
-    """Returns the names of the actions. Errors: NotByText if there are not as many names as actions."""
+    """Returns the names of the actions: `given`, or else the library's; empty if it has none.
+
+    Errors: NotByText if there are not as many names as actions.
+    """
     if not given and hasattr(environment.unwrapped, "get_action_meanings"):
         given = environment.unwrapped.get_action_meanings()
     count = getattr(environment.action_space, "n", None)

@@ -16,7 +16,9 @@ _COLOURED = re.compile(r"\x1b\[([0-9;]*)m(.*?)\x1b\[0?m", re.DOTALL)
 
 
 def as_text(observation: Any) -> str:
-    """Returns a text unchanged, and any other observation as JSON with numbers of six digits."""
+    """Returns an observation as text: a text unchanged, anything else as JSON, its decimal numbers with six significant
+    digits.
+    """
     plain = _plain(observation)
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 

@@ -128,7 +128,7 @@ def _line(x: int, y: int, total: int) -> str:
 
 
 def _root(whole: int, under: int) -> str:
-    """Writes (whole + root of under) / 2, simplified."""
+    """Writes (`whole` + the square root of `under`) / 2 in LaTeX, simplified."""
     outside, inside = square_root(under)
     if whole % 2 == 0 and outside % 2 == 0:
         root = surd(outside // 2, inside)

@@ -15,7 +15,9 @@ def number(value: Fraction | int) -> str:
 
 
 def decimal(value: Fraction) -> str:
-    """Writes a number with decimal places. Errors: ValueError if it has more than four."""
+    """Writes a number in decimals, without zeros at the end: `-0.25`, `5`. Errors: ValueError if it needs more than
+    four decimal places.
+    """
     scaled = value * 10**4
     if scaled.denominator != 1:
         raise ValueError(f"{value} has more than four decimal places")
@@ -40,7 +42,9 @@ def times(value: Fraction | int, what: str) -> str:
 
 
 def square_root(radicand: int) -> tuple[int, int]:
-    """Returns the root of a positive integer as a factor and the integer that stays under the root."""
+    """Returns the square root of a positive integer as a factor and the integer that stays under the root: 12 is
+    (2, 3).
+    """
     outside, inside = 1, radicand
     divisor = 2
     while divisor * divisor <= inside:

@@ -84,9 +84,10 @@ def to_exact(written: Any) -> Any:
 
 
 def _is_product_to_compute(product: Mul) -> bool:
-    """Says whether factors of a product can be multiplied.
+    """Says whether factors of a product can be multiplied, or a factor has something left to compute.
 
-    One may be a plain number above the line, and one below; a power of ten may go with the first.
+    One number and one root above the fraction line and one number below it can't be multiplied; nor can one number and
+    a power of ten, as in 3.2 * 10^5.
     """
     factors = [factor for factor in _flat(product, Mul) if factor not in (1, -1, PERCENT)]
     above = [factor for factor in factors if _is_constant(factor) and not _is_inverse(factor)]

@@ -42,9 +42,9 @@ _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
 def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, str]:
-    """Runs `verify_answer` in a forked process, which the kernel ends after `seconds`, also in the middle of C code.
+    """Returns the result of `verify_answer`, and has the kernel end this process after `seconds`, also in C code.
 
-    The parent process lives on, so that the next call need not import anything again.
+    It is called in a forked process. The parent lives on, so that the next call need not import anything again.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -52,7 +52,9 @@ def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, st
 
 
 def verify_answer(expected: str, answer: str) -> tuple[float, str]:
-    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0, and the reason."""
+    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
+    reason.
+    """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
     expected = _bare(expected if inside is None else inside)
@@ -78,7 +80,10 @@ def warm_up() -> None:
 
 
 def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """Says whether two lists of values are equal. An unsolved relation does not equal its solution, nor a pair a set."""
+    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair and a set.
+
+    `gold`, `given`: values as `_read` returns them, for the expected answer and the answer.
+    """
     if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
         return False
     exact_gold, exact_given = [to_exact(one) for one in gold], [to_exact(one) for one in given]
@@ -116,6 +121,6 @@ def _read_alone(expression: str) -> list[Any]:
 
 
 def _read(text: str) -> list[Any]:
-    """Reads a text. Returns the values that were read, and their text as the last item."""
+    """Returns the values in a text, and the text that was read for them as the last item; an empty list without any."""
     found: list[Any] = parse(text, READ, parsing_timeout=None)
     return found

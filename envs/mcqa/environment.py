@@ -37,7 +37,8 @@ NEMO_GYM_GRADING: Mapping[str, Grading] = {
 
 
 def _by_letter(given: Any) -> Any:
-    """Returns options as texts by letter. Errors: ValueError for a letter that occurs twice.
+    """Returns options as texts by letter, and data of another form unchanged. Errors: ValueError for a letter that
+    occurs twice.
 
     Rows write options as {"A": ...}, as [{"A": ...}, ...], or as plain texts in order.
     """
@@ -136,7 +137,7 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
         )
 
     def setup(self, task: MultipleChoiceTask, episode: Episode) -> None:
-        """Makes no state, because a session is only one answer."""
+        """Makes no state, because an episode is only one answer."""
 
     def opening(self, task: MultipleChoiceTask, state: None) -> Opening:
         if task.question is None:

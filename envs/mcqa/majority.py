@@ -13,17 +13,17 @@ from ray_gym.envs.mcqa.grader import recorded_letter
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A ballot holds the letters that the episodes of a task chose."""
+    """A ballot holds the letters that the completed episodes of one task chose."""
 
     letters: tuple[str | None, ...]
-    """Letter of each episode, by repeat; None if it chose none."""
+    """Letter of each completed episode, in the order of their repeats; None if it chose none."""
     expected: str
     """The right letter."""
 
 
 def majority(letters: Sequence[str | None], expected: str) -> float:
-    """Returns 1 if most episodes chose the right letter, else 0. Letters with equally many votes share the 1. None is
-    no vote.
+    """Returns 1 if the right letter has the most votes, 1/n if n letters with the most votes are tied and it is among
+    them, else 0. None is no vote.
     """
     votes = Counter(letter for letter in letters if letter is not None)
     most = max(votes.values(), default=0)
@@ -46,7 +46,7 @@ def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
 
 
 def ballots_of(rows: Sequence[Mapping[str, Any]]) -> list[Ballot]:
-    """Returns the ballots of a run's rows. Episodes that failed are left out."""
+    """Returns a ballot for each task of a run's rows. Episodes that were not completed are left out."""
     groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["repeat"]):
         if row["status"] == "completed":

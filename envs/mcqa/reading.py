@@ -29,30 +29,31 @@ _PRONOUN = re.compile(
 
 
 def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
-    r"""Reads the last `\boxed{}` if it holds an option's letter and nothing else; `\text{}` around it is taken off."""
+    r"""Returns the letter in the last `\boxed{}` (also within `\text{}`) if it is an option's and stands alone, else
+    None.
+    """
     boxed = _last_box(text)
     return boxed if boxed in options else None
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
-    r"""Reads the last `\boxed{}` if it holds a letter in any of the forms of `letter_or_text`, or the text of exactly
-    one option.
-    """
+    r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
     boxed = _last_box(text)
     return letter_or_text(boxed, options) if boxed is not None else None
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
-    """Reads a letter in any of the forms of `letter_or_text`, or the text of exactly one option, on the line of the
-    last `Answer:`.
+    """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
+    it; None if there is none.
     """
     behind = _behind_last(_ANSWER, text)
     return letter_or_text(behind.partition("\n")[0], options) if behind is not None else None
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
-    """Reads as `answer_colon` does, but allows Markdown's marks, and the answer on the next line. Words may follow the
-    letter, but no other letter.
+    """Returns the letter of the option behind the last `Answer:`, on the same line or the next; None if there is none.
+
+    Markdown's marks are ignored. Words may follow the letter, unless they name another option.
     """
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
@@ -71,8 +72,8 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
-    """Returns the letter of an option, which may be small, in brackets or with a full stop. Otherwise returns the
-    letter of the only option with this text; None if there is none.
+    """Returns the option's letter that a text is (also small, in brackets or with a full stop), or the letter of the
+    only option with this text; None if there is neither.
     """
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
@@ -94,7 +95,9 @@ def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _first_letter(line: str, options: OptionsByLetter) -> str | None:
-    """Reads a letter that words may follow: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A, perhaps B`."""
+    """Returns a letter that words may follow, else None: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A,
+    perhaps B`.
+    """
     found = _LETTER_FIRST.fullmatch(line)
     if found is None or found[1] not in options:
         return None
@@ -104,8 +107,8 @@ def _first_letter(line: str, options: OptionsByLetter) -> str | None:
 
 
 def _letters_in(rest: str) -> list[str]:
-    """Returns the letters in the rest of a line that may be chosen too. A reason may call other letters wrong, so only
-    alternatives count in it.
+    """Returns the letters in the rest of a line that may be chosen too. In a reason, which may call other letters
+    wrong, only letters after `or`, `maybe` and the like count.
     """
     pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
     return pattern.findall(_PRONOUN.sub("", rest))

@@ -82,7 +82,10 @@ class SynonymsTask(Task):
         return [value_of(synonym) for synonym in self.synonyms]
 
     def lists_handed_over(self) -> list[list[int]]:
-        """Returns the lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
+        """Returns the lists that the answered extract calls in `messages` handed over, in order.
+
+        Errors: ValueError for arguments without a list of whole numbers.
+        """
         return [_list_in(done) for done in answered_calls(self.messages) if done.call.name == "extract_synonym_values"]
 
 
@@ -97,7 +100,7 @@ def _list_in(done: AnsweredCall) -> list[int]:
 
 @dataclass(slots=True)
 class HandedOverLists:
-    """The state of one session holds the lists of all extract calls, of which the last counts."""
+    """The state of an episode holds the lists of all extract calls, of which the last counts."""
 
     lists: list[list[int]] = field(default_factory=list)
 
@@ -119,8 +122,8 @@ class Extracted(BaseModel):
 class LastList(Grader):
     """Gives 1 if the list is the expected one, else 0.
 
-    Its parts are the share of values that both lists have (`overlap`), and 1 if only the order is wrong
-    (`order_failure`).
+    Its parts are the number of different values in both lists over the number in either (`overlap`), and 1 if only the
+    order is wrong, else 0 (`order_failure`).
     """
 
     handed_over: list[int] | None
@@ -154,7 +157,7 @@ class MultiStep(Environment[SynonymsTask, HandedOverLists]):
         )
 
     def setup(self, task: SynonymsTask, episode: Episode) -> HandedOverLists:
-        """Makes the state with the lists of earlier calls. These calls are not made again."""
+        """Makes the state with the lists of the calls in the task's messages. These calls are not made again."""
         return HandedOverLists(task.lists_handed_over())
 
     def opening(self, task: SynonymsTask, state: HandedOverLists) -> Opening:
@@ -185,7 +188,7 @@ class MultiStep(Environment[SynonymsTask, HandedOverLists]):
         earlier = sum(message.role == "tool" for message in task.messages)
 
         def player(request: CompletionRequest, rng: random.Random) -> Message:
-            """Hands over what the tool said, and not what it could work out itself."""
+            """Asks for the value of each synonym, and hands over the values that the tool gave."""
             answers = [message.content for message in request.messages if message.role == "tool"]
             results = [json.loads(answer) for answer in answers[earlier:]]
             values = [result["value"] for result in results if "value" in result]

@@ -68,5 +68,5 @@ THESAURUS: Mapping[str, tuple[str, ...]] = _read(_LINES)
 
 
 def value_of(word: str) -> int:
-    """Returns the sum of a word's character codes."""
+    """Returns the value of a word: the sum of the code points of its characters."""
     return sum(map(ord, word))

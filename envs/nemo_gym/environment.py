@@ -88,13 +88,16 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return session
 
     def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:
-        """Returns the row's tools. None is marked `takes_time`, because the effects in them are recorded in their
+        """Returns the row's tools. No tool is marked `takes_time`, because the effects in them are recorded in their
         order.
         """
         return [Tool(schema, "call_route", ANY_OBJECT, was_brought=True) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
-        """Calls any tool of a row. The model is told the server's answer, even if it is an error."""
+        """Carries out a call of any tool of a row, and returns the server's answer as text.
+
+        Errors: ToolError for a status from 400 on, with the server's answer, which the model is told; EpisodeFailure.
+        """
         if state.steps is not None:
             return await state.steps.result_of_call()
         answer = await state.post(f"/{name}", arguments)

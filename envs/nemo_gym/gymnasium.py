@@ -22,7 +22,7 @@ _KEY_FIELD = "_ng_step_request_id"
 
 
 class GymnasiumSteps:
-    """Takes the steps of one session."""
+    """Takes the steps of one episode on the server, and adds up their rewards."""
 
     def __init__(self, session: NemoSession, task: NemoRow) -> None:
         self._session, self._episode, self._task = session, session.episode, task
@@ -38,7 +38,7 @@ class GymnasiumSteps:
         self.outcome: str | None = None
 
     async def play(self) -> None:
-        """Plays turns of one message, until the server or a limit ends the episode."""
+        """Plays turns of one message each, until the server or a limit ends the episode. Errors: EpisodeFailure."""
         episode = self._episode
         while not episode.stopped:
             if self.observation:
@@ -51,7 +51,10 @@ class GymnasiumSteps:
                     episode.end(StopReason.FINISHED, self.outcome)
 
     async def result_of_call(self) -> str:
-        """Returns the result of the tool call that is being carried out. The first call of a message takes the step."""
+        """Returns the result of the tool call that is being carried out; "" if the server gives none.
+
+        The first call of a message takes the step, which answers all of them. Errors: EpisodeFailure.
+        """
         message = self._episode.messages_of("policy")[-1]
         answered = [event for event in self._episode.events[message.seq :] if event.kind == "tool_result"]
         call_id = message.tool_calls[len(answered)].id
@@ -60,8 +63,10 @@ class GymnasiumSteps:
         return next((_text(given.get("output")) for given in outputs if given.get("call_id") == call_id), "")
 
     async def score(self) -> tuple[Score, str]:
-        """Returns the sum of all steps' rewards, and the server's reasons. A message that was cut, or that ended the
-        episode, is a step too.
+        """Returns the sum of all steps' rewards, and the server's reasons as text.
+
+        First takes a step with a last message that has had none (it was cut, or reached a limit), unless the server or
+        the deadline ended the episode. Errors: EpisodeFailure.
         """
         stop = self._episode.stop
         if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
@@ -69,7 +74,10 @@ class GymnasiumSteps:
         return Score(self._reward), why(self._last, {})
 
     async def _step(self) -> None:
-        """Takes a step with the policy's last message, unless that was done already. Errors: EpisodeFailure."""
+        """Takes a step with the policy's last message, unless that was done already, and keeps the answer.
+
+        Errors: EpisodeFailure if the server gives no JSON object with a reward.
+        """
         said = self._episode.messages_of("policy")
         if not said or said[-1] is self._taken:
             return

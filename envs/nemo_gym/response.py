@@ -1,4 +1,4 @@
-"""Makes a response object of the Responses API from the policy's part of an episode, in the form of NeMo Gym's agents."""
+"""Makes response objects of the Responses API from the policy's part of an episode, as NeMo Gym's agents do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from ray_gym.openai_api.items import is_cut, response_items
 
 
 def response_of(episode: Episode, events: Sequence[Event], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Returns the response object for some events: those of an episode, or of one message."""
+    """Returns the response object for some events: those of an episode, or of one message. Its usage is the whole
+    episode's so far.
+    """
     policy, usage, cut = episode.participants["policy"], episode.usage, is_cut(events)
     return {
         "id": f"resp_{episode.spec.episode_id}",

@@ -38,7 +38,7 @@ class ServerAnswer:
     """Cookies that the server set with this answer."""
 
     def json(self) -> Any:
-        """Reads the text as JSON, and returns the value. Errors: ValueError."""
+        """Reads the text as JSON, and returns the value. Errors: ValueError if it is no JSON."""
         return json.loads(self.text)
 
     def explain(self) -> str:
@@ -72,7 +72,7 @@ class ResourcesServer:
         """Makes one call with JSON text as `body`, and returns the answer.
 
         A call that the server never got is made again. A `repeatable` call is also made again if it may have been
-        carried out, or if the server's code raised (500); the last 500 becomes the answer. Errors: EpisodeFailure
+        carried out, or if the server answers with 500 or more; the last such answer is returned. Errors: EpisodeFailure
         (infra) when the retries are used up, or at once if the call must not be made twice.
         """
         tried = 0
@@ -88,8 +88,8 @@ class ResourcesServer:
             tried += 1
 
     async def routes(self) -> Mapping[str, Any]:
-        """Returns the paths of the server's OpenAPI description; none if it has no description. Asks once in each
-        process. Errors: EpisodeFailure (infra).
+        """Returns the paths of the server's OpenAPI description; empty if it has none. Asks the server only until it
+        has answered once. Errors: EpisodeFailure (infra) when the retries are used up.
         """
         for tried in range(self._retries + 1):
             if self._routes is not None:
@@ -112,7 +112,7 @@ class ResourcesServer:
         raise self._failure(f"GET /openapi.json: {problem} (tried {self._retries + 1} times)")
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections. A later call opens new ones."""
         if self._session is not None:
             await self._session.close()
             self._session = None

@@ -63,7 +63,11 @@ class NemoSession:
     """Value of the server's `outages` when the session began; None before."""
 
     async def begin(self, row: Mapping[str, Any], style: Style | None) -> None:
-        """Begins the session with a row. Errors: EpisodeFailure; of kind data if the server refuses the row."""
+        """Begins the session on the server with a row. `style`: the protocol; None takes it from the server's routes.
+
+        Errors: EpisodeFailure (data) if the server refuses the row; of other kinds if it can't be reached or
+        understood.
+        """
 
         async def look(key: str) -> list[Any]:
             routes = await self.server.routes()
@@ -99,7 +103,11 @@ class NemoSession:
         return answer
 
     def read_object(self, path: str, answer: ServerAnswer, bad_row: tuple[int, ...] = _BAD_ROW) -> dict[str, Any]:
-        """Returns the JSON object in an answer. Errors: EpisodeFailure, with the server's own words."""
+        """Returns the JSON object in an answer.
+
+        Errors: EpisodeFailure with the server's own words for a status other than 200, or if it is no object: of kind
+        data if the status is in `bad_row`, else of kind environment.
+        """
         if answer.status == 200:
             try:
                 read = answer.json()
@@ -115,7 +123,9 @@ class NemoSession:
         return f"resources server {self.server.base_url}{path}"
 
     async def close(self) -> None:
-        """Closes the session if the server has a route for it. Failures are only noted."""
+        """Closes the session on the server if it has begun and the server has a route for that. Failures are only
+        noted.
+        """
         if self.close_path is None or self.outages is None:
             return
         try:
@@ -124,7 +134,10 @@ class NemoSession:
             self.episode.note(f"not closed: {error}")
 
     def _refuse_if_forgotten(self) -> None:
-        """Fails if the server was down after the session began. Errors: EpisodeFailure (infra)."""
+        """Checks that the server was not down after the session began, unless its sessions survive that.
+
+        Errors: EpisodeFailure (infra).
+        """
         if self.outages not in (None, self.server.outages) and not self.survives_restart:
             problem = "the server was down after this session began; what it knew of it is lost"
             raise EpisodeFailure(FailureKind.INFRA, self.where(""), problem)

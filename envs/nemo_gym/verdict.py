@@ -45,16 +45,16 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -
 
 
 def why(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Returns the server's other findings as text for the record."""
+    """Returns the server's findings beside the reward as JSON, cut to `MAX_WHY` characters; "" if there are none."""
     own = _own_fields(verdict, asked)
     return json.dumps(own, ensure_ascii=False)[:MAX_WHY] if own else ""
 
 
 def _own_fields(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the fields of an answer that were not in the request."""
+    """Returns the fields of an answer that are the server's findings: not in the request, no reward and no failure."""
     return {name: value for name, value in verdict.items() if name not in asked and name not in _NOT_ITS_OWN}
 
 
 def number(value: Any) -> float | None:
-    """Returns a finite number as a float; None for anything else."""
+    """Returns a finite number (a truth value is 1 or 0) as a float; None for anything else."""
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None

@@ -76,7 +76,7 @@ class ReasoningGymOptions(EnvironmentOptions):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Returns the datasets to draw from, with their checked settings."""
+        """Returns the datasets to draw from; empty if the config names none."""
         if self.dataset is None:
             return self.mixture
         return (Part.model_construct(dataset=self.dataset, settings=self.settings, weight=1.0),)
@@ -109,7 +109,10 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         _check(task.dataset, task.settings)
 
     async def setup(self, task: ReasoningGymTask, episode: Episode) -> Item:
-        """Makes the item off the event loop, because some take seconds. A replay gets the same item."""
+        """Makes the item off the event loop, because some take seconds. A replay gets the same item.
+
+        Errors: EpisodeFailure (data) if the library can't make it in time.
+        """
         arguments = (task.dataset, task.settings, task.seed)
         made = await episode.isolated(f"{MODULE}:make", *arguments, deadline_s=self.options.deadline_s)
         if made.error is not None:
@@ -120,8 +123,8 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         return Opening(system={"policy": PROMPT}, messages={"policy": state.question})
 
     def perfect(self, task: ReasoningGymTask) -> Mapping[str, Player]:
-        """Returns a player that knows the answer. Returns none if the library knows no answer, or if this process may
-        make another item from the same seed.
+        """Returns a policy that knows the answer. Returns an empty mapping if the library knows no answer, or if this
+        process may make another item from the same seed.
         """
         items = _items()
         if items.depends_on_hashes(task.dataset, task.settings):
@@ -142,7 +145,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
 
 def _items() -> ModuleType:
-    """Imports the module `items` late, because that takes a second or two. Errors: NotInstalled."""
+    """Imports the module `items`, only now because that takes a second or two, and returns it. Errors: NotInstalled."""
     try:
         from ray_gym.envs.reasoning_gym import items
     except ImportError as error:
@@ -151,7 +154,9 @@ def _items() -> ModuleType:
 
 
 def _check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Checks a dataset's name and settings. Errors: ValueError; NotInstalled."""
+    """Checks a dataset's name and settings. Errors: ValueError for an unknown name, or settings that it does not take;
+    NotInstalled.
+    """
     items = _items()
     if dataset not in items.names():
         close = difflib.get_close_matches(dataset, items.names(), n=1)

@@ -57,7 +57,7 @@ def entry(dataset: str, settings: Mapping[str, Any], seed: int) -> dict[str, Any
 
 
 def oracle(entry: Mapping[str, Any]) -> str | None:
-    """Returns a right answer; None if the library knows none."""
+    """Returns a right answer to an item; None if the library knows none."""
     if entry["answer"] is not None:
         return str(entry["answer"])
     found = next((entry["metadata"][name] for name in _OTHER_ORACLES if name in entry["metadata"]), None)
@@ -65,7 +65,7 @@ def oracle(entry: Mapping[str, Any]) -> str | None:
 
 
 def make(dataset: str, settings: Mapping[str, Any], seed: int) -> list[str]:
-    """Returns the question, and the whole item for `score`.
+    """Returns two texts: the question of an item, and the whole item for `score`.
 
     The item is pickled, because JSON would turn its tuples into lists and its keys into text.
     """
@@ -74,7 +74,9 @@ def make(dataset: str, settings: Mapping[str, Any], seed: int) -> list[str]:
 
 
 def score(dataset: str, settings: Mapping[str, Any], seed: int, item: str, answer: str | None) -> float:
-    """Returns the library's score of an answer, 0 to 1."""
+    """Returns the library's score of an answer, 0 to 1. `item`: the second text that `make` returned; `answer`: None if
+    there is none.
+    """
     return float(_dataset(dataset, settings, seed).score_answer(answer, pickle.loads(base64.b64decode(item))))
 
 

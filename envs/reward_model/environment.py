@@ -90,7 +90,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return Opening(messages={"policy": task.prompt})
 
     def perfect(self, task: OpenEndedTask) -> Mapping[str, Player]:
-        """Returns the best policy that the scripted reward models know of."""
+        """Returns the scripted reward model of the option's kind, and a policy that satisfies it."""
         judge = comparing_player if self.options.kind == "comparison" else scalar_player
         return {"policy": best_player, "reward_model": judge}
 
@@ -98,7 +98,10 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return bool(self.options.kind == "comparison")
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """Scores the answer. A missing answer counts as an empty one, and an answer that was cut is scored too."""
+        """Returns the reward model's number for the answer, or its sigmoid if the option says so.
+
+        A missing answer counts as an empty one, and an answer that was cut is scored too.
+        """
         answered = [*conversation_of(episode), Message("assistant", episode.answer)]
         given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)
         reward = sigmoid(given.value) if self.options.squash == "sigmoid" else given.value

@@ -42,7 +42,7 @@ def quality(request: str, answer: str) -> float:
 
 
 def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a scalar reward model: the quality of the last answer, as a number."""
+    """Plays a scalar reward model, which answers with the quality of the last message as a number."""
     *earlier, answer = request.messages
     return Message("assistant", f"{quality(_last_request(earlier), answer.content):.6f}")
 
@@ -64,7 +64,9 @@ def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def best_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a policy with the features that these reward models reward: it says every word of the request once."""
+    """Plays a policy with the features that these reward models reward: it says each word of more than three letters in
+    the last request once, and fills up to `FEWEST_WORDS` words.
+    """
     wanted = dict.fromkeys(word for word in _words(_last_request(request.messages)) if len(word) > 3)
     words = [*wanted, *(word for word in _FILLERS if word not in wanted)]
     return Message("assistant", f"{' '.join(words[: max(len(wanted), FEWEST_WORDS)]).capitalize()}.")

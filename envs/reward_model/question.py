@@ -14,8 +14,8 @@ _SPEAKERS = {"system": "Instructions", "user": "User", "assistant": "Assistant",
 
 
 def question(conversation: Sequence[Message], first: str, second: str) -> str:
-    """Asks which of two answers is better. Tags in the answers are removed, so that an answer can't forge its own end
-    or the other answer.
+    """Returns the question to a reward model which of two answers to a conversation is better. Tags in all texts are
+    removed, so that an answer can't forge its own end or the other answer.
     """
     said = "\n".join(f"{_SPEAKERS[message.role]}: {_remove_tags(message.content)}" for message in conversation)
     return (

@@ -1,4 +1,4 @@
-"""Gives each session a counter, whose final value is scored."""
+"""Gives each episode a counter, whose final value is scored."""
 
 from ray_gym.envs.session_counter.environment import SessionCounter
 

@@ -1,4 +1,4 @@
-"""Gives each session a counter: the smallest environment that is scored by a final state."""
+"""Gives each episode a counter: the smallest environment that is scored by a final state."""
 
 from __future__ import annotations
 
@@ -47,13 +47,16 @@ class CounterTask(Task):
         return self
 
     def count(self) -> int:
-        """Returns the counter's value when the episode begins. Errors: ValueError, as `count_after`."""
+        """Returns the counter's value when the episode begins, after the calls in `messages`.
+
+        Errors: ValueError for a call whose arguments can't be read, or a reading that contradicts the calls before it.
+        """
         return count_after(self.initial_count, self.messages)
 
 
 @dataclass(slots=True)
 class Counter:
-    """The state of one session is the counter's value."""
+    """The state of an episode is the counter's value."""
 
     count: int
 
@@ -71,7 +74,7 @@ class CounterValue(BaseModel):
 
 
 class SessionCounter(Environment[CounterTask, Counter]):
-    """The policy brings a counter of the session's own to the value that the user asks for."""
+    """The policy brings a counter, which no other episode sees, to the value that the user asks for."""
 
     pattern = "multi-step"
     scoring = "the counter's final value"
@@ -89,7 +92,7 @@ class SessionCounter(Environment[CounterTask, Counter]):
         )
 
     def setup(self, task: CounterTask, episode: Episode) -> Counter:
-        """Makes the counter with the value after earlier calls. These calls are not made again."""
+        """Makes the counter with the value after the calls in the task's messages. These calls are not made again."""
         return Counter(task.count())
 
     def opening(self, task: CounterTask, state: Counter) -> Opening:

@@ -40,7 +40,7 @@ def target(rng: random.Random, count: int) -> Request:
 
 
 def doubling(rng: random.Random, count: int) -> Request:
-    """Asks to double the counter and to add a number."""
+    """Asks to double the counter, and then to add a number."""
     number = rng.randint(1, 30)
     return f"Double what the counter shows, then add {number}.", 2 * count + number
 
@@ -49,7 +49,7 @@ REQUESTS: Sequence[Callable[[random.Random, int], Request]] = (additions, repeti
 
 
 def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
-    """Returns the messages of a request that was already carried out, and the counter's value after it."""
+    """Draws a request, and returns the messages in which it is carried out, and the counter's value after it."""
     asked, after = rng.choice((additions, repetition, target))(rng, count)
     messages: Messages = [{"role": "user", "content": asked}]
     messages += _tool_messages("earlier_0", "get_counter_value", {}, {"count": count})

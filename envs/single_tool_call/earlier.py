@@ -12,8 +12,9 @@ from ray_gym.openai_api.conversation import EarlierMessage, answered_calls, json
 
 
 def reports_in(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
-    """Returns the reports in a conversation, by city. Answers in another form than the tool's are ignored. Errors:
-    ValueError for a city whose weather changes.
+    """Returns the reports that the weather tool gave in a conversation, by city. Answers in another form are ignored.
+
+    Errors: ValueError for a city whose weather changes.
     """
     found: dict[str, Weather] = {}
     for done in answered_calls(messages):

@@ -74,7 +74,7 @@ class WeatherTask(Task):
 
 @dataclass(slots=True)
 class WeatherService:
-    """The state of one session holds the tool's reports, and the cities that it was asked for."""
+    """The state of an episode holds the tool's reports, and the cities that it was asked for."""
 
     weather: dict[str, Weather]
     """Reports by city."""
@@ -102,7 +102,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherTask(question=question, city=city, asked=asked, weather=weather)
 
     def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
-        """Makes the state with the reports of earlier calls. These calls are not made again."""
+        """Makes the state with the reports of the calls in the task's messages. These calls are not made again."""
         service = WeatherService(dict(task.weather), task.is_free)
         for city, report in reports_in(task.messages).items():
             known = service.spelling_of(city) or city
@@ -132,7 +132,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return service.weather[found]
 
     async def score(self, state: WeatherService, episode: Episode) -> Score:
-        """Gives 1 if the right city was asked for, and the answer tells its weather; else 0.
+        """Returns 1 if the right city was asked for, and the last message tells its weather, else 0.
 
         Other cities may be asked for too. Words beside a call are no answer, since its result was not known yet.
         """

@@ -58,7 +58,8 @@ def make_up_weather(city: str) -> Weather:
 
 
 def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] = ()) -> bool:
-    """Says whether an answer tells this temperature and no other number, or this condition and no other.
+    """Says whether an answer tells the weather that was `asked` for: this temperature and no other number, or this
+    condition and no other.
 
     Conditions are those of `CONDITIONS` and `vocabulary`. An answer with a negation tells nothing.
     """
@@ -70,7 +71,9 @@ def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] 
 
 
 def _conditions_in(answer: str, vocabulary: Iterable[str]) -> set[str]:
-    """Returns the conditions that a text has as whole words. If both "light snow" and "snow" fit, it is the longer."""
+    """Returns the conditions that a text has as whole words. If both "light snow" and "snow" fit, the longer
+    counts.
+    """
     longest_first = sorted({folded(condition) for condition in vocabulary}, key=len, reverse=True)
     either = "|".join(map(re.escape, longest_first))
     return set(re.findall(rf"(?<!\w)(?:{either})(?!\w)", folded(answer)))

@@ -19,7 +19,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class IllegalMove(ValueError):
-    """Says what is wrong with a move, and which moves are legal."""
+    """Says why a move is illegal and, while the game goes on, which cells are empty."""
 
 
 def opponent_of(mark: Mark) -> Mark:
@@ -43,7 +43,7 @@ def empty_cells(cells: str) -> tuple[int, ...]:
 
 
 def place_mark(cells: str, mark: Mark, position: int) -> str:
-    """Returns the position after a mark is placed, without a check that this is legal (see `Board`)."""
+    """Returns the cells with a mark on cell number `position`, without a check that this move is legal."""
     return cells[:position] + mark + cells[position + 1 :]
 
 
@@ -68,7 +68,7 @@ def read_board(text: str) -> str | None:
 
 @dataclass(slots=True)
 class Board:
-    """A board is a game being played, and the state of one session."""
+    """A board is a game being played, and the state of one episode."""
 
     cells: str = START
     next_mark: Mark = "X"
@@ -83,7 +83,7 @@ class Board:
 
     @property
     def outcome(self) -> str | None:
-        """Says how the game ended; None while it goes on."""
+        """Returns the end of the game: `X wins`, `O wins` or `draw`; None while it goes on."""
         winner = winner_of(self.cells)
         if winner is not None:
             return f"{winner} wins"
@@ -95,7 +95,11 @@ class Board:
         return empty_cells(self.cells)
 
     def place(self, mark: Mark, position: int) -> None:
-        """Places a mark. Errors: IllegalMove, which leaves the board as it was."""
+        """Places a mark on cell number `position`.
+
+        Errors: IllegalMove if the game is over, the other mark moves next, or the cell is taken. Then the board stays
+        as it was.
+        """
         outcome = self.outcome
         if outcome is not None:
             raise IllegalMove(f"the game is over: {outcome}")

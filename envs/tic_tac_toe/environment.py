@@ -149,7 +149,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return replace(tool, parameters={**tool.parameters, "properties": {"position": only_empty}})
 
     def next_speaker(self, state: Board, episode: Episode, turn: Turn) -> str:
-        """Passes the turn on after a legal move. Without one the same side is asked again, until a limit ends it."""
+        """Returns the side that moves next. After a turn without a legal move it is the same side again, until a limit
+        ends the episode.
+        """
         return OWNERS[state.next_mark]
 
     def relay(self, state: Board, episode: Episode, turn: Turn, listener: Participant) -> str | None:
@@ -163,9 +165,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return state.outcome
 
     def score(self, state: Board, episode: Episode) -> Score:
-        """Gives 1 to the winner, and 0.5 to both in a draw. An unfinished game gives nothing to either side.
+        """Returns 1 for the winner and 0 for the loser, 0.5 for both in a draw, and 0 for both in an unfinished game.
 
-        Errors: EpisodeFailure (user).
+        Errors: EpisodeFailure (user) if the game is unfinished because a user that is not trained made no legal move.
         """
         if state.outcome is None:
             self._check_user(state, episode)
@@ -177,8 +179,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
 
     def _check_user(self, board: Board, episode: Episode) -> None:
-        """Checks that the game did not get stuck because of a simulated user. A trained one is scored instead. Errors:
-        EpisodeFailure (user).
+        """Checks that the user's turns were not used up by turns without a legal move, unless the user is trained.
+
+        Errors: EpisodeFailure (user).
         """
         user, stop = episode.participants["user"], episode.stop
         if user.trainable or stop is None or (stop.reason, stop.text) != (StopReason.MAX_TURNS, "user"):

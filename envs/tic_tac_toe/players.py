@@ -19,7 +19,7 @@ _ASKED = re.compile(r"You play ([XO])\. Your turn")
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Takes any empty cell."""
+    """Takes a random empty cell."""
     asked = _read_request(request)
     return _move(rng, rng.choice(empty_cells(asked[0]))) if asked else _WAITING
 
@@ -45,7 +45,7 @@ def helpful_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Takes an occupied cell if there is one, like a model that understands the tool but not the game."""
+    """Takes a random occupied cell, or any cell if none is, like a model that understands the tool but not the game."""
     asked = _read_request(request)
     cells = asked[0] if asked else START
     taken = [position for position in range(9) if position not in empty_cells(cells)]
@@ -74,7 +74,9 @@ def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the best of the moves that keep a win (else a draw) within reach."""
+    """Returns the best of the moves after which `mark` can still win if the other side helps; of all moves that can
+    still draw, if it can't win.
+    """
     hopes = {
         position: _hope(place_mark(cells, mark, position), opponent_of(mark), mark) for position in empty_cells(cells)
     }
@@ -111,7 +113,9 @@ def _sign(value: int) -> int:
 
 @cache
 def _value(cells: str, mark: Mark) -> int:
-    """Returns the value of a position for the mark that moves next: positive if it can win, more the sooner it does."""
+    """Returns the value of a position for the mark that moves next, if both sides play perfectly: positive for a win,
+    the more the sooner, 0 for a draw, negative for a loss.
+    """
     empty = empty_cells(cells)
     if winner_of(cells) is not None:
         return -1 - len(empty)

@@ -1,4 +1,4 @@
-"""Makes the tables of the office with which every session begins. They are made once in a process, always the same, and
+"""Makes the tables of the office with which every episode begins. They are made once in a process, always the same, and
 never changed.
 """
 
@@ -59,7 +59,7 @@ class BaseData:
 
 @cache
 def base_data() -> BaseData:
-    """Returns the tables, which are made at the first call."""
+    """Returns the tables, which are made at the first call and are the same objects in all later ones."""
     return generate_base_data(SEED)
 
 

@@ -25,7 +25,7 @@ def format_moment(moment: datetime) -> str:
 
 
 def read_moment(text: str) -> datetime:
-    """Reads a moment in the tables' form."""
+    """Returns the moment that a text in the tables' form tells. Errors: ValueError for another form."""
     return datetime.fromisoformat(text)
 
 

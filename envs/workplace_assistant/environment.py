@@ -29,7 +29,7 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         return WorkplaceTask(request=wanted.request, expected_calls=(*wanted.lookups, *wanted.actions))
 
     def setup(self, task: WorkplaceTask, episode: Episode) -> Workplace:
-        """Makes the office after earlier calls. These calls are not made again in the episode."""
+        """Makes the office as the calls in the task's messages left it. The model does not make them again."""
         return task.open_workplace()
 
     def opening(self, task: WorkplaceTask, state: Workplace) -> Opening:
@@ -43,7 +43,7 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         }
 
     async def score(self, state: Workplace, episode: Episode) -> Score:
-        """Compares the session's tables with those that the expected calls lead to."""
+        """Returns 1 if the tables have changed exactly as the expected calls change them, else 0."""
         task: WorkplaceTask = episode.task
         return await FinalState(
             state.changes(), carry_out_calls(task.expected_calls, task.open_workplace()).changes()

@@ -18,7 +18,8 @@ MESSAGES_OF_ONE_CALL = 4
 def player_of_calls(calls: Sequence[ExpectedCall], earlier: int = 0) -> Player:
     """Makes a player that carries out calls.
 
-    It first makes one call in each message, as a model does that needs the answers, and then all others at once.
+    It first makes one call in each message, as a model does that needs the answers, up to `MESSAGES_OF_ONE_CALL`, then
+    all others at once, and at last it says that it is done.
     `earlier` is the number of the assistant's messages in the task's row.
     """
     messages = [[call] for call in calls[:MESSAGES_OF_ONE_CALL]]

@@ -1,5 +1,5 @@
-"""Defines a table that sessions share until they change it. Rows never change: a changed row is a new object, which the
-session owns.
+"""Defines a table whose rows all episodes share, beside the rows that an episode has changed. Rows never change: a
+changed row is a new object, which belongs to the episode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RowT = TypeVar("RowT", bound=TableRow)
 
 
 class Table(Generic[RowT]):
-    """A table shows the rows of `base`, except where the session has rows of its own. `kind` is the first part of its
+    """A table shows the rows of `base`, except where the episode has rows of its own. `kind` is the first part of its
     ids: email-12.
     """
 
@@ -35,7 +35,7 @@ class Table(Generic[RowT]):
         self._added = 0
 
     def __iter__(self) -> Iterator[RowT]:
-        """Yields the rows of the base in its order, then the added ones."""
+        """Yields the rows of the base in its order, as they are now and without removed ones, then the added rows."""
         if not self._own:
             return iter(self.base.values())
         return (row for row in {**self.base, **self._own}.values() if row is not None)
@@ -63,5 +63,7 @@ class Table(Generic[RowT]):
 
     @property
     def own(self) -> Mapping[str, RowT | None]:
-        """Returns the rows that the session has written, by id, with None for those that it has removed."""
+        """Returns the rows that the episode has written, by id, with None for removed rows of the base. It is the
+        table's own mapping, and no copy.
+        """
         return self._own

@@ -27,7 +27,9 @@ class ExpectedCall(BaseModel):
     arguments: dict[str, Any] = {}
 
     def carry_out(self, workplace: Workplace) -> Any:
-        """Makes the call, and returns the tool's answer. Errors: ValueError, also for a call that the tool refuses."""
+        """Makes the call in a workplace, and returns the tool's result. Errors: ValueError for an unknown tool, for bad
+        arguments, and for a call that the tool refuses.
+        """
         tool = TOOLS.get(self.name)
         if tool is None:
             raise ValueError(f"there is no tool {self.name!r}; the tools are: {', '.join(TOOLS)}")
@@ -43,7 +45,7 @@ class ExpectedCall(BaseModel):
 class WorkplaceTask(Task):
     """A task is a request and the calls that do it: lookups, if they are written down, and then changes of the tables.
 
-    The calls begin where `messages`, if there are any, have led to.
+    The calls begin in the office to which the calls in `messages`, if there are any, have led.
     """
 
     request: Annotated[str, Field(min_length=1)]
@@ -69,7 +71,7 @@ class WorkplaceTask(Task):
 
 
 def carry_out_calls(calls: Sequence[ExpectedCall], workplace: Workplace | None = None) -> Workplace:
-    """Makes these calls in a workplace, by default a fresh one, and returns it.
+    """Makes these calls in a workplace, which they change, and returns it. None means a fresh one.
 
     Errors: ValueError that names the first call that is refused.
     """

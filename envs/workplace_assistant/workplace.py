@@ -1,4 +1,4 @@
-"""Holds the state of one session: the tables of the office, with the session's changes."""
+"""Holds the state of an episode: the tables of the office, with the episode's changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT_COLUMNS = ("status", "list_name", "board")
 
 @dataclass(frozen=True)
 class Workplace:
-    """The state of one session is a workplace. Tables that no tool can change are shared, not copied."""
+    """A workplace is the state of an episode. Tables that no tool can change are shared by all episodes."""
 
     people: Mapping[str, Person]
     """People by address; the first is the user."""
@@ -30,11 +30,11 @@ class Workplace:
     customers: Table[CustomerRecord]
     plots: Table[Plot]
     invited: list[tuple[str, str]] = field(default_factory=list)
-    """Event id and address of each invitation that the session sent. Like an email, it can't be taken back."""
+    """Event id and address of each invitation that the episode sent. Like an email, it can't be taken back."""
 
     @classmethod
     def fresh(cls) -> Workplace:
-        """Returns the office with which every session begins."""
+        """Makes the office with which every episode begins."""
         base = base_data()
         return cls(
             base.people,
@@ -48,14 +48,14 @@ class Workplace:
 
     @property
     def user(self) -> Person:
-        """Returns the user."""
+        """Returns the person whom the policy assists."""
         return next(iter(self.people.values()))
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """Returns the differences between the session's tables and the shared ones, with invitations to cancelled
-        events.
+        """Returns the differences between the episode's tables and the shared ones, by table, with the number of
+        invitations to events that the invited person does not belong to in the end.
 
-        Sessions with equal changes have equal tables.
+        Workplaces with equal changes have equal tables, apart from the ids of added rows.
         """
         tables: Mapping[str, Table[Any]] = {
             "emails": self.emails,
@@ -69,7 +69,9 @@ class Workplace:
         return {**changes, "withdrawn_invitations": withdrawn} if withdrawn else changes
 
     def put_event(self, event: CalendarEvent) -> None:
-        """Adds or replaces an event. Its participant gets an invitation, unless they were in it before."""
+        """Adds or replaces an event. Its participant gets an invitation, except the user and somebody who was in it
+        before.
+        """
         before = self.events.get(event.id)
         self.events.put(event)
         if event.participant not in (before and before.participant, self.user.address):
@@ -85,7 +87,11 @@ class Workplace:
 
 
 def _changes(table: Table[RowT]) -> dict[str, Any]:
-    """Returns a table's changes. Added rows are given without their ids, which depend only on the order of the calls."""
+    """Returns the rows added, changed and removed in a table. Added rows have no ids, which depend on the order of
+    calls.
+
+    A kind of change that did not occur is left out.
+    """
     written = {row_id: _content(row) for row_id, row in table.own.items() if row is not None}
     added = [content for row_id, content in written.items() if row_id not in table.base]
     changed = {
@@ -99,7 +105,9 @@ def _changes(table: Table[RowT]) -> dict[str, Any]:
 
 
 def _content(row: TableRow) -> dict[str, Any]:
-    """Returns a row's columns without its id, with folded texts."""
+    """Returns a row's columns without its id. Texts of columns other than `EXACT_COLUMNS` are in lower case with single
+    spaces.
+    """
     return {
         name: folded(value) if isinstance(value, str) and name not in EXACT_COLUMNS else value
         for name, value in asdict(row).items()

@@ -28,7 +28,9 @@ class BadRow(Exception):
 
 
 def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
-    """Makes a task from a row, and checks it. Errors: BadRow."""
+    """Makes a task from a row, and checks it. Errors: BadRow with the problems if the row can't be read, or is no task
+    that the environment can play.
+    """
     task_type = environment.task_type
     if row.fields is None:
         raise BadRow([row.problem])
@@ -57,7 +59,7 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
 
 
 def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
-    """Describes the parts of a task that the environment's participants can't play, in a line for each."""
+    """Returns a line for each part of a task that the environment's participants can't play; empty if there is none."""
     participants = environment.participants
     problems = [
         f"system_prompts.{name}: known participants: {', '.join(participants)}"

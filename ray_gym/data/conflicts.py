@@ -35,7 +35,7 @@ class Conflict:
         return any(vars(self).values())
 
     def lines(self, most: int) -> list[str]:
-        """Describes each kind of difference in a line, with the first `most` ids of each."""
+        """Returns a line for each kind of difference that there is, with the number of its ids and the first `most`."""
         return [
             f"{kind}: {len(names)} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
             for kind, names in vars(self).items()
@@ -44,8 +44,8 @@ class Conflict:
 
 
 def conflict_with(directory: Path, prepared: Prepared) -> Conflict:
-    """Compares prepared rows with the files in a directory. The conflict is empty if nothing, or exactly the same, was
-    prepared before.
+    """Compares prepared rows with the files in a directory, and returns the differences. They are empty if there are no
+    files there, or files with the same rows.
     """
     conflict = Conflict()
     before: dict[Split, list[dict[str, Any]]] = {}

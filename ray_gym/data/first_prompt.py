@@ -32,7 +32,7 @@ class NoModel:
         self.was_asked = False
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Raises EpisodeFailure (data), and remembers that the model was called."""
+        """Raises EpisodeFailure (data), and sets `was_asked`."""
         self.was_asked = True
         raise EpisodeFailure(FailureKind.DATA, "model", "there is none while data is looked at", retry=False)
 

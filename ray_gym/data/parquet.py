@@ -21,7 +21,7 @@ _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa
 
 
 def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the fields of each row that are not null.
+    """Yields the fields of each row of a Parquet file, without null fields and null keys of nested columns.
 
     Errors: exceptions of pyarrow; ValueError for a JSON column with invalid JSON.
     """
@@ -33,8 +33,9 @@ def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], file: IO[bytes]) -> None:
-    """Writes JSON objects as one table. Its columns are in the order in which they first occur in the rows. Errors:
-    OSError.
+    """Writes JSON objects as one table. Its columns are in the order in which they first occur in the rows.
+
+    Errors: OSError; ValueError for a number in a JSON column that is not finite.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = [_column(name, rows) for name in names]

@@ -58,7 +58,9 @@ class Prepared:
 
 
 def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings: Settings, ruler: Ruler) -> Prepared:
-    """Reads and validates files of rows, and splits their good rows. Errors: UserError for files that can't be read."""
+    """Reads and validates files of rows, and splits their good rows. Errors: UserError for files that can't be read,
+    and for an id that two tasks have.
+    """
     found = validate_all([TaskFile(path) for path in paths], environment, ruler)
     tasks = [placed for _, of_file in found for placed in of_file]
     rows: dict[Split, Rows] = {split: [] for split in SPLITS}
@@ -79,9 +81,7 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
 
 
 def choose_split(task: Task, settings: Settings) -> Split:
-    """Chooses a task's split by the seed and the task's id (or content, without an id), so that other rows don't change
-    it.
-    """
+    """Returns the split of a task, by the seed and the task's id (its content if it has none), and by no other row."""
     drawn = derive_seed(settings.seed, "split", task.task_id or content_id(task)) / 2**63
     return "validation" if drawn < settings.validation else "train"
 

@@ -67,7 +67,10 @@ class TaskFile:
         return "row" if self.suffix == ".parquet" else "line"
 
     def rows(self) -> Iterator[FileRow]:
-        """Yields the rows. Errors: UserError if the file as a whole can't be read."""
+        """Yields the rows, also those that can't be read; empty lines are left out. Clears `remarks` before.
+
+        Errors: UserError if the file can't be read, or has another suffix.
+        """
         self.remarks.clear()
         if self.suffix == ".jsonl":
             return self._lines()
@@ -86,7 +89,7 @@ class TaskFile:
             raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
 
     def _row_of(self, number: int, line: bytes | None) -> FileRow | None:
-        """Returns the row of a line; None for an empty line."""
+        """Returns the row of a line; None for an empty line. `line`: None for a line that is too long."""
         place = f"{self.path}:{number}"
         if line is None:
             return FileRow(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
@@ -156,7 +159,7 @@ def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns the pairs of an object as a dict. Errors: RepeatedKey."""
+    """Returns the pairs of an object as a dict. Errors: RepeatedKey if a key is there twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -165,7 +168,7 @@ def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _what_is_wrong(line: bytes) -> str:
-    """Describes the problem of a line, with slower readers that know its position."""
+    """Returns the problem of a line that can't be read, with its position if known. It uses slower readers."""
     if line.startswith(BYTE_ORDER_MARK):
         return "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with"
     try:

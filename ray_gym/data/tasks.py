@@ -33,9 +33,11 @@ class TaskRow:
 
 
 def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
-    """Reads all tasks of a run, in order. A relative path starts in `config_dir`; `seed` is the generator's.
+    """Returns all tasks of a run, in order, from its file or from the generator with `seed`. `config_dir`: the config's
+    folder, in which a relative path starts.
 
-    Errors: UserError for a missing file, a row that is no task (with file, line and field), or no rows at all.
+    Errors: UserError for a missing file, a row that is no task (with file, line and field), an id that is given twice,
+    a generator that fails, or no tasks at all.
     """
     if section.path is not None:
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
@@ -49,8 +51,8 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
 
 
 def locate(path: str, config_dir: Path) -> Path:
-    """Returns the path of a task file, in the config's folder or in the working directory. Errors: UserError if there
-    is none.
+    """Returns the path of a task file, in the config's folder or else in the working directory. Errors: UserError if
+    neither has it.
     """
     candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
     for candidate in candidates:
@@ -77,7 +79,7 @@ def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None
 def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
     """Yields the first `count` tasks that the environment's generator makes under a seed.
 
-    Errors: UserError for a generator that fails, or is missing.
+    Errors: UserError for a generator that fails or is missing, and for a task that the participants can't play.
     """
     for index in range(count):
         place = f"generated task {index}"

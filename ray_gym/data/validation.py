@@ -61,8 +61,8 @@ class GivenIds:
         self._places: dict[str, str] = {}
 
     def problem_of(self, row: FileRow) -> str:
-        """Describes the problem of a row's id, and remembers the id. Returns "" if there is no problem. The row may be
-        bad in other ways.
+        """Returns the problem of a row's id, which another row has; "" if there is none. Remembers the id, also of a
+        row that is bad in other ways.
         """
         given = (row.fields or {}).get("task_id")
         if not isinstance(given, str):
@@ -77,7 +77,9 @@ def content_id(task: Task) -> str:
 
 
 def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> ValidationReport:
-    """Validates one file. Errors: UserError if the file can't be read."""
+    """Validates the rows of one file, and returns the report. Errors: UserError if the file can't be read, or if
+    infrastructure that the environment needs fails.
+    """
     ((report, _),) = validate_all([file], environment, ruler)
     return report
 
@@ -85,8 +87,10 @@ def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -
 def validate_all(
     files: Sequence[TaskFile], environment: Environment[Any, Any], ruler: Ruler
 ) -> list[tuple[ValidationReport, list[Placed]]]:
-    """Validates files, and returns the report and the good tasks of each. Ids must be unique over all of them. Errors:
-    UserError.
+    """Validates the rows of files, and returns the report and the good tasks of each. Ids must be unique over all
+    files.
+
+    Errors: UserError if a file can't be read, or if infrastructure that the environment needs fails.
     """
 
     async def look() -> list[tuple[ValidationReport, list[Placed]]]:
@@ -104,7 +108,7 @@ def validate_all(
 
 
 async def _good_tasks(report: ValidationReport, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
-    """Yields the good tasks of a file, and puts the bad rows into the report."""
+    """Yields the good tasks of a file. Puts the counts, the bad rows and the lengths into the report."""
     for row in report.file.rows():
         report.rows += 1
         repeated = given_ids.problem_of(row)

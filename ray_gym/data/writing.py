@@ -30,14 +30,14 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all. Errors: OSError."""
+    """Writes a file whole or not at all, and makes its folders. Errors: OSError."""
     write_chunks(path, (data,))
 
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
-    """Writes a file from chunks, which need not fit into memory together.
+    """Writes a file from chunks, which need not fit into memory together, and makes its folders.
 
-    Errors: OSError, and exceptions of `chunks`. Then nothing is written.
+    Errors: OSError, and exceptions of `chunks`. Then the file stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")

@@ -26,7 +26,7 @@ class Weighted(Grader):
         self._parts = parts
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the weighted sum, with the value of each part."""
+        """Returns the sum of the parts' weighted values, with the value of each part. Errors: those of the parts."""
         given = await _verdicts(episode, {name: grader for name, (_, grader) in self._parts.items()})
         total = math.fsum(weight * given[name].value for name, (weight, _) in self._parts.items())
         why = " + ".join(f"{weight:g} * {given[name].value:g} ({name})" for name, (weight, _) in self._parts.items())
@@ -50,7 +50,9 @@ class AllOf(Grader):
             raise ValueError("AllOf: two parts have the same name")
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 or 0, with the value of each part."""
+        """Returns 1 if every part gives at least `enough`, else 0, with the value of each part. Errors: those of the
+        parts.
+        """
         given = await _verdicts(episode, self._parts)
         missed = [name for name, verdict in given.items() if verdict.value < self._enough]
         why = f"not met: {', '.join(missed)}" if missed else "all met"
@@ -70,7 +72,7 @@ class FirstThatPasses(Grader):
         self._graders, self._enough = graders, enough
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value of the last grader that was asked."""
+        """Returns the value and the parts of the last grader that was asked. Errors: those of the graders asked."""
         for grader in self._graders:
             given = await grader.verdict(episode)
             if given.value >= self._enough:
@@ -88,7 +90,9 @@ class Constraints(Grader):
     """True for a value between 0 and 1."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value, with 1 or 0 for each condition."""
+        """Returns 1 if all conditions hold, else 0 (with `partial` the share that holds), with 1 or 0 for each
+        condition.
+        """
         broken = [name for name, holds in self.conditions.items() if not holds]
         share = 1 - len(broken) / len(self.conditions) if self.conditions else 1.0
         value = share if self.partial else float(not broken)

@@ -80,10 +80,12 @@ class PairwiseComparison:
     """Name of the reward model among the environment's `auxiliary`."""
 
     async def verdicts(self, episodes: Sequence[Episode], answers: Sequence[str]) -> list[Verdict]:
-        """Returns a verdict for each answer: the mean of its points, on a scale from 0 to 1. An answer that is alone in
-        its group gets 0.5.
+        """Returns a verdict for each answer, and records it in the answer's episode. Its value is the mean of the
+        answer's points in all its comparisons, brought from 1 to 5 to a scale from 0 to 1; 0.5 for an answer without
+        any.
 
-        The part `unreadable` is the number of comparisons that could not be read. Errors: EpisodeFailure (judge).
+        The part `unreadable` is the number of the answer's comparisons that could not be read. Errors: EpisodeFailure
+        (judge) for such a comparison if `unreadable` is None.
         """
         pairs = circle(len(answers)) if self.pairs == "circle" else every_pair(len(answers))
         compared = await run_concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
@@ -117,24 +119,25 @@ class PairwiseComparison:
 
 
 def circle(count: int) -> list[tuple[int, int]]:
-    """Pairs each answer with the next, and the last with the first, so that each is once in the first place and once in
-    the second.
+    """Returns pairs of each number below `count` with the next, and of the last with the first. Each is once in the
+    first place and once in the second. Returns no pair for a `count` of 1.
     """
     return [(i, (i + 1) % count) for i in range(count)] if count > 1 else []
 
 
 def every_pair(count: int) -> list[tuple[int, int]]:
-    """Pairs every two answers once.
+    """Returns every pair of two numbers below `count` once.
 
-    With an odd number of answers, each is in the first place as often as in the second. With an even number, the two
-    differ by one.
+    If `count` is odd, each number is in the first place as often as in the second. If it is even, the two differ by
+    one.
     """
     distances = range(1, count // 2 + 1)
     return [(i, (i + far) % count) for far in distances for i in range(far if 2 * far == count else count)]
 
 
 def read_comparison(text: str) -> Comparison | None:
-    """Reads the last scores and the last ranking in a text. Returns None if one of them is missing or out of range.
+    """Returns the points of two answers by the last scores and the last ranking in a text. Returns None if one of them
+    is missing or out of range.
 
     The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
@@ -158,7 +161,9 @@ def _within(points: float) -> float:
 
 
 def _verdict(points: Sequence[float], unread: int) -> Verdict:
-    """Returns the verdict of an answer with these points."""
+    """Returns the verdict of an answer: the mean of its points, on a scale from 0 to 1; 0.5 without points. `unread`:
+    number of its comparisons that could not be read.
+    """
     if not points:
         return Verdict(0.5, "there was nothing to compare it with", {"unreadable": 0.0})
     mean = sum(points) / len(points)

@@ -77,7 +77,9 @@ class Equivalence(Grader):
     """Value if no answer of the judge has a label; None makes that the judge's failure."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value, after one or two questions to the judge. Errors: EpisodeFailure (judge)."""
+        """Asks the judge once or twice, and returns the value. Errors: EpisodeFailure (judge) if the judge gives no
+        label and `unlabelled` is None.
+        """
         if len(self.given) > self.longest:
             return Verdict(0.0, f"the answer has {len(self.given)} characters, and at most {self.longest} are judged")
         one_way = self._judge(self.expected, self.given)
@@ -97,13 +99,13 @@ def equivalence_prompt(text: str) -> str:
 
 
 def literal_judge(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a judge by a script: two answers are equal if they are the same text apart from case and white space."""
+    """Answers as a scripted judge: two answers are equal if they differ only in case and white space."""
     first, second = compared(request)
     return says_equal(first == second)
 
 
 def compared(request: CompletionRequest) -> tuple[str, str]:
-    """Returns the two answers in a judge's prompt, folded, for scripted judges."""
+    """Returns the two answers in a judge's prompt, in lower case with single spaces, for scripted judges."""
     first, second = fenced_texts(request.messages[-1].content)[-2:]
     return folded(first), folded(second)
 

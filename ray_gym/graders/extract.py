@@ -23,8 +23,8 @@ def whole(text: str) -> str | None:
 
 
 def last_boxed(text: str) -> str | None:
-    r"""Returns the content of the last `\boxed{...}`, in which braces are paired. A box that is not closed does not
-    count.
+    r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
+    closed does not count.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []

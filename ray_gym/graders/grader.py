@@ -55,22 +55,25 @@ class Grader(ABC):
 
     @abstractmethod
     async def grade(self, episode: Episode) -> Verdict:
-        """Judges a played episode.
+        """Judges a played episode, and returns the verdict without recording it.
 
         Errors: EpisodeFailure, whose kind names the party at fault (a judge that gives no verdict, for example).
         """
 
     async def verdict(self, episode: Episode, name: str | None = None) -> Verdict:
-        """Judges an episode, and records the verdict under `name` (default: the grader's own). Errors: those of
-        `grade`.
+        """Judges an episode, records the verdict under `name` (None: the grader's own name) and returns it.
+
+        Errors: EpisodeFailure, whose kind names the party at fault.
         """
         given = await self.grade(episode)
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 
     async def score(self, episode: Episode, name: str | None = None) -> Score:
-        """Judges an episode for an environment's `score`. Returns the verdict's value as the reward, with its parts.
-        Errors: those of `grade`.
+        """Judges an episode for an environment's `score`, and records the verdict. Returns its value as the reward,
+        with its parts.
+
+        Errors: EpisodeFailure, whose kind names the party at fault.
         """
         given = await self.verdict(episode, name)
         return Score(given.value, given.parts)

@@ -42,7 +42,9 @@ class Judge(Grader):
     """Name of the judge among the environment's `auxiliary`."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value of the judge's label. Errors: EpisodeFailure (judge)."""
+        """Returns the value of the judge's label, or else `unlabelled` or `too_long`. Errors: EpisodeFailure (judge) if
+        there is no label and no such value.
+        """
         names = ", ".join(self.labels)
         reminder = f"Your answer has none of the labels. Answer with exactly one of: {names}"
         asked = await ask_until(
@@ -79,7 +81,9 @@ class SwapCheck(Grader):
     """Least value that counts as a yes."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the verdict, after one or two questions. Errors: EpisodeFailure (judge)."""
+        """Asks in one or both orders, and returns the verdict with the values of the orders asked. Errors: those of the
+        two graders.
+        """
         first = await self.one_way.verdict(episode)
         if first.value < self.enough:
             return Verdict(first.value, first.why, {"one_way": first.value})
@@ -91,6 +95,8 @@ class SwapCheck(Grader):
 
 
 def first_label(text: str, labels: Mapping[str, float]) -> str | None:
-    """Returns the label that comes first in a text; None if there is none. Of two at the same place it is the longer."""
+    """Returns the label that comes first in a text; None if there is none. Of two at the same place, the longer
+    counts.
+    """
     found = [(position, -len(label), label) for label in labels if (position := text.find(label)) >= 0]
     return min(found)[2] if found else None

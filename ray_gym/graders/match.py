@@ -30,7 +30,7 @@ class ExactMatch(Grader):
     """Function that is applied to both answers before they are compared."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 or 0; 0 if there is no answer."""
+        """Returns 1 if the answer equals an expected one, else 0, also without an answer."""
         found = self.extract(episode.answer)
         if found is None:
             return Verdict(0.0, "no answer was found")
@@ -47,6 +47,6 @@ class Found(Grader):
     """Finds the answer in the message."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 or 0."""
+        """Returns 1 if an answer was found, else 0."""
         found = self.extract(episode.answer)
         return Verdict(float(found is not None), shown(found) if found is not None else "nothing was found")

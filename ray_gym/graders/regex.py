@@ -37,10 +37,10 @@ RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), Afte
 
 
 async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:
-    """Finds the last match of a pattern in a text.
+    """Finds the last match of a pattern in a text, in a process with a deadline of `DEADLINE_S`.
 
-    The result's value is the text that `last_match` returns. Its error says why there is none in time. Errors:
-    EpisodeFailure.
+    The result's `value` is the match's first group that took part, or all of it; None if there is no match. Its `error`
+    says why the search gave no result; None if it gave one. Errors: EpisodeFailure.
     """
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 

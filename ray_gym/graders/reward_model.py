@@ -31,7 +31,9 @@ class RewardModel(Grader):
     the policy could escape a bad reward."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the model's number. Errors: EpisodeFailure (judge)."""
+        """Returns the model's number, or `too_long` if the conversation does not fit. Errors: EpisodeFailure (judge) if
+        the answer was cut or is no finite number.
+        """
         messages = self.messages if self.messages is not None else episode.threads["policy"].messages
         completion = await episode.consult(self.reward_model, *messages)
         answer, finish = completion.message.content, completion.finish_reason

@@ -1,4 +1,4 @@
-"""Compares the final state of a session with the expected one."""
+"""Compares the final state of an episode with the expected one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class FinalState(Grader):
     """State as it should be, in the same form."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 or 0."""
+        """Returns 1 if the two states are equal, else 0, with the first `MOST` differences as the reason."""
         found = list(differences(self.actual, self.expected))
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
         return Verdict(float(not found), "; ".join(found[:MOST]) + more if found else "as expected")
 
 
 def differences(actual: Any, expected: Any) -> Iterator[str]:
-    """Yields a text for every place in which two JSON-like values differ, in order. Deep nesting is no problem."""
+    """Yields a text for every place in which two JSON-like values differ, in order. They may be nested to any depth."""
     open_places: list[Iterator[str | _Pair]] = [iter([("", actual, expected)])]
     while open_places:
         found = next(open_places[-1], None)

@@ -24,7 +24,7 @@ awaitables, they run at the same time."""
 
 @dataclass(frozen=True)
 class TurnMean(Grader):
-    """Gives the mean value of the policy's messages; 0 if there are none."""
+    """Gives the mean of the values of the policy's messages; 0 if there are none."""
 
     evaluate: Evaluate
     """Evaluates a message."""
@@ -32,14 +32,16 @@ class TurnMean(Grader):
     """True if the assistant's messages in the task's row count too."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the mean."""
+        """Returns the mean of the messages' values; 0 if there are no messages."""
         messages = _messages(episode, self.earlier)
         return await _weighted_mean(episode, self.evaluate, messages, [1.0 for _ in messages])
 
 
 @dataclass(frozen=True)
 class RecencyWeighted(Grader):
-    """Gives a weighted mean of the policy's messages, in which later messages count more; 0 if there are none."""
+    """Gives a weighted mean of the values of the policy's messages, in which later messages count more; 0 if there are
+    none.
+    """
 
     evaluate: Evaluate
     """Evaluates a message."""
@@ -50,7 +52,7 @@ class RecencyWeighted(Grader):
     """True if the assistant's messages in the task's row count too."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the weighted mean."""
+        """Returns the weighted mean of the messages' values; 0 if there are no messages."""
         messages, decay = _messages(episode, self.earlier), self.decay
         positions, last = range(len(messages)), len(messages) - 1
         weights = [position + 1.0 if decay is None else decay ** (last - position) for position in positions]

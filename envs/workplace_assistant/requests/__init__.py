@@ -31,7 +31,7 @@ _THANKS = ("", "", "", " Thanks!", " Thank you.", " Please be careful with it.")
 
 
 def make_request(rng: random.Random) -> Wanted:
-    """Draws a request. All templates are equally likely."""
+    """Draws a request with the calls that fulfil it. All templates are equally likely."""
     template = rng.choice(TEMPLATES)
     while True:
         wanted = template(rng, Workplace.fresh())

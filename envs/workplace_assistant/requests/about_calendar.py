@@ -57,7 +57,7 @@ def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to move the next meeting with a person."""
+    """Asks to move the next meeting with a person. Returns None if the draw is the meeting's own time."""
     person = colleague_to_meet(rng, workplace)
     event, start = meetings_with(workplace, person)[0], working_moment(rng, coming_workday(rng))
     if event.start == format_moment(start):
@@ -94,7 +94,9 @@ def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to cancel all meetings with a person up to a day."""
+    """Asks to cancel all meetings with a person from today to a day. Returns None if the draw would change more than
+    `MOST_ACTIONS` rows.
+    """
     person, last = colleague_to_meet(rng, workplace), coming_workday(rng)
     found = [event for event in meetings_with(workplace, person) if event.start[:10] <= format_day(last)]
     if len(found) > MOST_ACTIONS:
@@ -112,7 +114,7 @@ def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to book a meeting if the user is free then."""
+    """Asks to book a meeting if the user is free for all of its time."""
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((30, 60))
     start = working_moment(rng, coming_workday(rng))
     end, day = start + timedelta(minutes=minutes), format_day(start.date())

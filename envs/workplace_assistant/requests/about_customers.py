@@ -38,7 +38,9 @@ def set_status(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def hand_over(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to assign a person's customers of a status to another person."""
+    """Asks to assign a person's customers of a status to another person. Returns None if the draw would change more
+    than `MOST_ACTIONS` rows.
+    """
     person, status = _holder(rng, workplace), rng.choice(STATUSES)
     other = colleague(rng, workplace, person)
     found = [each for each in workplace.customers if (each.assigned_to, each.status) == (person.address, status)]
@@ -88,7 +90,9 @@ def add(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete a person's lost customers without contact since a day."""
+    """Asks to delete a person's lost customers whose last contact was before a day. Returns None if the draw would
+    change more than `MOST_ACTIONS` rows.
+    """
     person, day = _holder(rng, workplace), days_ago(rng, 80)
     found = [
         each
@@ -110,7 +114,9 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to change a customer's follow-up if the last contact was before a day."""
+    """Asks to change a customer's follow-up if the last contact was before a day. Returns None if the draw is the
+    follow-up that the customer has.
+    """
     customer, day, new = rng.choice(list(workplace.customers)), days_ago(rng, 80), coming_workday(rng)
     if customer.follow_up == format_day(new):
         return None

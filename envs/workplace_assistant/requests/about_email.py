@@ -83,7 +83,9 @@ def delete_latest(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_since(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete all emails of a person since a day."""
+    """Asks to delete all emails that a person has sent since a day. Returns None if the draw would change more than
+    `MOST_ACTIONS` rows.
+    """
     person, day = _sender(rng, workplace), days_ago(rng, 35)
     found = [email for email in emails_from(workplace, person) if email.sent_at[:10] >= format_day(day)]
     if len(found) > MOST_ACTIONS:

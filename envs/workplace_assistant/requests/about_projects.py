@@ -45,7 +45,9 @@ def create(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to assign a person's overdue tasks to another person."""
+    """Asks to assign a person's overdue tasks to another person. Returns None if the draw would change more than
+    `MOST_ACTIONS` rows.
+    """
     person = somebody_with_tasks(rng, workplace)
     other, tasks = colleague(rng, workplace, person), overdue(workplace, person)
     if len(tasks) > MOST_ACTIONS:
@@ -62,7 +64,9 @@ def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to move a person's tasks from one list to another."""
+    """Asks to move a person's tasks from one list to another. Returns None if the draw would change more than
+    `MOST_ACTIONS` rows.
+    """
     person = somebody_with_tasks(rng, workplace)
     source, target = rng.sample(LIST_NAMES, 2)
     found = [task for task in _tasks_of(workplace, person) if task.list_name == source]
@@ -81,7 +85,7 @@ def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | Non
 
 
 def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to change a task's due date."""
+    """Asks to change a task's due date. Returns None if the draw is the date that the task has."""
     task, due = rng.choice(list(workplace.tasks)), coming_workday(rng)
     if task.due == format_day(due):
         return None
@@ -111,7 +115,9 @@ def delete_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_completed(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete a person's completed tasks on a board."""
+    """Asks to delete a person's completed tasks on a board. Returns None if the draw would change more than
+    `MOST_ACTIONS` rows.
+    """
     person, board = somebody_with_tasks(rng, workplace), rng.choice(BOARDS)
     found = [task for task in _tasks_of(workplace, person) if (task.list_name, task.board) == ("Completed", board)]
     if len(found) > MOST_ACTIONS:
@@ -133,13 +139,13 @@ def somebody_with_tasks(rng: random.Random, workplace: Workplace) -> Person:
 
 
 def overdue(workplace: Workplace, person: Person) -> list[ProjectTask]:
-    """Returns a person's tasks that are overdue and not completed."""
+    """Returns a person's tasks that are overdue: due before today, and not completed."""
     today = format_day(TODAY)
     return [task for task in _tasks_of(workplace, person) if task.due < today and task.list_name != "Completed"]
 
 
 def search_overdue(person: Person) -> ExpectedCall:
-    """Returns the search for a person's overdue tasks. Its answer has completed ones too."""
+    """Returns the call that searches a person's tasks due before today. Its answer has completed ones too."""
     return call("project_search", assignee=person.address, due_before=format_day(TODAY))
 
 

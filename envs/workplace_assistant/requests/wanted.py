@@ -43,7 +43,7 @@ Template = Callable[[random.Random, Workplace], Wanted | None]
 
 
 def call(name: str, /, **arguments: object) -> ExpectedCall:
-    """Makes an expected call."""
+    """Makes an expected call of a tool, from its name and its arguments."""
     return ExpectedCall(name=name, arguments=arguments)
 
 
@@ -63,19 +63,19 @@ def somebody_of(rng: random.Random, workplace: Workplace, addresses: Iterable[st
 
 
 def emails_from(workplace: Workplace, person: Person) -> list[Email]:
-    """Returns a person's emails, newest first."""
+    """Returns the emails that a person has sent, newest first."""
     return sorted((e for e in workplace.emails if e.sender == person.address), key=lambda e: e.sent_at, reverse=True)
 
 
 def meetings_with(workplace: Workplace, person: Person) -> list[CalendarEvent]:
-    """Returns the future meetings with a person, earliest first."""
+    """Returns the user's future meetings with a person, earliest first."""
     now = format_moment(NOW)
     found = (event for event in workplace.events if event.participant == person.address and event.start >= now)
     return sorted(found, key=lambda event: event.start)
 
 
 def colleague_to_meet(rng: random.Random, workplace: Workplace) -> Person:
-    """Draws a person with whom there are future meetings."""
+    """Draws a person with whom the user has future meetings."""
     now = format_moment(NOW)
     return somebody_of(rng, workplace, (event.participant for event in workplace.events if event.start >= now))
 
@@ -92,7 +92,7 @@ def days_ago(rng: random.Random, most: int) -> date:
 
 
 def working_moment(rng: random.Random, day: date) -> datetime:
-    """Draws a time of a day between 9:00 and 17:00."""
+    """Draws a moment of a day: a full or half hour from 9:00 to 17:00."""
     return datetime.combine(day, datetime.min.time()) + timedelta(minutes=30 * rng.randint(18, 34))
 
 
@@ -126,7 +126,7 @@ def phrase_day(rng: random.Random, day: date) -> str:
 
 
 def phrase_moment(rng: random.Random, moment: datetime | str) -> str:
-    """Writes a moment in one of several ways."""
+    """Writes a moment (a datetime, or a text in the tables' form) in one of several ways."""
     found = read_moment(moment) if isinstance(moment, str) else moment
     half = "am" if found.hour < 12 else "pm"
     hour = (found.hour - 1) % 12 + 1

@@ -67,18 +67,20 @@ class AnalyticsTools:
 
 
 def visits_between(workplace: Workplace, from_date: str, to_date: str) -> list[Visit]:
-    """Returns the visits in a period, both ends included. Errors: ToolError."""
+    """Returns the visits in a period, both ends included. Errors: ToolError for a text that is no date, or a period
+    that ends before it begins.
+    """
     first, last = period(from_date, to_date)
     return [visit for visit in workplace.visits if first <= visit.day <= last]
 
 
 def count_by_day(visits: Iterable[Visit]) -> dict[str, object]:
-    """Counts visits by day and in total."""
+    """Returns the number of visits by day (`by_day`) and in total (`in_all`)."""
     by_day = Counter(visit.day for visit in visits)
     return {"by_day": dict(by_day), "in_all": by_day.total()}
 
 
 def average(visits: Iterable[Visit]) -> float:
-    """Returns the mean length of visits in minutes; 0 if there are none."""
+    """Returns the mean length of visits in minutes, rounded to one decimal place; 0 if there are none."""
     minutes = [visit.minutes for visit in visits]
     return round(sum(minutes) / len(minutes), 1) if minutes else 0.0

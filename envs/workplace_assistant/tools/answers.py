@@ -15,7 +15,7 @@ class Query:
         self._words = text.casefold().split()
 
     def matches(self, *texts: str) -> bool:
-        """Says whether every word is somewhere in the texts."""
+        """Says whether every word is somewhere in the texts, also within another word, in any letter case."""
         searched = "\n".join(texts).casefold()
         for word in self._words:  # noqa: SIM110 (a generator would cost more than all else here)
             if word not in searched:
@@ -24,7 +24,9 @@ class Query:
 
 
 def listing(rows: Iterable[object], *columns: str) -> dict[str, object]:
-    """Returns the first rows with some of their columns, and how many are not shown."""
+    """Returns the first `SHOWN` rows with these columns (`found`) and, if there are more rows, their number
+    (`not_shown`).
+    """
     found = list(rows)
     shown = [{column: getattr(row, column) for column in columns} for row in found[:SHOWN]]
     more = {"not_shown": len(found) - SHOWN} if len(found) > SHOWN else {}

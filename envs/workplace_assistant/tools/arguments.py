@@ -13,7 +13,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def row(table: Table[RowT], row_id: str) -> RowT:
-    """Returns the row with an id. Errors: ToolError."""
+    """Returns the row of a table with an id. Errors: ToolError if there is none."""
     found = table.get(row_id)
     if found is None:
         raise ToolError(f"there is no {table.kind} {row_id!r}; ids look like {table.kind}-7, and a search tells them")
@@ -21,7 +21,7 @@ def row(table: Table[RowT], row_id: str) -> RowT:
 
 
 def day(text: str) -> str:
-    """Returns a date in the tables' form. Errors: ToolError."""
+    """Returns a date in the tables' form: 2026-03-12. Errors: ToolError for a text that is no date."""
     try:
         return format_day(date.fromisoformat(text.strip()))
     except ValueError:
@@ -29,7 +29,9 @@ def day(text: str) -> str:
 
 
 def moment(text: str) -> str:
-    """Returns a date with a time in the tables' form. Errors: ToolError."""
+    """Returns a date with a time in the tables' form: 2026-03-12 08:30. Errors: ToolError for a text that is none, or
+    has a time zone.
+    """
     with suppress(ValueError):
         found = datetime.fromisoformat(text.strip())
         if ":" in text and found.tzinfo is None:
@@ -38,7 +40,9 @@ def moment(text: str) -> str:
 
 
 def period(from_date: str, to_date: str) -> tuple[str, str]:
-    """Returns the first and the last day of a period. Errors: ToolError if it ends before it begins."""
+    """Returns the first and the last day of a period in the tables' form. Errors: ToolError for a text that is no date,
+    or if the period ends before it begins.
+    """
     first, last = day(from_date), day(to_date)
     if last < first:
         raise ToolError(f"the period ends on {last}, before it begins on {first}")
@@ -46,12 +50,14 @@ def period(from_date: str, to_date: str) -> tuple[str, str]:
 
 
 def open_period(from_date: str, to_date: str) -> tuple[str, str]:
-    """Returns a period as `period` does; an empty text leaves that end open. Errors: ToolError."""
+    """Returns the first and the last day of a period; an empty text leaves that end open. Errors: ToolError for a text
+    that is no date, or if the period ends before it begins.
+    """
     return period(from_date or "0001-01-01", to_date or "9999-12-31")
 
 
 def address(text: str) -> str:
-    """Returns an email address in lower case. Errors: ToolError."""
+    """Returns an email address in lower case. Errors: ToolError for a text that is none."""
     found = text.strip()
     name, at, host = found.partition("@")
     if not name or not at or "." not in host or " " in found:
@@ -60,7 +66,7 @@ def address(text: str) -> str:
 
 
 def colleague(workplace: Workplace, text: str) -> str:
-    """Returns the address of a person in the directory. Errors: ToolError."""
+    """Returns the address of a person in the directory, in lower case. Errors: ToolError for a text that is none."""
     found = address(text)
     if found not in workplace.people:
         raise ToolError(f"nobody in the directory has the address {text!r}")
@@ -75,14 +81,14 @@ def require_text(text: str) -> str:
 
 
 def one_of(options: Sequence[str], text: str) -> str:
-    """Returns a text that is one of the options. Errors: ToolError."""
+    """Returns the text if it is one of the options. Errors: ToolError if it is not."""
     if text not in options:
         raise ToolError(f"{text!r} is none of: {', '.join(options)}")
     return text
 
 
 def whole_minutes(text: str) -> int:
-    """Returns a number of minutes from 5 to 480. Errors: ToolError."""
+    """Returns the number of minutes that a text tells. Errors: ToolError if it is no whole number from 5 to 480."""
     if not (text.isascii() and text.isdigit() and 5 <= int(text[:4]) <= 480 and len(text) <= 3):
         raise ToolError(f"{text!r} is no number of minutes from 5 to 480")
     return int(text)

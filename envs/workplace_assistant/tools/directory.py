@@ -9,7 +9,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class DirectoryTools:
-    """Adds the tool for the directory to the environment."""
+    """Adds the tool that finds colleagues in the staff directory."""
 
     @tool()
     def directory_find(self, workplace: Workplace, caller: object, name: str) -> dict[str, object]:
