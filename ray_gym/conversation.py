@@ -38,7 +38,7 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> Any:
-    """Returns what an earlier name stands for, with a FutureWarning. Errors: AttributeError."""
+    """Returns the object that a name of 0.1 stands for, with a FutureWarning. Errors: AttributeError for others."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warn_renamed(f"{__name__}.{name}", f"{__name__}.{_RENAMED[name]}")

@@ -39,13 +39,15 @@ StateT = TypeVar("StateT")
 
 
 class Options(BaseModel):
-    """Options are the keys beside `id` under `environment:` in a config. Environments subclass it."""
+    """Options are the keys beside `id` under `environment:` in a config. Environments with options subclass it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Environment(Generic[TaskT, StateT]):
-    """An environment overrides `setup` and `score`, and what else differs from the defaults.
+    """An environment defines the tasks, the state, the conversation and the score of episodes.
+
+    A subclass overrides `setup` and `score`, and each other method whose default does not fit.
 
     Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
     """
@@ -195,7 +197,7 @@ class Environment(Generic[TaskT, StateT]):
         """Returns the tool's schema as the state allows it now (only the empty cells, say); by default the whole
         schema.
 
-        Calls are constrained to it while they are generated. Prompts show the whole schema.
+        It is called before each model call, for which the narrowed schema is then valid. Prompts show the whole schema.
         """
         return tool
 

@@ -46,7 +46,7 @@ class Run:
 
         Nothing is padded, and tokens are not copied after they were read: `token_ids`, `loss_mask` and `logprobs` are
         lists over one flat array for each chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but
-        these columns.
+        these columns. Errors: UserError for a file of a later version.
         """
         tables = list(self.storage.tables(_OF_SAMPLES))
         return flat_samples(pa.concat_tables(tables) if tables else SCHEMA.empty_table())
@@ -66,7 +66,7 @@ class Run:
 
 
 def flat_samples(episodes: pa.Table) -> pa.Table:
-    """Turns a table of episodes into one of their samples."""
+    """Returns a table with a row for each sample of the episodes: its columns, and `EPISODE_COLUMNS` of its episode."""
     batches = episodes.select(_OF_SAMPLES).to_batches()
     empty = pa.RecordBatch.from_pylist([], pa.schema([SCHEMA.field(name) for name in _OF_SAMPLES]))
     return pa.Table.from_batches([_flat(batch) for batch in batches or [empty]])

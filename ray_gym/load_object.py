@@ -65,8 +65,8 @@ def load_object(path: str, where: str) -> Any:
 
 
 def _folder_hint(found: Any) -> str:
-    """Returns a hint if the module is a folder without __init__.py: a project's folder is imported in the place of the
-    package of that name inside of it.
+    """Returns a hint if the module is a folder without __init__.py, else "". A project's folder may be imported in the
+    place of the package of that name inside of it.
     """
     if not isinstance(found, ModuleType) or found.__file__ is not None:
         return ""

@@ -96,7 +96,9 @@ def configure(section: LogSection, **always: Any) -> None:
 
 
 def last_words(logger: str, text: str, **ids: Any) -> None:
-    """Writes the last log line of a process that ends itself. It takes no lock, which a stuck thread may hold."""
+    """Writes a log line of level error with these ids, the last of a process that ends itself. It takes no lock, which
+    a stuck thread may hold.
+    """
     formatters = [handler.formatter for handler in logging.getLogger().handlers if isinstance(handler, _Stderr)]
     record = logging.LogRecord(logger, logging.ERROR, "", 0, text, (), None)
     record.__dict__["data"] = ids
@@ -105,5 +107,5 @@ def last_words(logger: str, text: str, **ids: Any) -> None:
 
 
 def is_json() -> bool:
-    """Says whether this process writes its log lines as JSON. Nothing else may then be written to standard error."""
+    """Says whether this process writes its log lines as JSON. If so, its commands write log lines and nothing else."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)

@@ -51,7 +51,7 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
 
 
 def utf8(text: str) -> str:
-    """Replaces lone surrogates, which JSON can spell and UTF-8 can't, by question marks."""
+    """Returns a text with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()
 
 

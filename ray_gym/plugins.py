@@ -82,12 +82,16 @@ def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any,
 
 
 def find_engine(name: str, where: str) -> Any:
-    """Finds the engine class of a name. Errors: `UserError` that names `where`, and lists the known engines."""
+    """Finds the engine class of a name. Errors: UserError, which names `where`, if there is none (it lists the known
+    engines), or it can't be imported.
+    """
     return find(ENGINE, name, where)
 
 
 def find_gateway(name: str = "gateway") -> Any:
-    """Finds the class of the gateway that opens a service to the network. Errors: `UserError`."""
+    """Finds the class of the gateway that opens a service to the network. Errors: UserError if there is none, or it
+    can't be imported.
+    """
     return find(GATEWAY, name, "ray-gym serve")
 
 
@@ -100,7 +104,9 @@ def package_of(module: str) -> str:
 
 
 def names(kind: PluginKind) -> list[str]:
-    """Lists all names of a kind that can be given without a path, sorted."""
+    """Returns all names of a kind that can be given without a path, sorted. Modules of the user's that can't be
+    imported are left out. Errors: UserError if ./pyproject.toml can't be read.
+    """
     found = (
         {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
     )
@@ -114,7 +120,7 @@ def names(kind: PluginKind) -> list[str]:
 
 def module_path(kind: PluginKind, name: str) -> str:
     """Returns what this project's entry points give for a name, as package.module:Class, for processes with another
-    working directory; else the name itself. Errors: UserError.
+    working directory; else the name itself. Errors: UserError if ./pyproject.toml can't be read.
     """
     return _project_entry_points(kind).get(name, name)
 

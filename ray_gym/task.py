@@ -55,8 +55,8 @@ class Opening:
     """An opening is what is there before anyone speaks.
 
     `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and
-    the messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are
-    prompt. `first` names the participant that speaks first.
+    the messages that its thread starts with. A plain string is one user message. Messages of the assistant and of
+    tools among them are prompt: nothing is trained on them. `first` names the participant that speaks first.
     """
 
     messages: Mapping[str, str | list[Message]] = field(default_factory=dict)

@@ -120,6 +120,7 @@ def stage_of(
     sections: Mapping[str, Mapping[str, Any]],
 ) -> Stage:
     """Makes the stage that episodes are played on, for tests that play or score them by other functions of the engine.
+    `runner`: None makes a new one. `sections`: sections `participants.NAME` of a config, by name.
 
     Errors: AssertionError that names a participant without a player.
     """

@@ -23,7 +23,7 @@ _BEGINNING = re.compile(r'\[\s*[{\]]|\{\s*"')
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry is an event as the policy scheduled it, in minutes since midnight."""
+    """An entry is an event as the policy scheduled it."""
 
     event_id: str
     name: str
@@ -34,7 +34,7 @@ class Entry:
 
     @property
     def end(self) -> int:
-        """Returns the end in minutes since midnight."""
+        """Returns the end of the event in minutes since midnight."""
         return self.start + self.duration
 
 

@@ -38,7 +38,9 @@ class Findings:
 
 @dataclass(frozen=True)
 class CalendarCheck(Grader):
-    """Gives 1 if the calendar in the policy's last message is right in every part, else 0; with `partial`, a share."""
+    """Gives 1 if the calendar in the policy's last message is right in every part, else 0; with `partial`, its
+    credit from 0 to 1. If no event is expected, it gives 1.
+    """
 
     expected: tuple[ExpectedEvent, ...]
     """Events that the calendar has to hold."""

@@ -37,7 +37,7 @@ class Constraint:
                 return True
 
     def name_times(self) -> list[str]:
-        """Returns the times as HH:MM."""
+        """Returns the times of the constraint as HH:MM."""
         return [show_time(time) for time in self.times]
 
     def __str__(self) -> str:

@@ -18,9 +18,11 @@ from ray_gym.models.player import Player
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a user who says the lines of its prompt, one in each message, and at last thanks with the stop text.
+    """Plays a user who says the lines of its prompt, one in each message, and then thanks with the stop text, if there
+    is one.
 
-    Each message begins with a complaint if the assistant's last answer has no calendar.
+    A message begins with a complaint if the assistant's last answer has no calendar. After the last line, the complaint
+    takes the place of the thanks.
     """
     prompt = "\n".join(message.content for message in request.messages if message.role == "system")
     lines, stop_text = read_user_prompt(prompt)

@@ -24,7 +24,7 @@ MOST_BESIDE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """Holds the lines that the user's messages have revealed so far."""
+    """Holds the texts that the policy is told of the user's messages so far, and the lines that the user still owes."""
 
     heard: list[str]
     """Text that the policy is told instead of each message."""
@@ -35,7 +35,8 @@ class Revealed:
 
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
-    """Returns the text that the policy is told for each of the user's messages so far, and the lines not said yet.
+    """Returns the text that the policy is told for each of the user's messages so far, the lines not said yet,
+    and True if the user closed the conversation by the stop text.
 
     `said`: the messages, in order. A message that says no line reveals the first that is left.
     """

@@ -21,7 +21,7 @@ Span = tuple[int, int, int, int]
 
 
 def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
-    """Returns the schedule that ends first; None if no schedule has room for all events."""
+    """Returns the schedule of these events that ends first; None if no schedule has room for all of them."""
     spans = [(index, *_span(event), event.duration) for index, event in enumerate(events)]
     # by set of events (as bits): when it is over, its order
     best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
@@ -60,7 +60,7 @@ def _starts(events: Sequence[ExpectedEvent], spans: Sequence[Span], order: Seque
 
 
 def _span(event: ExpectedEvent) -> tuple[int, int]:
-    """Returns the earliest start and the latest end of an event."""
+    """Returns the earliest start and the latest end of an event, in minutes since midnight."""
     after, before = _bounds_of(event.rule, event.duration)
     opens, closes = event.window
     return max(opens, after), min(closes, before)

@@ -28,7 +28,7 @@ class UserLine(BaseModel):
 
 
 def _as_list(given: Any) -> Any:
-    """Turns events that stand under their ids into a list."""
+    """Returns events that stand under their ids as a list, and other data unchanged."""
     if not isinstance(given, Mapping):
         return given
     return [{"event_id": key, **event} if isinstance(event, Mapping) else event for key, event in given.items()]
@@ -38,7 +38,8 @@ class CalendarTask(Task):
     """A task is the events that a calendar has to hold, and the words in which the user asks for them.
 
     `messages` are a conversation that was written in advance; `user_lines` are still to be said, one line a turn.
-    Without either, the user asks for the events one by one in words of ours. NeMo Gym's rows name no events, only ids.
+    Without either, the user asks for the events one by one in the words of `ask_for`. NeMo Gym's rows name no events,
+    only ids.
     """
 
     expected_state: Annotated[
@@ -116,7 +117,9 @@ class CalendarTask(Task):
 
 
 def _check_distinct(what: str, values: list[str]) -> None:
-    """Checks that no value is there twice. Errors: ValueError that names the event."""
+    """Checks that no value is there twice. `what`: name of the field that has the values. Errors: ValueError that names
+    the event.
+    """
     for number, value in enumerate(values):
         if value in values[:number]:
             raise ValueError(f"expected_state[{number}]: {what} {value!r} is taken by an event before it")

@@ -116,7 +116,7 @@ class Office:
             self.facts.add(fact)
 
     def verify(self, number: str, pin: str) -> None:
-        """Checks a customer's PIN, and records that it was checked. Looks the account up.
+        """Checks a customer's PIN, and records that it was right. Counts the account as looked up.
 
         Errors: ToolError for a wrong PIN, for any PIN after `MAX_WRONG_PINS` wrong ones, and for an unknown number.
         """
@@ -168,7 +168,7 @@ class Office:
         }
 
     def check_rules(self, facts: Set[Fact]) -> dict[str, bool]:
-        """Says for each house rule whether it was kept. `facts` are the facts that had to be looked up."""
+        """Returns for each house rule whether it was kept, by its name. `facts`: those that had to be looked up."""
         credits = [sum(account.credits) for account in self.accounts.values()]
         return {
             "identity_checked": not self.unverified_changes,
@@ -179,13 +179,13 @@ class Office:
 
 
 def open_account(customer: Customer) -> Account:
-    """Opens an account with one invoice, paid in time and without a fee."""
+    """Returns a new account of a customer with one invoice, paid in time and without a fee."""
     lines = {1: (f"{customer.plan} plan", PLANS[customer.plan].dollars)}
     invoice = Invoice(customer.invoice, lines, reference=customer.invoice.replace("INV-", "LW"))
     return Account(customer, customer.plan, invoice)
 
 
 def open_office(customer: Customer) -> Office:
-    """Opens an office with the account of one customer."""
+    """Returns a new office with the account of one customer, who is the one that writes."""
     own = open_account(customer)
     return Office(own, {customer.number: own})

@@ -47,7 +47,7 @@ def perfect_players(task: CustomerServiceTask, *, greets: bool) -> Mapping[str, 
 
 
 def says_and_does(lines: Sequence[Message]) -> Player:
-    """Makes a player that gives the messages one after the other, and repeats the last one."""
+    """Makes a player that gives the messages one after the other, and then the last one again and again."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
         done = sum(message.role == "assistant" for message in request.messages)
@@ -73,12 +73,12 @@ def agent_lines(task: CustomerServiceTask, *, greets: bool = False) -> list[Mess
 
 
 def call(name: str, **arguments: Any) -> Message:
-    """Returns a message with one tool call."""
+    """Returns a message of the agent that calls one tool with these arguments."""
     return Message("assistant", tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))
 
 
 def _handle_request(task: CustomerServiceTask) -> list[Message]:
-    """Returns the agent's messages after it has identified the customer."""
+    """Returns the agent's messages that come after the customer's identity is checked."""
     return [*_look(task), *_decide(task)]
 
 

@@ -42,7 +42,7 @@ def agent_prompt(completion_signals: Sequence[str]) -> str:
 
 
 def customer_facts(task: CustomerServiceTask) -> str:
-    """Describes the person, their goal and their knowledge. The customer's lines have to be true to this text."""
+    """Returns a text about the person, their goal and knowledge, to which the customer's lines have to be true."""
     customer, persona = task.customer, task.persona
     details = {"customer number": customer.number, "security PIN": customer.pin}
     known = {"phone number": customer.phone, **{k: v for k, v in details.items() if k not in persona.forgotten}}

@@ -83,7 +83,9 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         return Score(reward if again.value >= ENOUGH else 0.0)
 
     async def _judge(self, episode: Episode, name: str, answer: str, *, both_orders: bool) -> Verdict:
-        """Asks the judge whether an answer is equal. An answer of the judge without a label counts as not equal."""
+        """Asks the judge whether an answer means the same as the gold answer, and returns the verdict. An answer of the
+        judge without a label counts as not equal. `name`: of the verdict in the record.
+        """
         options = self.options
         return await Equivalence(
             options.judge_prompt,
@@ -102,8 +104,8 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
 
 
 async def _extract(episode: Episode, pattern: str | None, text: str) -> str:
-    """Returns the last match in a text. Returns all of the text without a pattern, without a match, or if the search
-    took too long.
+    """Returns the last match of a pattern in a text. Returns the whole text, without white space around it, if
+    `pattern` is None, if nothing matches, or if the search takes too long.
     """
     found = (await search(episode, pattern, text)).value if pattern is not None else None
     return found or text.strip()

@@ -12,7 +12,7 @@ from ray_gym.models.player import Player
 
 
 def judge_who_knows(gold: str) -> Player:
-    """Makes a judge that finds two answers equal if both contain the gold answer."""
+    """Makes a scripted judge that finds two answers equal if both contain the gold answer, in any letter case."""
 
     def judge(request: CompletionRequest, rng: random.Random) -> Message:
         return says_equal(all(folded(gold) in answer for answer in compared(request)))
@@ -21,5 +21,5 @@ def judge_who_knows(gold: str) -> Player:
 
 
 def says(text: str) -> Player:
-    """Makes a policy that answers with a text."""
+    """Makes a scripted policy that always answers with this text."""
     return lambda request, rng: Message("assistant", text)

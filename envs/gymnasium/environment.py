@@ -60,7 +60,7 @@ class GymnasiumOptions(EnvironmentOptions):
     def new_game(self, arguments: Mapping[str, Any]) -> GymnasiumGame:
         """Makes a game that is not reset yet. `arguments` are added to the config's, and win over them.
 
-        Errors: ValueError that says why it can't be made; UserError.
+        Errors: ValueError that says why it can't be made, or not be played by text; NotInstalled.
         """
         try:
             return make(self.name, {**self.arguments, **arguments}, self.shown, self.action_names)
@@ -100,7 +100,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, GymnasiumGame]):
         return Opening(system={"policy": rules}, messages={"policy": state.observation})
 
     def perfect(self, task: GymnasiumTask) -> Mapping[str, Player]:
-        """Returns a player with a plan of the highest reward; empty if `best_plan` finds none for this game."""
+        """Returns a policy that plays a plan with the highest reward, or an empty mapping if `best_plan` finds none."""
         game = self.options.new_game(task.arguments)
         game.reset(task.seed, dict(task.options))
         plan = best_plan(game.environment, self.options.max_steps)

@@ -77,7 +77,9 @@ def unbounded_inequality(rng: random.Random) -> MathProblem:
 
 
 def expansion(rng: random.Random) -> MathProblem:
-    """Asks for the coefficients of a product of two binomials. The expanded product itself would equal the question."""
+    """Asks for the coefficients of a product of two binomials. The product itself is not asked for, because the
+    question equals it.
+    """
     a, b, c, d = rng.randint(2, 9), nonzero(rng, 12), rng.randint(2, 9), nonzero(rng, 12)
     return MathProblem(
         f"Expand $({polynomial((a, b))})({polynomial((c, d))})$ to $px^{{2}} + qx + r$. "

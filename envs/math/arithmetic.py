@@ -13,7 +13,7 @@ AMOUNTS = ("The price of a ticket", "The rent of a garage", "A town's population
 
 
 def sum_of_fractions(rng: random.Random) -> MathProblem:
-    """Asks for a sum and difference of three fractions."""
+    """Asks for the sum of two fractions minus a third."""
     first, second, third = (fraction(rng) for _ in range(3))
     return MathProblem(
         f"Compute ${number(first)} + {number(second)} - {number(third)}$.",
@@ -22,7 +22,7 @@ def sum_of_fractions(rng: random.Random) -> MathProblem:
 
 
 def product_of_fractions(rng: random.Random) -> MathProblem:
-    """Asks for the product of a fraction with a difference of two."""
+    """Asks for the product of a fraction and the difference of two others."""
     first, second, third = (fraction(rng) for _ in range(3))
     return MathProblem(
         f"Compute ${number(first)} \\cdot \\left({number(second)} - {number(third)}\\right)$.",

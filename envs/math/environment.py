@@ -54,7 +54,9 @@ class Mathematics(Environment[MathTask, None]):
         """fail: a judge that gives no label even when asked again has failed; different: it found a difference."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
-        """Checks that math-verify is installed. Errors: NotInstalled."""
+        """Makes the environment, with a judge unless the options say otherwise. Errors: NotInstalled without
+        math-verify.
+        """
         super().__init__(options)
         require("math_verify", "envs", "environment.id: math")
         if not self.options.judge:

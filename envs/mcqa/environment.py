@@ -65,8 +65,9 @@ OptionTexts = Annotated[dict[Letter, str], BeforeValidator(_by_letter), Field(mi
 class MultipleChoiceTask(Task):
     """A task is a question with lettered options, one of which is right.
 
-    `grading` wins over the config's. `output_regex` is tried first, if there is one; `instruction` says what it looks
-    for. Rows with `messages` ask their question there: NeMo Gym's rows do, and have words of their own for `grading`.
+    `grading` wins over the config's. `output_regex` is tried first, if there is one; `instruction` tells the policy the
+    form of the answer. Rows with `messages` ask their question there: NeMo Gym's rows do, and have words of their own
+    for `grading`.
     """
 
     question: Annotated[str, Field(min_length=1)] | None = None
@@ -84,8 +85,9 @@ class MultipleChoiceTask(Task):
     @model_validator(mode="before")
     @classmethod
     def _apply_template(cls, given: Any) -> Any:
-        """Reads the form of the answer from `template_metadata`, where NeMo Gym's rows have it. Its letter case does
-        not matter.
+        """Takes `output_regex` out of `template_metadata`, where NeMo Gym's rows have it, and drops that field.
+
+        The expression ignores letter case. An `output_regex` of the row itself wins.
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given

@@ -49,7 +49,7 @@ def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
     """Plays a generative reward model. The better answer gets the highest score, and the other a score that is lower by
-    twice the difference.
+    twice the difference in quality, rounded, but at least 1. The ranking tells the better one.
     """
     found = _COMPARED.search(request.messages[-1].content)
     if found is None:

@@ -64,7 +64,7 @@ def string_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 @cache
 def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the moves that win soonest, else draw, else lose latest."""
+    """Returns the best moves against perfect play: those that win soonest, else draw, else lose latest."""
     values = {
         position: -_value(place_mark(cells, mark, position), opponent_of(mark)) for position in empty_cells(cells)
     }
@@ -87,7 +87,7 @@ def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the moves after which the other side can win soonest."""
+    """Returns the moves after which the other side can win soonest if both want it to."""
     hopes = {
         position: _hope(place_mark(cells, mark, position), opponent_of(mark), opponent_of(mark))
         for position in empty_cells(cells)

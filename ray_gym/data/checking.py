@@ -50,8 +50,9 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
-    """Returns the fields of a row, those of a NeMo Gym row under our names. If the environment takes NeMo Gym rows,
-    they stay as they are.
+    """Returns the fields of a row, those of a NeMo Gym row under our names unless the task takes such rows as they are.
+
+    Errors: ValueError for a NeMo Gym row that has no conversation.
     """
     if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
         return fields

@@ -45,7 +45,7 @@ class Conflict:
 
 def conflict_with(directory: Path, prepared: Prepared) -> Conflict:
     """Compares prepared rows with the files in a directory, and returns the differences. They are empty if there are no
-    files there, or files with the same rows.
+    files there, or files with the same rows in the same order.
     """
     conflict = Conflict()
     before: dict[Split, list[dict[str, Any]]] = {}

@@ -38,7 +38,7 @@ class LengthSpread:
 
     @classmethod
     def of(cls, lengths: Sequence[int]) -> LengthSpread | None:
-        """Returns the spread of lengths; None for no lengths. Median and percentile are lengths that occur."""
+        """Returns the figures of some lengths; None if there are none. Median and percentile are lengths that occur."""
         if not lengths:
             return None
         ordered = sorted(lengths)
@@ -57,7 +57,8 @@ def character_ruler() -> Ruler:
 
 
 def token_ruler(name: str) -> Ruler:
-    """Returns a ruler that counts the tokens of messages in the chat template of a model. `name` is the tokenizer's.
+    """Returns a ruler that counts the tokens of messages in the chat template of a model. `name`: of the
+    model whose tokenizer is loaded.
 
     Errors: UserError for a tokenizer that can't be loaded.
     """

@@ -48,7 +48,8 @@ def is_nemo_gym(fields: Mapping[str, Any]) -> bool:
 def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
     """Returns the fields of a row for the environment's task. `known` are the names of the task's fields.
 
-    Errors: ValueError that names the field.
+    Errors: ValueError that names the field, if the request is no object, has no `input` or refers to messages outside
+    of the row, or if the row has `messages` beside it.
     """
     request = fields[REQUEST]
     if not isinstance(request, Mapping):
@@ -65,7 +66,9 @@ def _is_dropped(name: str, known: Set[str]) -> bool:
 
 
 def _messages(request: Mapping[str, Any]) -> Any:
-    """Returns the conversation of a request. Errors: ValueError that names the field."""
+    """Returns the conversation of a request. Errors: ValueError that names the field, if there is no `input`, or
+    another field refers to messages outside of the row.
+    """
     for name in ELSEWHERE:
         if request.get(name) is not None:
             raise ValueError(f"{REQUEST}.{name}: what it stands for is not in the row; write it out in input")

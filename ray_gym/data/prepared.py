@@ -87,7 +87,7 @@ def choose_split(task: Task, settings: Settings) -> Split:
 
 
 def files_of(prepared: Prepared) -> dict[str, bytes]:
-    """Returns the contents of the data set's files, by name. A split without rows has no file.
+    """Returns the contents of the data set's files, by name: one for each split that has rows, and `STATISTICS`.
 
     The same rows and settings give the same bytes.
     """

@@ -16,7 +16,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class AskResult(Generic[Found]):
-    """Holds the result of asking."""
+    """Holds the result of asking a model a question, perhaps several times."""
 
     found: Found | None
     """Value that was read from the last answer; None if no answer had the form."""
@@ -31,12 +31,13 @@ class AskResult(Generic[Found]):
 async def ask_until(
     episode: Episode, auxiliary: str, question: str, read: Callable[[str], Found | None], reminder: str, retries: int
 ) -> AskResult[Found]:
-    """Asks a question until `read` returns a value for the answer. It asks at most `retries` more times.
+    """Asks a question until `read` returns a value for the answer, at most `retries` more times, and returns the
+    result.
 
     An answer that was cut is read too. After an answer that can't be read, the model is asked again in the same
     conversation, with the reminder. After an empty answer, which chat templates may refuse, it is asked in a fresh one.
-    If the context is full, it is not asked again, since the next question would be longer still. Errors: those of
-    `episode.consult`.
+    If the context is full, it is not asked again, since the next question would be longer still. Errors:
+    EpisodeFailure if a call fails; ValueError for a name that is not in the environment's `auxiliary`.
     """
     conversation = first = [Message("user", question)]
     for count in range(1, retries + 2):

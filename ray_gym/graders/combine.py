@@ -26,7 +26,7 @@ class Weighted(Grader):
         self._parts = parts
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the sum of the parts' weighted values, with the value of each part. Errors: those of the parts."""
+        """Returns the sum of the weighted values, with the value of each part. Errors: EpisodeFailure of a part."""
         given = await _verdicts(episode, {name: grader for name, (_, grader) in self._parts.items()})
         total = math.fsum(weight * given[name].value for name, (weight, _) in self._parts.items())
         why = " + ".join(f"{weight:g} * {given[name].value:g} ({name})" for name, (weight, _) in self._parts.items())
@@ -37,7 +37,7 @@ class AllOf(Grader):
     """Gives 1 if each of the named graders gives at least `enough`, else 0. Names that are no keywords are given by a
     mapping.
 
-    Errors: ValueError without any part, or if two parts have the same name.
+    Errors: ValueError without any part, if two parts have the same name, or if `enough` is a grader.
     """
 
     def __init__(self, named: Mapping[str, Grader] | None = None, /, *, enough: float = 1.0, **parts: Grader) -> None:
@@ -50,8 +50,8 @@ class AllOf(Grader):
             raise ValueError("AllOf: two parts have the same name")
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 if every part gives at least `enough`, else 0, with the value of each part. Errors: those of the
-        parts.
+        """Returns 1 if every part gives at least `enough`, else 0, with the value of each part. Errors: EpisodeFailure
+        of a part.
         """
         given = await _verdicts(episode, self._parts)
         missed = [name for name, verdict in given.items() if verdict.value < self._enough]
@@ -72,7 +72,9 @@ class FirstThatPasses(Grader):
         self._graders, self._enough = graders, enough
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value and the parts of the last grader that was asked. Errors: those of the graders asked."""
+        """Returns the value and the parts of the last grader that was asked. Errors: EpisodeFailure of a
+        grader.
+        """
         for grader in self._graders:
             given = await grader.verdict(episode)
             if given.value >= self._enough:
@@ -101,6 +103,6 @@ class Constraints(Grader):
 
 
 async def _verdicts(episode: Episode, graders: Mapping[str, Grader]) -> dict[str, Verdict]:
-    """Asks all graders at the same time, and returns their verdicts by name."""
+    """Asks all graders at the same time, and returns their verdicts by name. Errors: EpisodeFailure of a grader."""
     given = await run_concurrently(*(grader.verdict(episode, name) for name, grader in graders.items()))
     return dict(zip(graders, given, strict=True))

@@ -18,13 +18,13 @@ _ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECA
 
 
 def whole(text: str) -> str | None:
-    """Returns the whole text without white space around it."""
+    """Returns the whole text without white space around it; None if nothing is left."""
     return text.strip() or None
 
 
 def last_boxed(text: str) -> str | None:
     r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
-    closed does not count.
+    closed does not count. Returns None if there is no box, or only white space in it.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
@@ -41,7 +41,9 @@ def last_boxed(text: str) -> str | None:
 
 
 def answer_line(text: str) -> str | None:
-    """Returns the text after the last `Answer:` that has some on its line. The line may be bold, as in Markdown."""
+    """Returns the text after the last `Answer:` that has any on the same line; None if there is none. The line may be
+    bold, as in Markdown.
+    """
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)]
@@ -52,8 +54,8 @@ def answer_line(text: str) -> str | None:
 
 
 def tagged(tag: str) -> Extract:
-    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`. A tag that is not closed
-    does not count.
+    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`; None if there is none. A tag
+    that is not closed does not count. Letter case matters.
     """
     opening, closing = f"<{tag}>", f"</{tag}>"
 
@@ -71,7 +73,7 @@ def tagged(tag: str) -> Extract:
 
 def by_regex(pattern: str, flags: int = 0) -> Extract:
     """Returns a function that extracts the last match: its first group that took part, or all of it if the pattern has
-    no groups.
+    no groups. It returns None without a match, or if that has only white space.
 
     A pattern that may take very long on some text belongs into a function that `episode.isolated` calls. Errors:
     re.error.
@@ -89,5 +91,5 @@ def by_regex(pattern: str, flags: int = 0) -> Extract:
 
 
 def first_of(*extracts: Extract) -> Extract:
-    """Returns a function that tries several extracts in order, and returns the first answer that is found."""
+    """Returns a function that tries several extracts in order, and returns the first answer found; None without any."""
     return lambda text: next((found for extract in extracts if (found := extract(text)) is not None), None)

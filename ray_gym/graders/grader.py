@@ -38,7 +38,9 @@ class Verdict:
 
 
 def shown(value: object) -> str:
-    """Returns a value as text for the reason of a verdict, cut to `SHOWN` characters."""
+    """Returns a value as text for the reason of a verdict. A longer text is cut to `SHOWN` characters, and its length
+    added.
+    """
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 

@@ -81,8 +81,8 @@ class SwapCheck(Grader):
     """Least value that counts as a yes."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Asks in one or both orders, and returns the verdict with the values of the orders asked. Errors: those of the
-        two graders.
+        """Asks in one or both orders, and returns the verdict with the values of the orders asked. Errors:
+        EpisodeFailure of a grader.
         """
         first = await self.one_way.verdict(episode)
         if first.value < self.enough:

@@ -40,7 +40,7 @@ async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:
     """Finds the last match of a pattern in a text, in a process with a deadline of `DEADLINE_S`.
 
     The result's `value` is the match's first group that took part, or all of it; None if there is no match. Its `error`
-    says why the search gave no result; None if it gave one. Errors: EpisodeFailure.
+    says why the search gave no result; None if it gave one.
     """
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 

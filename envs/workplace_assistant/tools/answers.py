@@ -24,7 +24,7 @@ class Query:
 
 
 def listing(rows: Iterable[object], *columns: str) -> dict[str, object]:
-    """Returns the first `SHOWN` rows with these columns (`found`) and, if there are more rows, their number
+    """Returns the first `SHOWN` rows with these columns (`found`) and, if there are more, the number of the others
     (`not_shown`).
     """
     found = list(rows)

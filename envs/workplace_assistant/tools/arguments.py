@@ -66,7 +66,7 @@ def address(text: str) -> str:
 
 
 def colleague(workplace: Workplace, text: str) -> str:
-    """Returns the address of a person in the directory, in lower case. Errors: ToolError for a text that is none."""
+    """Returns the address of a person in the directory, in lower case. Errors: ToolError if nobody there has it."""
     found = address(text)
     if found not in workplace.people:
         raise ToolError(f"nobody in the directory has the address {text!r}")
