@@ -34,7 +34,7 @@ _RENAMED = {
     "mirrored": "user_view",
     "spoken": "policy_view",
 }
-"""Names of 0.1, with their successors. They go with 0.4."""
+"""Names of 0.1, with their successors. They are removed in 0.4."""
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@
         def double(self, state, caller, number: int) -> int: ...
         def score(self, state, episode): ...
 
-The machinery is below: `Episode` carries out the commands, this class only answers questions about them. One instance
+`Episode` plays the episode, and calls the methods of the environment where something has to be decided. One instance
 serves all episodes of a worker, so it keeps nothing of an episode in itself: that is what the state is for.
 """
 
@@ -55,8 +55,8 @@ class Environment(Generic[TaskT, StateT]):
     participants: tuple[str, ...] = ("policy",)
     """Participants that speak, in the order of their turns."""
     auxiliary: tuple[str, ...] = ()
-    """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the
-    config.
+    """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each has
+    a model in the config.
     """
     opens_outside: ClassVar[bool] = False
     """True if `setup` reaches outside of the worker (a server's session, say): then it is never called just to look at
@@ -134,8 +134,9 @@ class Environment(Generic[TaskT, StateT]):
         return Opening()
 
     opening_observes: ClassVar[bool] = False
-    """True if `opening` shows a state that only the game itself brings forth. Then it comes after a row's messages,
-    which may be a prompt, but no play: nothing could bring the state to where an earlier conversation has left it.
+    """True if `opening` shows an observation that only the game itself makes. Then the opening comes after the messages
+    of the task's row. These may be a prompt, but no earlier play, because nothing could bring the game to where an
+    earlier conversation left it.
     """
 
     async def close(self) -> None:

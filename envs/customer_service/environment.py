@@ -82,7 +82,8 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         )
 
     def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns the speaker's words and the notices that tools have for the listener, which it then clears.
+        """Returns the speaker's words and the notices that tools have for the listener, and clears these notices. The
+        speaker is told nothing.
 
         Results of tools stay with their caller: after a turn with nothing else, the customer is told that the agent is
         busy, and the agent is told nothing (None).
@@ -107,7 +108,8 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         """Returns 0 if the books or a house rule are wrong in the end; else 0.8 to 1 by the agent's manner, or 1
         without a judge.
 
-        Errors: EpisodeFailure (user), before anything is scored, if the customer was not true to their role.
+        Errors: EpisodeFailure (user), before anything is scored, if the customer was not true to their role;
+        EpisodeFailure (judge) if the judge gives no label.
         """
         await self._check_customer(episode)
         task = episode.task

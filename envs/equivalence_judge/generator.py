@@ -24,7 +24,7 @@ def question(rng: random.Random) -> QuestionWithAnswer:
 
 
 def later_date(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the date some days after another date."""
+    """Draws a question that asks for the date some days after another date."""
     name, begin = rng.choice(NAMES), date(1990, 1, 1) + timedelta(rng.randrange(12_000))
     days = rng.randint(3, 60)
     asked = f"{name} borrowed a book on {_spell_date(begin)} and has to return it {days} days later. What date is that?"
@@ -32,7 +32,7 @@ def later_date(rng: random.Random) -> QuestionWithAnswer:
 
 
 def weekday(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the weekday some days after a given one. The answer is never the given weekday."""
+    """Draws a question that asks for the weekday some days after a given one. The answer is never the given weekday."""
     name, today, days = rng.choice(NAMES), rng.randrange(7), 7 * rng.randint(1, 40) + rng.randint(1, 6)
     asked = (
         f"It is {WEEKDAYS[today]}, and {name} will have a visitor in {days} days. What day of the week will that be?"
@@ -41,7 +41,7 @@ def weekday(rng: random.Random) -> QuestionWithAnswer:
 
 
 def arrival(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the time of arrival after a journey, by the time of leaving and its length."""
+    """Draws a question that asks for the time of arrival after a journey, by the time of leaving and its length."""
     name, minute, length = rng.choice(NAMES), rng.randint(5 * 60, 14 * 60), rng.randint(25, 9 * 60)
     hours, minutes = divmod(length, 60)
     asked = f"{name} leaves at {_clock(minute)} and is on the way for {_hours(hours, minutes)}. At what time does {name} arrive?"
@@ -49,7 +49,7 @@ def arrival(rng: random.Random) -> QuestionWithAnswer:
 
 
 def unit(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for an amount in a smaller unit."""
+    """Draws a question that asks for an amount in a smaller unit."""
     name, (thing, large, small, factor) = rng.choice(NAMES), rng.choice(UNITS)
     amount = Fraction(rng.randint(5, 400), 4)
     asked = f"{name} reads: {thing} {float(amount):g} {large}. How many {small} is that?"
@@ -57,14 +57,14 @@ def unit(rng: random.Random) -> QuestionWithAnswer:
 
 
 def names_of_things(rng: random.Random) -> QuestionWithAnswer:
-    """Asks for the names of three described things."""
+    """Draws a question that asks for the names of three described things."""
     chosen = rng.sample(sorted(DESCRIBED), 3)
     lines = "\n".join(f"{number}. {DESCRIBED[name]}" for number, name in enumerate(chosen, start=1))
     return f"What are these three things called?\n{lines}", _list_words(chosen)
 
 
 def enough(rng: random.Random) -> QuestionWithAnswer:
-    """Asks whether there are enough things. The answer is yes or no, with a reason."""
+    """Draws a question that asks whether there are enough things. The answer is yes or no, with a reason."""
     name, (things, containers) = rng.choice(NAMES), rng.choice(PACKED)
     count, size, difference = rng.randint(3, 30), rng.randint(3, 24), rng.choice((-1, 1)) * rng.randint(1, 20)
     needed = count * size
@@ -79,7 +79,7 @@ def enough(rng: random.Random) -> QuestionWithAnswer:
 
 
 def members_of_a_kind(rng: random.Random) -> QuestionWithAnswer:
-    """Asks which words of a list belong to a kind."""
+    """Draws a question that asks which words of a list belong to a kind."""
     kind, other, another = rng.sample(sorted(KINDS), 3)
     right = rng.sample(KINDS[kind], rng.randint(2, 4))
     shown = right + rng.sample(KINDS[other], 2) + rng.sample(KINDS[another], 2)

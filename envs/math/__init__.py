@@ -1,4 +1,4 @@
-"""Asks mathematical problems with one answer: a library checks it, and a judge where the library can't tell."""
+"""Asks mathematical problems with one answer: a library checks it, and a judge checks answers not found equal."""
 
 from ray_gym.envs.math.environment import Mathematics
 

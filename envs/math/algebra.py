@@ -11,7 +11,7 @@ from ray_gym.envs.math.problem import MathProblem, nonzero
 
 
 def linear_equation(rng: random.Random) -> MathProblem:
-    """Asks for the solution of a linear equation."""
+    """Draws a problem that asks for the solution of a linear equation."""
     left, right = rng.sample([value for value in range(-12, 13) if value], 2)
     added, others = nonzero(rng, 40), nonzero(rng, 40)
     return MathProblem(
@@ -21,7 +21,7 @@ def linear_equation(rng: random.Random) -> MathProblem:
 
 
 def quadratic_equation(rng: random.Random) -> MathProblem:
-    """Asks for both rational roots of a quadratic equation, as a set."""
+    """Draws a problem that asks for both rational roots of a quadratic equation, as a set."""
     low, high = _two_roots(rng)
     scale = rng.randint(1, 4)
     top = scale * low.denominator * high.denominator
@@ -33,7 +33,7 @@ def quadratic_equation(rng: random.Random) -> MathProblem:
 
 
 def larger_root(rng: random.Random) -> MathProblem:
-    """Asks for the larger root of a quadratic equation whose roots are not rational."""
+    """Draws a problem that asks for the larger root of a quadratic equation whose roots are not rational."""
     while True:
         middle, last = rng.randint(-30, 30), nonzero(rng, 60)
         under = middle**2 - 4 * last
@@ -45,7 +45,7 @@ def larger_root(rng: random.Random) -> MathProblem:
 
 
 def system_of_two(rng: random.Random) -> MathProblem:
-    """Asks for the solution of two linear equations, as a pair."""
+    """Draws a problem that asks for the solution of two linear equations, as a pair."""
     x, y = nonzero(rng, 12), nonzero(rng, 12)
     while True:
         a, b, c, d = (nonzero(rng, 9) for _ in range(4))
@@ -58,7 +58,7 @@ def system_of_two(rng: random.Random) -> MathProblem:
 
 
 def bounded_inequality(rng: random.Random) -> MathProblem:
-    """Asks for the solutions of a quadratic inequality, which are an interval."""
+    """Draws a problem that asks for the solutions of a quadratic inequality, which are an interval."""
     low, high = sorted(rng.sample(range(-60, 61), 2))
     left = polynomial((1, -(low + high), low * high))
     return MathProblem(
@@ -67,7 +67,7 @@ def bounded_inequality(rng: random.Random) -> MathProblem:
 
 
 def unbounded_inequality(rng: random.Random) -> MathProblem:
-    """Asks for the solutions of a quadratic inequality, which are two unbounded intervals."""
+    """Draws a problem that asks for the solutions of a quadratic inequality, which are two unbounded intervals."""
     low, high = sorted(rng.sample(range(-60, 61), 2))
     left = polynomial((1, -(low + high), low * high))
     return MathProblem(
@@ -77,8 +77,8 @@ def unbounded_inequality(rng: random.Random) -> MathProblem:
 
 
 def expansion(rng: random.Random) -> MathProblem:
-    """Asks for the coefficients of a product of two binomials. The product itself is not asked for, because the
-    question equals it.
+    """Draws a problem that asks for the coefficients of a product of two binomials. The product itself is not asked
+    for, because the question equals it.
     """
     a, b, c, d = rng.randint(2, 9), nonzero(rng, 12), rng.randint(2, 9), nonzero(rng, 12)
     return MathProblem(
@@ -89,7 +89,7 @@ def expansion(rng: random.Random) -> MathProblem:
 
 
 def factorisation(rng: random.Random) -> MathProblem:
-    """Asks for the factors of a quadratic polynomial, as a pair of numbers."""
+    """Draws a problem that asks for the factors of a quadratic polynomial, as a pair of numbers."""
     low, high = sorted(rng.sample([value for value in range(-70, 71) if value], 2))
     return MathProblem(
         f"Factor ${polynomial((1, low + high, low * high))}$ into $(x + a)(x + b)$ with $a < b$. "
@@ -99,7 +99,7 @@ def factorisation(rng: random.Random) -> MathProblem:
 
 
 def polynomial_with_roots(rng: random.Random) -> MathProblem:
-    """Asks for the coefficients of a quadratic polynomial with given zeros."""
+    """Draws a problem that asks for the coefficients of a quadratic polynomial with given zeros."""
     low, high = _two_roots(rng)
     return MathProblem(
         f"The polynomial $x^{{2}} + px + q$ has the zeros ${number(low)}$ and ${number(high)}$. "
@@ -109,7 +109,7 @@ def polynomial_with_roots(rng: random.Random) -> MathProblem:
 
 
 def line_through_two_points(rng: random.Random) -> MathProblem:
-    """Asks for the equation of a line through two points."""
+    """Draws a problem that asks for the equation of a line through two points."""
     (left, right), low, high = rng.sample(range(-12, 13), 2), nonzero(rng, 20), nonzero(rng, 20)
     slope = Fraction(high - low, right - left)
     return MathProblem(

@@ -13,7 +13,7 @@ AMOUNTS = ("The price of a ticket", "The rent of a garage", "A town's population
 
 
 def sum_of_fractions(rng: random.Random) -> MathProblem:
-    """Asks for the sum of two fractions minus a third."""
+    """Draws a problem that asks for the sum of two fractions minus a third."""
     first, second, third = (fraction(rng) for _ in range(3))
     return MathProblem(
         f"Compute ${number(first)} + {number(second)} - {number(third)}$.",
@@ -22,7 +22,7 @@ def sum_of_fractions(rng: random.Random) -> MathProblem:
 
 
 def product_of_fractions(rng: random.Random) -> MathProblem:
-    """Asks for the product of a fraction and the difference of two others."""
+    """Draws a problem that asks for the product of a fraction and the difference of two others."""
     first, second, third = (fraction(rng) for _ in range(3))
     return MathProblem(
         f"Compute ${number(first)} \\cdot \\left({number(second)} - {number(third)}\\right)$.",
@@ -31,7 +31,7 @@ def product_of_fractions(rng: random.Random) -> MathProblem:
 
 
 def water_in_a_tank(rng: random.Random) -> MathProblem:
-    """Asks how much water is left in a tank, by two fractions."""
+    """Draws a problem that asks how much water is left in a tank, by two fractions."""
     litres = rng.randint(20, 400)
     full, used = (Fraction(rng.randint(1, bottom - 1), bottom) for bottom in (rng.randint(2, 9), rng.randint(2, 9)))
     return MathProblem(
@@ -42,13 +42,13 @@ def water_in_a_tank(rng: random.Random) -> MathProblem:
 
 
 def percentage_of(rng: random.Random) -> MathProblem:
-    """Asks for a percentage of a number."""
+    """Draws a problem that asks for a percentage of a number."""
     percent, amount = rng.randint(2, 99), rng.randint(11, 999)
     return MathProblem(f"What is {percent}% of {amount}?", decimal(Fraction(percent * amount, 100)))
 
 
 def two_changes_of_a_price(rng: random.Random) -> MathProblem:
-    """Asks for a price after a reduction and a rise by percentages."""
+    """Draws a problem that asks for a price after a reduction and a rise by percentages."""
     thing, price = rng.choice(THINGS), rng.randint(20, 600)
     down, up = 5 * rng.randint(1, 12), 5 * rng.randint(1, 12)
     return MathProblem(
@@ -59,7 +59,7 @@ def two_changes_of_a_price(rng: random.Random) -> MathProblem:
 
 
 def percentage_of_change(rng: random.Random) -> MathProblem:
-    """Asks by how many percent an amount has changed."""
+    """Draws a problem that asks by how many percent an amount has changed."""
     amount, before, percent = rng.choice(AMOUNTS), 20 * rng.randint(1, 100), 5 * rng.randint(1, 19)
     direction = rng.choice((-1, 1))
     after = before * (100 + direction * percent) // 100

@@ -1,4 +1,4 @@
-"""Asks mathematical problems. The cheap check comes first, and a judge only where a library can't tell."""
+"""Asks mathematical problems. A library checks the answer first, and a judge checks it if it was not found equal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MathTask(QuestionTask):
 
 
 class Mathematics(Environment[MathTask, None]):
-    """The policy solves a problem: math-verify checks the answer, and a judge where the library can't tell."""
+    """The policy solves a problem: math-verify checks the answer, and a judge checks one that was not found equal."""
 
     auxiliary: tuple[str, ...] = ("judge",)
     pattern = "single-step"

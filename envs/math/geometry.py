@@ -13,7 +13,7 @@ SINES = {30: (Fraction(1, 2), 1), 45: (Fraction(1, 2), 2), 60: (Fraction(1, 2), 
 
 
 def hypotenuse(rng: random.Random) -> MathProblem:
-    """Asks for the hypotenuse of a right triangle."""
+    """Draws a problem that asks for the hypotenuse of a right triangle."""
     short, long = rng.randint(1, 120), rng.randint(1, 120)
     return MathProblem(
         f"The legs of a right triangle are {short} and {long} long. How long is its hypotenuse? Give the exact value.",
@@ -22,7 +22,7 @@ def hypotenuse(rng: random.Random) -> MathProblem:
 
 
 def area_of_a_ring(rng: random.Random) -> MathProblem:
-    """Asks for the area of a ring between two circles."""
+    """Draws a problem that asks for the area of a ring between two circles."""
     inner, wider = Fraction(rng.randint(1, 60), rng.randint(1, 4)), Fraction(rng.randint(1, 30), 2)
     outer = inner + wider
     return MathProblem(
@@ -33,7 +33,7 @@ def area_of_a_ring(rng: random.Random) -> MathProblem:
 
 
 def volume_of_a_cone(rng: random.Random) -> MathProblem:
-    """Asks for the volume of a cone."""
+    """Draws a problem that asks for the volume of a cone."""
     radius, height = rng.randint(1, 90), rng.randint(1, 90)
     return MathProblem(
         f"A cone has a base of radius {radius} and a height of {height}. What is its exact volume?",
@@ -42,7 +42,7 @@ def volume_of_a_cone(rng: random.Random) -> MathProblem:
 
 
 def area_of_a_triangle(rng: random.Random) -> MathProblem:
-    """Asks for the area of a triangle, by two sides and the angle between them."""
+    """Draws a problem that asks for the area of a triangle, by two sides and the angle between them."""
     one, other, angle = rng.randint(2, 80), rng.randint(2, 80), rng.choice(sorted(SINES))
     factor, radicand = SINES[angle]
     return MathProblem(

@@ -60,8 +60,8 @@ class ChoiceQuestion:
 
 
 def arithmetic(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the value of an expression. Half of the options lie around that value, and half around the result of a
-    likely mistake.
+    """Draws a question that asks for the value of an expression. Half of the options lie around that value, and half
+    around the result of a likely mistake.
     """
     a, b, c = rng.randint(12, 99), rng.randint(3, 30), rng.randint(2, 12)
     late, early = rng.choice(
@@ -75,7 +75,7 @@ def arithmetic(rng: random.Random) -> ChoiceQuestion:
 
 
 def units(rng: random.Random) -> ChoiceQuestion:
-    """Asks for an amount in a smaller unit."""
+    """Draws a question that asks for an amount in a smaller unit."""
     large, small, factor = rng.choice(UNITS)
     whole, rest = rng.randint(2, 90), rng.randint(1, factor - 1)
     value = whole * factor + rest
@@ -83,7 +83,7 @@ def units(rng: random.Random) -> ChoiceQuestion:
 
 
 def dates(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the date some days before or after another date."""
+    """Draws a question that asks for the date some days before or after another date."""
     start, days = _day(rng), rng.randint(5, 120)
     direction = rng.choice((1, -1))
     wanted = start + direction * timedelta(days=days)
@@ -93,7 +93,7 @@ def dates(rng: random.Random) -> ChoiceQuestion:
 
 
 def weekdays(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the day of the week of a date."""
+    """Draws a question that asks for the day of the week of a date."""
     day = _day(rng)
     answer = WEEKDAYS[day.weekday()]
     text = f"Which day of the week is {_spell_date(day)}?"
@@ -101,7 +101,7 @@ def weekdays(rng: random.Random) -> ChoiceQuestion:
 
 
 def clock(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the time at which a train arrives."""
+    """Draws a question that asks for the time at which a train arrives."""
     start, minutes = rng.randrange(24 * 60), rng.randint(25, 600)
     arrival = start + minutes
     others = [_time(arrival + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 12 * 60)) if step]
@@ -112,7 +112,7 @@ def clock(rng: random.Random) -> ChoiceQuestion:
 
 
 def sorting(rng: random.Random) -> ChoiceQuestion:
-    """Asks which word has a given place in alphabetical order."""
+    """Draws a question that asks which word has a given place in alphabetical order."""
     words = rng.sample(WORDS, rng.randint(6, len(PLACES)))
     place = rng.randrange(len(words))
     answer = sorted(words)[place]
@@ -121,7 +121,7 @@ def sorting(rng: random.Random) -> ChoiceQuestion:
 
 
 def sequences(rng: random.Random) -> ChoiceQuestion:
-    """Asks for the next number of a sequence."""
+    """Draws a question that asks for the next number of a sequence."""
     start, step, growth = rng.randint(1, 60), rng.randint(2, 25), rng.randint(1, 9)
     numbers = rng.choice(
         (
@@ -136,7 +136,7 @@ def sequences(rng: random.Random) -> ChoiceQuestion:
 
 
 def divisibility(rng: random.Random) -> ChoiceQuestion:
-    """Asks which number can be divided by a divisor."""
+    """Draws a question that asks which number can be divided by a divisor."""
     divisor = rng.randint(3, 19)
     answer = divisor * rng.randint(12, 90)
     width = min(80, answer - 1)
@@ -147,7 +147,7 @@ def divisibility(rng: random.Random) -> ChoiceQuestion:
 
 
 def roman_numerals(rng: random.Random) -> ChoiceQuestion:
-    """Asks how a number is written in Roman numerals."""
+    """Draws a question that asks how a number is written in Roman numerals."""
     number = rng.randint(20, LATEST_ROMAN - 200)
     others = [roman(number + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, min(number - 1, 200))) if step]
     return ChoiceQuestion(f"How is {number} written in Roman numerals?", roman(number), tuple(others))

@@ -72,8 +72,9 @@ class ResourcesServer:
         """Makes one call with JSON text as `body`, and returns the answer.
 
         A call that the server never got is made again. A `repeatable` call is also made again if it may have been
-        carried out, or if the server answers with 500 or more; the last such answer is returned. Errors: EpisodeFailure
-        (infra) when the retries are used up, or at once if the call must not be made twice.
+        carried out, or if the server's code failed (500); the last 500 is returned. The statuses 408, 429 and 502 to
+        504 count as no answer. Errors: EpisodeFailure (infra) when the retries are used up, or at once if the call must
+        not be made twice.
         """
         tried = 0
         while True:

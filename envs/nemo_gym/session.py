@@ -30,13 +30,15 @@ class Steps(Protocol):
     """Reason for the end; None while the episode goes on."""
 
     async def play(self) -> None:
-        """Plays turns of one message, until the server or a limit ends the episode."""
+        """Plays turns of one message each, until the server or a limit ends the episode. Errors: EpisodeFailure."""
 
     async def result_of_call(self) -> str:
-        """Returns the result of the tool call that is being carried out."""
+        """Returns the result of the tool call that is being carried out; "" if the server gives none. Errors:
+        EpisodeFailure.
+        """
 
     async def score(self) -> tuple[Score, str]:
-        """Returns the score, and the server's reasons."""
+        """Returns the score, and the server's reasons as text. Errors: EpisodeFailure."""
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ class NemoSession:
         raise EpisodeFailure(kind, self.where(path), answer.explain())
 
     def where(self, path: str) -> str:
-        """Returns the name of a route in failures."""
+        """Returns the name by which failures call a route: the address of the server, and the path."""
         return f"resources server {self.server.base_url}{path}"
 
     async def close(self) -> None:

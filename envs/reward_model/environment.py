@@ -59,7 +59,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         retries: Annotated[int, Field(ge=0)] = 2
         """Option of comparison: number of retries of a comparison that can't be read."""
         unreadable: Literal["fail", "neutral"] = "fail"
-        """Option of comparison that can't be read even then: the reward model fails, or both answers get 3 points."""
+        """Option of comparison: one that can't be read even then is a failure (fail), or gives each answer 3 points."""
 
         @model_validator(mode="after")
         def _check_kind(self) -> OpenEnded.Options:

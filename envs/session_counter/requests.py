@@ -15,32 +15,32 @@ TIMES = {2: "twice", 3: "three times", 4: "four times"}
 
 
 def additions(rng: random.Random, count: int) -> Request:
-    """Asks to add one to three numbers."""
+    """Draws a request to add one to three numbers, with the counter's value after it. `count`: its value before."""
     numbers = [rng.randint(1, 40) for _ in range(rng.randint(1, 3))]
     asked = ", then ".join(str(number) for number in numbers)
     return f"Add {asked} to the counter.", count + sum(numbers)
 
 
 def repetition(rng: random.Random, count: int) -> Request:
-    """Asks to add a number several times."""
+    """Draws a request to add a number several times, with the counter's value after it. `count`: its value before."""
     number, times = rng.randint(2, 30), rng.choice(list(TIMES))
     return f"Add {number} to the counter {TIMES[times]}.", count + number * times
 
 
 def subtraction(rng: random.Random, count: int) -> Request:
-    """Asks to subtract a number."""
+    """Draws a request to subtract a number, with the counter's value after it. `count`: its value before."""
     number = rng.randint(1, 30)
     return f"Take {number} off the counter.", count - number
 
 
 def target(rng: random.Random, count: int) -> Request:
-    """Asks to bring the counter to a higher value."""
+    """Draws a request to bring the counter to a higher value, with that value. `count`: its value before."""
     wanted = count + rng.randint(1, 60)
     return f"Bring the counter to exactly {wanted}.", wanted
 
 
 def doubling(rng: random.Random, count: int) -> Request:
-    """Asks to double the counter, and then to add a number."""
+    """Draws a request to double the counter and add a number, with its value after that. `count`: its value before."""
     number = rng.randint(1, 30)
     return f"Double what the counter shows, then add {number}.", 2 * count + number
 
@@ -49,7 +49,9 @@ REQUESTS: Sequence[Callable[[random.Random, int], Request]] = (additions, repeti
 
 
 def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
-    """Draws a request, and returns the messages in which it is carried out, and the counter's value after it."""
+    """Draws a request, and returns the messages in which it is carried out, and the counter's value after it.
+    `count`: its value before.
+    """
     asked, after = rng.choice((additions, repetition, target))(rng, count)
     messages: Messages = [{"role": "user", "content": asked}]
     messages += _tool_messages("earlier_0", "get_counter_value", {}, {"count": count})

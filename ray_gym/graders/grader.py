@@ -30,7 +30,7 @@ class Verdict:
     """A verdict gives a value, and the reason for it."""
 
     value: float
-    """Between 0 and 1, unless the grader says otherwise."""
+    """Value between 0 and 1, unless the grader says otherwise."""
     why: str = ""
     """Reason, for the record."""
     parts: Mapping[str, float] = field(default_factory=dict)

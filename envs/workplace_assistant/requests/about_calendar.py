@@ -25,7 +25,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def book(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to book a meeting."""
+    """Draws a request to book a meeting."""
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((15, 30, 45, 60, 90))
     start = working_moment(rng, coming_workday(rng))
     when = phrase_moment(rng, start)
@@ -41,7 +41,7 @@ def book(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to cancel a meeting."""
+    """Draws a request to cancel a meeting."""
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
     when, day = phrase_moment(rng, event.start), event.start[:10]
@@ -57,7 +57,7 @@ def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to move the next meeting with a person. Returns None if the draw is the meeting's own time."""
+    """Draws a request to move the next meeting with a person. Returns None if the draw is the meeting's own time."""
     person = colleague_to_meet(rng, workplace)
     event, start = meetings_with(workplace, person)[0], working_moment(rng, coming_workday(rng))
     if event.start == format_moment(start):
@@ -76,7 +76,7 @@ def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to change the length of a meeting."""
+    """Draws a request to change the length of a meeting."""
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
     minutes = rng.choice([each for each in (15, 20, 30, 45, 60, 75, 90) if each != event.minutes])
@@ -94,8 +94,8 @@ def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to cancel all meetings with a person from today to a day. Returns None if the draw would change more than
-    `MOST_ACTIONS` rows.
+    """Draws a request to cancel all meetings with a person from today to a day. Returns None if the draw would change
+    more than `MOST_ACTIONS` rows.
     """
     person, last = colleague_to_meet(rng, workplace), coming_workday(rng)
     found = [event for event in meetings_with(workplace, person) if event.start[:10] <= format_day(last)]
@@ -114,7 +114,7 @@ def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to book a meeting if the user is free for all of its time."""
+    """Draws a request to book a meeting if the user is free for all of its time."""
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((30, 60))
     start = working_moment(rng, coming_workday(rng))
     end, day = start + timedelta(minutes=minutes), format_day(start.date())

@@ -23,7 +23,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def set_status(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to set the status of a customer."""
+    """Draws a request to set the status of a customer."""
     customer = rng.choice(list(workplace.customers))
     status = rng.choice([each for each in STATUSES if each != customer.status])
     request = rng.choice(
@@ -38,8 +38,8 @@ def set_status(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def hand_over(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to assign a person's customers of a status to another person. Returns None if the draw would change more
-    than `MOST_ACTIONS` rows.
+    """Draws a request to assign a person's customers of a status to another person. Returns None if the draw would
+    change more than `MOST_ACTIONS` rows.
     """
     person, status = _holder(rng, workplace), rng.choice(STATUSES)
     other = colleague(rng, workplace, person)
@@ -59,7 +59,7 @@ def hand_over(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def add(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to add a customer."""
+    """Draws a request to add a customer."""
     person, product, status = colleague(rng, workplace), rng.choice(PRODUCTS), rng.choice(STATUSES[:3])
     first, second = rng.choice(words.COMPANY_FIRST), rng.choice(words.COMPANY_SECOND)
     name, contact = (
@@ -90,8 +90,8 @@ def add(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete a person's lost customers whose last contact was before a day. Returns None if the draw would
-    change more than `MOST_ACTIONS` rows.
+    """Draws a request to delete a person's lost customers whose last contact was before a day. Returns None if the draw
+    would change more than `MOST_ACTIONS` rows.
     """
     person, day = _holder(rng, workplace), days_ago(rng, 80)
     found = [
@@ -114,8 +114,8 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to change a customer's follow-up if the last contact was before a day. Returns None if the draw is the
-    follow-up that the customer has.
+    """Draws a request to change a customer's follow-up if the last contact was before a day. Returns None if the draw
+    is the follow-up that the customer has.
     """
     customer, day, new = rng.choice(list(workplace.customers)), days_ago(rng, 80), coming_workday(rng)
     if customer.follow_up == format_day(new):

@@ -24,7 +24,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def send(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to send an email."""
+    """Draws a request to send an email."""
     person, (subject, body) = colleague(rng, workplace), note(rng)
     request = rng.choice(
         (
@@ -38,7 +38,7 @@ def send(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def answer_latest(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to reply to a person's latest email."""
+    """Draws a request to reply to a person's latest email."""
     person, body = _sender(rng, workplace), reply(rng)
     request = rng.choice(
         (
@@ -52,8 +52,8 @@ def answer_latest(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def forward_latest_about(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to forward the latest email with a subject. Among emails with the same subject, the last in the table is the
-    newest.
+    """Draws a request to forward the latest email with a subject. Among emails with the same subject, the last in the
+    table is the newest.
     """
     subject, person = rng.choice(list(workplace.emails)).subject, colleague(rng, workplace)
     email = [email for email in workplace.emails if email.subject == subject][-1]
@@ -69,7 +69,7 @@ def forward_latest_about(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_latest(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to delete a person's latest email."""
+    """Draws a request to delete a person's latest email."""
     person = _sender(rng, workplace)
     request = rng.choice(
         (
@@ -83,8 +83,8 @@ def delete_latest(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_since(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete all emails that a person has sent since a day. Returns None if the draw would change more than
-    `MOST_ACTIONS` rows.
+    """Draws a request to delete all emails that a person has sent since a day. Returns None if the draw would change
+    more than `MOST_ACTIONS` rows.
     """
     person, day = _sender(rng, workplace), days_ago(rng, 35)
     found = [email for email in emails_from(workplace, person) if email.sent_at[:10] >= format_day(day)]

@@ -23,7 +23,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def create(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to create a task."""
+    """Draws a request to create a task."""
     person, name, due = colleague(rng, workplace), task_name(rng), coming_workday(rng)
     board, list_name, by = rng.choice(BOARDS), rng.choice(LIST_NAMES[:3]), phrase_day(rng, due)
     request = rng.choice(
@@ -45,8 +45,8 @@ def create(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to assign a person's overdue tasks to another person. Returns None if the draw would change more than
-    `MOST_ACTIONS` rows.
+    """Draws a request to assign a person's overdue tasks to another person. Returns None if the draw would change more
+    than `MOST_ACTIONS` rows.
     """
     person = somebody_with_tasks(rng, workplace)
     other, tasks = colleague(rng, workplace, person), overdue(workplace, person)
@@ -64,8 +64,8 @@ def reassign_overdue(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to move a person's tasks from one list to another. Returns None if the draw would change more than
-    `MOST_ACTIONS` rows.
+    """Draws a request to move a person's tasks from one list to another. Returns None if the draw would change more
+    than `MOST_ACTIONS` rows.
     """
     person = somebody_with_tasks(rng, workplace)
     source, target = rng.sample(LIST_NAMES, 2)
@@ -85,7 +85,7 @@ def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | Non
 
 
 def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to change a task's due date. Returns None if the draw is the date that the task has."""
+    """Draws a request to change a task's due date. Returns None if the draw is the date that the task has."""
     task, due = rng.choice(list(workplace.tasks)), coming_workday(rng)
     if task.due == format_day(due):
         return None
@@ -102,7 +102,7 @@ def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def delete_one(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to delete a task."""
+    """Draws a request to delete a task."""
     task = rng.choice(list(workplace.tasks))
     request = rng.choice(
         (
@@ -115,7 +115,7 @@ def delete_one(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def delete_completed(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Asks to delete a person's completed tasks on a board. Returns None if the draw would change more than
+    """Draws a request to delete a person's completed tasks on a board. Returns None if the draw would change more than
     `MOST_ACTIONS` rows.
     """
     person, board = somebody_with_tasks(rng, workplace), rng.choice(BOARDS)

@@ -28,7 +28,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to cancel a meeting and to send an email about it."""
+    """Draws a request to cancel a meeting and to send an email about it."""
     person, (subject, body) = colleague_to_meet(rng, workplace), note(rng)
     event = rng.choice(meetings_with(workplace, person))
     when, day = phrase_moment(rng, event.start), event.start[:10]
@@ -49,7 +49,7 @@ def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def forward_to_holder(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to forward an email to the person to whom a customer is assigned."""
+    """Draws a request to forward an email to the person to whom a customer is assigned."""
     sender = somebody_of(rng, workplace, (email.sender for email in workplace.emails))
     customer = rng.choice(list(workplace.customers))
     request = rng.choice(
@@ -68,7 +68,7 @@ def forward_to_holder(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to send an email to a person if they have overdue tasks."""
+    """Draws a request to send an email to a person if they have overdue tasks."""
     person, (subject, body) = somebody_with_tasks(rng, workplace), note(rng)
     email = f'an email with the subject "{subject}" and the text "{body}"'
     request = rng.choice(
@@ -82,7 +82,7 @@ def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to book a meeting with a person if the user has not met them since a day."""
+    """Draws a request to book a meeting with a person if the user has not met them since a day."""
     person, since, name = colleague_to_meet(rng, workplace), days_ago(rng, 25), rng.choice(words.MEETINGS)
     start, yesterday = working_moment(rng, coming_workday(rng)), format_day(TODAY - timedelta(days=1))
     met = any(
@@ -104,8 +104,8 @@ def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def meet_holder(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Asks to book a meeting with the person to whom a customer is assigned, and to set the customer's follow-up to
-    that day. The person's address is in the customer's row, so no name has to be looked up.
+    """Draws a request to book a meeting with the person to whom a customer is assigned, and to set the customer's
+    follow-up to that day. The person's address is in the customer's row, so no name has to be looked up.
     """
     customer, name = rng.choice(list(workplace.customers)), rng.choice(words.MEETINGS)
     start, minutes = working_moment(rng, coming_workday(rng)), rng.choice((15, 30, 45))
