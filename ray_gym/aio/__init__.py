@@ -1,1 +1,3 @@
-"""Adds to asyncio what it lacks here: clocks, deadlines and back-off that thousands of episodes share."""
+"""Adds helpers to asyncio: clocks of episodes, deadlines that share timers, back-off, and limits for each turn of the
+event loop.
+"""

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 
 
 def pause_s(tried: int, first_s: float = 0.5, longest_s: float = 30.0) -> float:
-    """Returns the seconds to wait before the next try, after `tried` tries: they double each time, up to `longest_s`.
+    """Returns the seconds to wait before the next try of a call, after `tried` earlier retries: `first_s`, doubled for
+    each of them, at most `longest_s`, times a random factor from 0.5 to 1.
 
-    A random factor from 0.5 to 1 keeps thousands of episodes from retrying at the same instant.
+    The factor keeps thousands of episodes from retrying at the same instant.
     """
     return min(first_s * 2.0 ** min(tried, 30), longest_s) * random.uniform(0.5, 1.0)
 
 
 def pauses(first_s: float, longest_s: float, within_s: float) -> Iterator[float]:
-    """Yields the pauses between tries, in seconds, until they add up to `within_s`."""
+    """Yields the pauses between the tries of a call, in seconds (see `pause_s`), until their sum has reached
+    `within_s`. The last pause may exceed it.
+    """
     waited_s, tried = 0.0, 0
     while waited_s < within_s:
         pause = pause_s(tried, first_s, longest_s)

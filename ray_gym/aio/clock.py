@@ -1,4 +1,6 @@
-"""Measures the time of an episode: the seconds that it was really played, over all its attempts."""
+"""Measures the age of an episode: the seconds for which it was played, over all its attempts, without the waits that
+are left out.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 
 REPLAY_S = 600.0
-"""Seconds that a replay may take at least, even if the limits of live play are shorter."""
+"""Least number of seconds that a limit allows for a replay, even if it allows less for live play."""
 
 _running: ContextVar[ActiveClock] = ContextVar("running_clock")
 
 
 def set_running_clock(clock: ActiveClock) -> Token[ActiveClock]:
-    """Sets the clock that engines and other code outside of an episode are called on, until `reset_running_clock`."""
+    """Sets the clock that `running_clock` and `exclude` use in the current context (of `contextvars`). Returns the
+    token with which `reset_running_clock` restores the clock before.
+    """
     return _running.set(clock)
 
 
@@ -27,15 +31,17 @@ def reset_running_clock(token: Token[ActiveClock]) -> None:
 
 
 def running_clock() -> ActiveClock:
-    """Returns the clock of the episode that the current code is called for; a new one that nobody reads if there is
-    none.
+    """Returns the clock that `set_running_clock` has set for the episode that the current code works for. If none is
+    set, returns a new clock, which nothing else uses.
     """
     return _running.get(None) or ActiveClock()
 
 
 def exclude(since: float, next_s: float = 0) -> None:
-    """Leaves the time since `since` out of the calling episode's clock, for engines that retry by themselves (see
-    `ActiveClock.exclude`).
+    """Leaves the time from `since` (a value of `time.monotonic`) until now, and the next `next_s` seconds, out of the
+    clock of the episode that the current code works for. Does nothing if no clock is set.
+
+    Engines that retry calls by themselves use it (see `ActiveClock.exclude`).
     """
     clock = _running.get(None)
     if clock is not None:
@@ -43,10 +49,11 @@ def exclude(since: float, next_s: float = 0) -> None:
 
 
 class ActiveClock:
-    """An active clock tells how long an episode has been played.
+    """An active clock measures for how many seconds an episode has been played, and moves the episode's limits
+    accordingly.
 
-    A replayed call sets it to the age that the episode had then. It is paused while the episode waits for a broken
-    model, or for a turn to ask one.
+    When a recorded call is replayed, the clock is set to the age that the episode had then. It is paused while the
+    episode waits for an unreachable model, or for a free slot to call one.
     """
 
     def __init__(self) -> None:
@@ -70,8 +77,9 @@ class ActiveClock:
         self._shift_to(self._now() - elapsed_s)
 
     def exclude(self, since: float, next_s: float = 0) -> None:
-        """Leaves out the time from `since` (of `time.monotonic`) until now, and the next `next_s` seconds. Time that
-        several calls lose at once is left out once.
+        """Leaves the time from `since` (a value of `time.monotonic`) until now, and the next `next_s` seconds, out of
+        this clock and of the clock that it shares with other episodes (`share_clock`). Time that several calls lose at
+        once is left out once.
         """
         self._leave_out(since, next_s)
         if self._common is not None:
@@ -85,18 +93,22 @@ class ActiveClock:
             self._shift_to(self._began + lost)
 
     def count_wait(self) -> _CountScope:
-        """Counts a wait for a turn to ask a model, as long as the returned scope is entered.
+        """Returns a context manager that counts a wait, for instance for a free slot, while it is entered.
 
-        The clock and its limits are paused while something waits and no work is counted (`count_work`).
+        The clock and its limits are paused while a wait is counted and no work is (`count_work`).
         """
         return _CountScope(self, waiting=1, working=0)
 
     def count_work(self) -> _CountScope:
-        """Counts work of the episode, as long as the returned scope is entered: meanwhile the clock is not paused."""
+        """Returns a context manager that counts work of the episode while it is entered. While work is counted, the
+        clock is not paused.
+        """
         return _CountScope(self, waiting=0, working=1)
 
     async def take(self, slots: asyncio.Semaphore) -> None:
-        """Takes one of the slots, as soon as there is one: the wait is left out (see `count_wait`)."""
+        """Takes one of the slots of a semaphore. If it has to wait for that, the wait is counted as by `count_wait`.
+        The caller has to release the semaphore.
+        """
         if slots.locked():
             with self.count_wait():
                 await slots.acquire()
@@ -104,36 +116,42 @@ class ActiveClock:
             await slots.acquire()
 
     def set_resting(self, resting: bool) -> None:
-        """Says whether nobody drives the episode now: such time is left out."""
+        """Sets whether the episode rests, which means that nobody drives it. A rest counts as a wait (see
+        `count_wait`).
+        """
         if resting != self._resting:
             self._resting = resting
             self._count(waiting=1 if resting else -1)
 
     def set_replaying(self, replaying: bool) -> None:
-        """Says whether recorded calls are answered again.
+        """Sets whether the episode's recorded calls are being replayed.
 
-        Meanwhile limits do not count what was played before; each gets time enough for the replay.
+        While they are, a limit of `at_s` seconds does not depend on the episode's age: it passes when the clock has not
+        been changed for that long, or for `REPLAY_S` seconds if that is longer.
         """
         if replaying != bool(self._replaying):
             self._count(replaying=1 if replaying else -1)
 
     def limit(self, at_s: float) -> _Limit:
-        """Returns a limit like `asyncio.timeout`, which passes when the episode reaches an age in seconds.
+        """Returns an async context manager like `asyncio.timeout`, which cancels its block when the episode reaches the
+        age of `at_s` seconds.
 
-        Errors: TimeoutError.
+        Errors: TimeoutError when the block is left after that.
         """
         return _Limit(asyncio.timeout_at(self._due_at(at_s)), at_s, self._limits)
 
     @property
     def is_late(self) -> bool:
-        """Returns True if one of the limits that hold now was passed."""
+        """Returns True if a limit whose block is still running has passed, on this clock or on the one shared with
+        other episodes.
+        """
         late = any(timeout.expired() for timeout in self._limits)
         return late or (self._common is not None and self._common.is_late)
 
     @property
     def overdue_s(self) -> float:
-        """Returns the seconds since a limit was passed that has not taken effect: the code under it does not let itself
-        be cancelled.
+        """Returns the seconds since the first limit passed whose block is still running, as its code ignores the
+        cancellation. It is 0 if there is none. A clock that is shared with other episodes counts too.
         """
         now = asyncio.get_running_loop().time()
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
@@ -141,7 +159,9 @@ class ActiveClock:
         return max(own, self._common.overdue_s) if self._common is not None else own
 
     def _count(self, waiting: int = 0, working: int = 0, replaying: int = 0) -> None:
-        """Adds to the counts of waits, work and replays, in the episode or in one of those that share this clock."""
+        """Adds to the numbers of waits, of work and of replays that this clock and the shared one count, and pauses or
+        resumes both accordingly. A change of the replays reschedules the limits, and sets the shared clock to 0.
+        """
         self._waiting += waiting
         self._working += working
         self._replaying += replaying
@@ -166,8 +186,10 @@ class ActiveClock:
         return max(min(time.monotonic(), self._paused_since), self._paused_until)
 
     def _due_at(self, at_s: float) -> float | None:
-        """Returns the time of the event loop at which the episode reaches an age in seconds: now if it is that old
-        already, None (never) while the clock is paused.
+        """Returns the event loop's time at which a limit of `at_s` seconds passes: now if the episode is that old
+        already, and None (never) while the clock is paused.
+
+        During a replay it is `at_s` seconds from now, or `REPLAY_S` if that is longer.
         """
         if self._paused_since < math.inf:
             return None
@@ -184,7 +206,7 @@ class ActiveClock:
 
 
 class _Limit:
-    """A limit is one of a clock's limits, which the clock moves, as long as it is entered."""
+    """A limit is an async context manager around an `asyncio.Timeout`. While it is entered, the clock reschedules it."""
 
     __slots__ = ("_at_s", "_limits", "_timeout")
 
@@ -223,10 +245,10 @@ class _CountScope:
 
 @contextmanager
 def share_clock(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
-    """Yields a new clock for what is done for several episodes at once.
+    """Yields a new clock for work that is done for several episodes at once.
 
-    It is paused while any of them waits and none works. It leaves out what they leave out, and all time until their
-    replays are over.
+    It is paused while any of the episodes waits and none works. It leaves out the time that they leave out, and is set
+    to 0 whenever a replay of one of them begins or ends.
     """
     common = ActiveClock()
     for clock in clocks:

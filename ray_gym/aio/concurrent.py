@@ -1,4 +1,6 @@
-"""Runs several coroutines at the same time; the first error reaches the caller as it is, and ends the others."""
+"""Runs several coroutines at the same time. If one raises, the others are cancelled, and the caller gets the error
+itself, not in an exception group.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,11 @@ Result = TypeVar("Result")
 
 
 async def run_concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
-    """Returns the coroutines' results, in their order.
+    """Runs the coroutines at the same time, and returns their results, in the order of the arguments. If one raises,
+    the others are cancelled.
 
-    Errors: the first that any of them raised (a TaskGroup would wrap it, and hide its kind).
+    Errors: the first error that one of them raised. It is not in an exception group, as a TaskGroup's would be; of a
+    group that a coroutine raised, the first error is taken.
     """
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,7 +1,8 @@
-"""Sets deadlines for calls to models: calls that have the same number of seconds share one timer.
+"""Sets deadlines for calls to models: calls with the same number of seconds share one timer.
 
-Their deadlines pass in the order in which the calls were made, so the timer is always set for the oldest call. A timer
-for each call (`asyncio.timeout`) would take a tenth of the CPU time of a call.
+Their deadlines pass in the order in which the calls were made, so the timer never has to be set to an earlier time.
+When it goes off, it is set again for the oldest call in flight. A timer for each call (`asyncio.timeout`) would take a
+tenth of the CPU time of a call.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from types import TracebackType
 
 
 class Deadline:
-    """A deadline cancels the task that has entered it, once it has passed.
+    """A deadline is a context manager, which cancels the task that has entered it once its time has passed.
 
-    Errors (when the scope is left): TimeoutError if the deadline has cancelled the task.
+    Errors: RuntimeError on entering it outside of a task; TimeoutError on leaving it if it has cancelled the task.
     """
 
     __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")
@@ -39,13 +40,15 @@ class Deadline:
             raise TimeoutError from error
 
     def expire(self) -> None:
-        """Cancels the task: the deadline has passed."""
+        """Marks the deadline as passed, and cancels its task."""
         self.has_passed = True
         self._task.cancel()
 
 
 class SharedTimer:
-    """A shared timer serves deadlines that lie the same number of seconds ahead. Nothing runs while there are none."""
+    """A shared timer serves all deadlines that lie the same number of seconds ahead. No timer is set on the event loop
+    while there are none.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -82,9 +85,9 @@ class SharedTimer:
             self._timer = self._loop = None
 
     def _look(self) -> None:
-        """Cancels the tasks whose deadlines have passed.
+        """Cancels the tasks whose deadlines have passed, and sets the timer again for the earliest of the others.
 
-        The timer may be that of a call which was answered long ago.
+        Often no deadline has passed, since the call that the timer was set for has been answered.
         """
         loop = self.loop()
         self._timer = None
@@ -105,5 +108,5 @@ class SharedTimers:
         self._timers: dict[float, SharedTimer] = {}
 
     def timer(self, seconds: float) -> SharedTimer:
-        """Returns the timer for deadlines that lie this many seconds ahead."""
+        """Returns the timer for deadlines that lie this many seconds ahead. The same number gives the same timer."""
         return self._timers.setdefault(seconds, SharedTimer(seconds))

@@ -1,4 +1,4 @@
-"""Runs an awaitable, and holds it back once after it had to wait."""
+"""Runs an awaitable, and delays it once, after its first wait."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ Result = TypeVar("Result")
 def run_held(
     awaitable: Awaitable[Result], hold: Callable[[], Awaitable[None]] | None, counts: Callable[[], bool]
 ) -> Generator[Any, Any, tuple[Result, bool]]:
-    """Returns the result of the awaitable, and whether it had to wait for anything that counts (`counts` is asked when
-    a wait is over). After the first such wait, `hold` is awaited before the awaitable is resumed.
+    """Runs the awaitable, and returns its result, and True if it had a wait that counts.
 
-    The part before its first wait runs at once.
+    `counts` is called after each wait until it returns True: then this wait counts. After that wait, `hold` is awaited
+    before the awaitable goes on (None: it goes on at once). The part before the first wait runs at once. An error of
+    `hold`, and a cancellation, are raised inside the awaitable.
+
+    Errors: those that the awaitable raises.
     """
     steps = awaitable.__await__()
     took_time = False

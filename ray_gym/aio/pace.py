@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 AT_ONCE = 20
-"""Calls that are resumed in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
+"""Number of calls that are resumed in one turn of the event loop: each takes the loop 0.1 to 0.2 ms until its episode
+waits again.
+"""
 
 
 class Pace:
@@ -27,7 +29,9 @@ class Pace:
         """The running loop while the next turn is scheduled, else None: asking for the loop is a system call."""
 
     def take_room(self) -> bool:
-        """Takes a place in this turn and returns True. Returns False if there is none: then the caller has to `wait`."""
+        """Takes one of the places of this turn of the event loop, and returns True. Returns False if all are taken, or
+        others wait for one: then the caller has to `wait`.
+        """
         if not self._left or self._waiting:
             return False
         self._left -= 1
@@ -37,14 +41,18 @@ class Pace:
         return True
 
     async def wait(self) -> None:
-        """Waits for a turn with room."""
+        """Waits until a turn of the event loop has a place for the caller, and takes it. To be called only after
+        `take_room` has returned False.
+        """
         assert self._loop is not None
         future = self._loop.create_future()
         self._waiting.append((future, None))
         await future
 
     def settle(self, future: asyncio.Future[Result], result: Result) -> None:
-        """Sets a future's result in this turn, or in the next with room: the coroutine that awaits it is woken once."""
+        """Sets the result of a future that is not done: in this turn of the event loop if it has a place left, else in
+        the next turn that has. The coroutine that awaits the future is woken only then.
+        """
         if self.take_room():
             future.set_result(result)
         else:

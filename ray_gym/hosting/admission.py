@@ -1,7 +1,7 @@
 """Decides when a new episode may begin: a gate before the models of a run protects the KV caches of conversations in
 flight.
 
-Only new episodes wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and
+Only new episodes wait. The calls of an episode that has begun never do: its history lies in a replica's KV cache, and
 while it waited, the cache would drop it. An episode is admitted once, for all of its models: where the user's model is
 the slow one, that also keeps the policy's conversations few enough for its cache.
 """
@@ -23,14 +23,18 @@ from ray_gym.models.engine import Gated
 LOOK_S = 0.5
 """Seconds between two queries of the replicas' load while episodes wait. An answer is valid for as long."""
 GROWTH = 0.5
-"""Episodes that are admitted per query, as a share of those in flight: how much cache they need shows only later."""
+"""Largest number of episodes that are admitted per query, as a share of those in flight (but at least 2): how much
+cache they need shows only later.
+"""
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
 class AdmissionLimits(BaseModel):
-    """Limits for each replica of a model. New episodes wait while any replica is over any of them."""
+    """Limits the load of a model's replicas. New episodes wait while any replica exceeds one of the first three limits,
+    or there are `max_conversations` episodes in flight for each replica.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +47,7 @@ class AdmissionLimits(BaseModel):
     means no limit.
     """
     max_conversations: Count | None = None
-    """Largest number of episodes in flight, in the mean over the replicas. None means no limit."""
+    """Largest number of episodes in flight for each replica, on average over the replicas. None means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,11 @@ class ReplicaLoad:
 
 
 def room(loads: Sequence[ReplicaLoad], conversations: float, limits: AdmissionLimits) -> float:
-    """Returns how many more episodes may begin, `inf` without a limit. `conversations` is the number of episodes in
-    flight.
+    """Returns how many more episodes may begin while `conversations` are in flight. `loads`: one for each replica that
+    answered.
 
-    If any replica is over a limit, none may begin: it is not known beforehand which replica they would go to.
+    It is 0 if any replica exceeds one of the limits of its load, since it is not known beforehand which replica the
+    episodes would go to. Otherwise it is infinite if there is no limit of conversations, or no replica answered.
     """
     if any(is_crowded(load, limits) for load in loads):
         return 0
@@ -74,7 +79,9 @@ def room(loads: Sequence[ReplicaLoad], conversations: float, limits: AdmissionLi
 
 
 def is_crowded(load: ReplicaLoad, limits: AdmissionLimits) -> bool:
-    """Returns True if a replica with this load is over any of the limits."""
+    """Returns True if a replica with this load exceeds one of the limits of KV cache, waiting calls or recomputed
+    tokens. The limit of conversations does not count here.
+    """
     return (
         load.kv_use > limits.max_kv_use
         or (limits.max_waiting is not None and load.waiting > limits.max_waiting)
@@ -94,7 +101,9 @@ class Gate:
         self._until = 0.0
 
     def update(self, room: float, now: float) -> None:
-        """Takes over how many episodes may enter in the next `LOOK_S` seconds."""
+        """Sets how many episodes may enter in the next `LOOK_S` seconds: `room`, but at most half as many (`GROWTH`) as
+        are in flight, or 2 if that is more. `now`: the time in seconds.
+        """
         self._admitted = int(min(room, max(2, GROWTH * self.in_flight)))
         self._until = now + LOOK_S
 
@@ -124,8 +133,8 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, begins: bool) -> AsyncIterator[None]:
-        """Holds a place for the time of an episode. An episode that `begins` waits until there is room; one that is
-        resumed does not.
+        """Counts an episode as in flight while the block lasts. An episode that `begins` first waits until every model
+        with limits has room for it; one that is resumed does not wait.
         """
         if begins and self._models:
             await self._wait_for_room()
@@ -144,7 +153,9 @@ class Admission:
                     await asyncio.sleep(LOOK_S / 5)
 
     async def _room(self) -> float:
-        """Returns this worker's part of the room for new episodes."""
+        """Returns how many more episodes this worker may begin: its share, rounded up, of the least room that any of
+        its models reports; infinite if none of them limits it.
+        """
         conversations = self._gate.in_flight / self._share
         rooms = await asyncio.gather(*(model.room(conversations) for model in self._models))
         least = min(rooms)

@@ -1,4 +1,4 @@
-"""Chooses which calls should reach the same replica of a model, and how they reach it."""
+"""Tells which calls should reach the same replica of a model, and how they reach it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ first prompts are alike (`group`), or no particular ones (`none`).
 
 
 def routing_key(request: CompletionRequest, affinity: Affinity) -> str:
-    """Returns the routing key of a call: calls with the same key go to the same replica, calls with "" to any."""
+    """Returns the routing key of a call: calls with the same key go to the same replica, calls with "" to any. A call
+    without a group is routed by its `session_id` where the affinity is `group`.
+    """
     if affinity == "none":
         return ""
     return request.group_id or request.session_id if affinity == "group" else request.session_id

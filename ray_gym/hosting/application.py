@@ -29,13 +29,14 @@ HEALTH_CHECK_S = 1.0
 fails after the third failure in a row.
 """
 START_RETRIES = 1_000
-"""Number of replicas that did not start (or three times `count`) after which Serve gives an application up for good.
+"""Number of replicas that did not start after which Serve gives an application up for good (or three times `count`, if
+that is less).
 
 A restarted controller also counts replicas that were killed while they started, and does not know that any ever
 started: so the number is high.
 """
 MOST_QUESTIONS = 10_000
-"""Largest number of Serve calls at a replica at once, where completions go past Serve: `whereabouts` and `load` never
+"""Largest number of Serve calls at a replica at once, where completions bypass Serve: `whereabouts` and `load` never
 wait for a slot.
 """
 FAILED_START = "A replica failed to start"
@@ -44,7 +45,9 @@ FAILED_START = "A replica failed to start"
 
 @dataclass(frozen=True, slots=True)
 class DeploymentSpec:
-    """Describes the Serve deployment of a model: which class its replicas have, how many there are, and on what."""
+    """Describes the Serve deployment of a model: the class of its replicas, how many there are, and which resources
+    they take.
+    """
 
     replica_class: type
     arguments: tuple[Any, ...]
@@ -65,14 +68,14 @@ class DeploymentSpec:
     autoscaling: dict[str, Any] | None = None
     """Serve's autoscaling_config, if replicas come and go with the calls; `count` replicas are started at first."""
     batched: bool = False
-    """True if calls go past Serve: `replica_class` is a `BatchedReplica`, which counts its calls itself."""
+    """True if calls bypass Serve: `replica_class` is a `BatchedReplica`, which limits its calls itself."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Further options of `serve.deployment`."""
     weights: FirstWeights | None = None
     """First weights of a model whose weights can be changed while it serves; else None."""
 
     def bind(self) -> Any:
-        """Returns the deployment as `serve.run` takes it, bound to the arguments of its replicas."""
+        """Returns the deployment, bound to the arguments of its replicas, in the form that `serve.run` takes."""
         deployment = serve.deployment(
             self.replica_class,
             name="model",
@@ -98,12 +101,12 @@ class DeploymentSpec:
 
 
 class Application:
-    """A driver uses a Serve application by this object, which holds the driver's lease. Workers get it without the
-    lease.
+    """An application object deploys a Serve application, attaches to it or deletes it, for a driver whose lease it
+    holds. Its pickled copies, which workers get, have no lease.
     """
 
     def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S, name_key: str = "run.name") -> None:
-        """Creates it without deploying anything.
+        """Creates the object; nothing is deployed yet.
 
         `grace_s`: seconds for which the application stays up without a driver. `release_s`: seconds to wait for the
         lease of a driver that was killed. `name_key`: key of the config that the application's name comes from, for
@@ -119,12 +122,13 @@ class Application:
         return {**self.__dict__, "_lease": None}  # the lease is the driver's
 
     def start(self, run_id: str, model: str, spec: DeploymentSpec, say: Callable[[str], None]) -> None:
-        """Deploys the application, and blocks until every replica is up. One that an earlier driver of the run left up
-        is taken over if its options are the same.
+        """Deploys the application, and blocks until every replica is up. If an earlier driver of the run has left it up
+        with the same options, takes it over instead. `say` gets lines for the user about it.
 
-        Under TLS it is deployed for calls by Serve's handles, and `say` gets a line about it.
+        Under TLS it is deployed for calls by Serve's handles, never for lanes.
 
-        Errors: UserError (another run's application; what the replica found wrong), RunFailed.
+        Errors: UserError if another run, or a live driver, has an application of this name up, or if a replica raised a
+        UserError; RunFailed if another run is starting it, or it is not up in time.
         """
         if spec.batched and tls.is_on():
             say(tls.handles_note(model))
@@ -141,10 +145,12 @@ class Application:
         self._wait_until_up(model, spec)
 
     def hold(self, name: str, run_id: str, digest: str) -> bool:
-        """Takes a lease on the application. Returns True if it is up, False if the caller has to deploy it. An
-        application of this name with another digest is deleted.
+        """Takes a lease on the application of this name. Returns True if it is up with this digest of its options;
+        otherwise deletes one with another digest, starts a janitor, and returns False: then the caller has to deploy
+        it.
 
-        Errors: UserError (another run's application), RunFailed.
+        Errors: UserError if a live driver uses the application, or no run started it; RunFailed if it can't be deleted,
+        or another run is starting it.
         """
         self.name = name
         self._lease = AppLease(name, run_id)  # before the check, so that nobody deletes it in between
@@ -154,9 +160,11 @@ class Application:
         return False
 
     def attach(self, app: str, run_id: str, model: str) -> dict[str, Any]:
-        """Takes a lease on an application that is up, and returns what one of its replicas says of itself (`describe`).
+        """Takes a lease on an application that is up, and returns the description that one of its replicas gives of
+        itself (`describe`).
 
-        Errors: UserError.
+        Errors: UserError if the application is not up, not RUNNING, or being deleted; TimeoutError if no replica
+        answers within 30 s.
         """
         start_serve()
         self.name = app
@@ -176,8 +184,8 @@ class Application:
         return description
 
     def stop(self) -> None:
-        """Releases the lease. If it was the last one on an application that a run started, deletes the application and
-        waits until it is gone.
+        """Releases the lease, if there is one. If it was the last one on an application that a run started, deletes the
+        application and waits until it is gone.
 
         Errors: RunFailed if Serve does not delete it; its janitor will retry.
         """
@@ -186,10 +194,10 @@ class Application:
             self._delete()
 
     def delete_if_changed(self, run_id: str, model: str) -> None:
-        """Deletes the application that an earlier driver of the run left if its weights were changed since, for a run
-        that begins with the weights of its config.
+        """Deletes the application that an earlier driver of the run has left up, if its weights were changed since: the
+        run begins with the weights of its config.
 
-        An application that a live driver uses is left alone. Errors: RunFailed.
+        An application that a live driver uses is left alone. Errors: RunFailed if Serve does not delete it.
         """
         self.name = application_name(run_id, model)
         if is_changed(self.name):
@@ -198,10 +206,10 @@ class Application:
             self.stop()
 
     def _take_over(self, digest: str) -> bool:
-        """Returns True if an earlier driver of the run left the same application up. One with another digest is
-        deleted.
+        """Returns True if an earlier driver of the run has left an application with this digest up. One with another
+        digest, or that is not RUNNING, is deleted.
 
-        Errors: UserError if a live driver uses it, or no run started it.
+        Errors: UserError if a live driver uses it, or no run started it; RunFailed if Serve does not delete it.
         """
         there, janitor = self.name in application_statuses(), find_janitor(self.name)
         if not there and janitor is None:
@@ -240,7 +248,11 @@ class Application:
         dismiss(self.name)
 
     def _wait_until_up(self, model: str, spec: DeploymentSpec) -> None:
-        """Blocks until the application is running. Errors: UserError or RunFailed, with the replica's own reason."""
+        """Blocks until the application is running.
+
+        Errors: UserError if a replica raised one; RunFailed, with the reason, if a replica fails otherwise, or they are
+        not all up within `start_timeout_s`.
+        """
         deadline = time.monotonic() + spec.start_timeout_s
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:
             messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
@@ -258,8 +270,8 @@ def application_name(run_id: str, model: str) -> str:
 
 
 def start_serve() -> None:
-    """Starts Serve without HTTP proxies, unless it is up already: episodes reach models by handles, so no port is
-    taken.
+    """Starts Serve without HTTP proxies, unless it is up already: episodes don't reach models by HTTP, so no port is
+    taken. Of Serve's log, only warnings are shown from now on.
     """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})
@@ -276,7 +288,9 @@ def digest_options(options: BaseModel, *more: object) -> str:
 
 
 def _start_error(model: str, what: str, text: str) -> Exception:
-    """Returns the error for a replica that did not start, with the replica's own reason taken out of Serve's text."""
+    """Returns the error for a replica that did not start, with the replica's own reason taken out of Serve's text: a
+    UserError if the replica raised one, else a RunFailed.
+    """
     wrong = re.search(r"UserError: (.+)", text)
     if wrong:
         return UserError(f"models.{model}: {wrong.group(1)}")

@@ -23,8 +23,7 @@ RETRY_AFTER_S = 5.0
 class ServeDoor:
     """Forwards requests in OpenAI's formats to the replicas of the Serve application `app`.
 
-    A process has one handle, and so one router, for a door. Nothing is retried: the caller may have part of an answer
-    already.
+    It keeps one Serve handle, and so one router. Nothing is retried: the caller may have part of an answer already.
     """
 
     def __init__(self, app: str, silence_s: float) -> None:
@@ -39,10 +38,11 @@ class ServeDoor:
         self._opening = asyncio.Lock()
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of an answer: its head, then its body. Calls with the same `session_id` reach the same
-        replica.
+        """Yields the parts of a replica's answer: its head, then the pieces of its body. Calls with the same
+        `session_id` reach the same replica. If the generator is closed early, the call is cancelled at the replica.
 
-        Errors: Refused (503 if no replica answers or it failed, 429 if too many calls wait, or the replica's own).
+        Errors: Refused: the one that the replica raised; 429 if too many calls wait; 503 if no replica can be reached,
+        it is silent for `silence_s` seconds, or it fails.
         """
         response: Any = None
         try:
@@ -76,7 +76,9 @@ class ServeDoor:
 
 
 def _refusal_of(cause: Any) -> Refused:
-    """Returns the refusal to answer with when a replica raised `cause`."""
+    """Returns the refusal for a replica's error `cause`: the error itself if it is a Refused, 429 if too many calls
+    wait, else 503.
+    """
     if isinstance(cause, Refused):
         return cause
     if isinstance(cause, BackPressureError):

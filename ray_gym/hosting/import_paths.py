@@ -1,4 +1,4 @@
-"""Finds the folders that other processes need on their path to import what this one can."""
+"""Lists the folders from which other processes can import the user's code and `ray_gym`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ HERE = PACKAGE.parent
 
 
 def import_paths() -> list[str]:
-    """Returns the import paths as absolute folders, since workers have another working directory: the current folder,
-    those of PYTHONPATH, and the folder of `ray_gym` if it is not installed.
+    """Returns the import paths for other processes, without duplicates: the current folder, those of PYTHONPATH, and
+    the folder of `ray_gym` if it is not installed. They are absolute, since workers have another working directory.
 
     The folder of a checkout holds more than `ray_gym` (tests, configs, ...), so it comes last, and only where it is
     needed: a user's own packages have these names, too.
@@ -24,5 +24,5 @@ def import_paths() -> list[str]:
 
 
 def as_variable() -> dict[str, str]:
-    """Returns the import paths as environment variables for another process."""
+    """Returns the environment variable PYTHONPATH with the import paths, as a dict, for another process."""
     return {"PYTHONPATH": os.pathsep.join(import_paths())}

@@ -30,7 +30,7 @@ GRACE_S = 60.0
 LOOK_S = 2.0
 """Seconds between two checks of a janitor for leases."""
 ANSWER_S = 30.0
-"""Seconds within which Ray restarts a janitor that was killed."""
+"""Seconds to wait for a janitor's answer, or its end: Ray restarts a janitor that was killed within that time."""
 
 
 class AppLease:
@@ -62,7 +62,7 @@ class AppLease:
 
     def release(self) -> bool:
         """Releases the lease. Returns True if the caller has to delete the application now: no other driver has a lease
-        on it, and none can take it over any more.
+        on it, and none can take it over any more. Returns False also if there is no janitor, or it does not answer.
         """
         ray.kill(self._actor)
         janitor = find_janitor(self._app)
@@ -71,7 +71,7 @@ class AppLease:
 
 class _Janitor:
     def __init__(self, app: str, digest: str, grace_s: float) -> None:
-        """Starts to watch the leases. Ray also calls it when it restarts the janitor after its death."""
+        """Starts a thread that watches the leases. Ray also calls this when it restarts the janitor after its death."""
         self._app = app
         self._digest = digest
         self._grace_s = grace_s
@@ -87,8 +87,8 @@ class _Janitor:
             return None if self._closing else self._digest
 
     def close(self, released: str = "") -> bool:
-        """Returns True if there is no lease but the one named `released`, which is being given back. If so, no driver
-        can take the application over any more.
+        """Returns True if there is no lease but the one named `released`, which is being given back. From then on it
+        always returns True, and no driver can take the application over any more.
         """
         with self._deciding:
             self._closing = self._closing or not leases_of(self._app) - {released}
@@ -115,7 +115,8 @@ def leases_of(app: str) -> set[str]:
 
 def start_janitor(app: str, digest: str, grace_s: float) -> None:
     """Starts the janitor of an application.
-    Errors: RunFailed if the application has one already: another driver has started it at this moment.
+
+    Errors: RunFailed if the application has one already, since another driver is starting it right now.
     """
     options = {
         "name": _janitor_name(app),
@@ -139,8 +140,8 @@ def find_janitor(app: str) -> Any | None:
 
 
 def deployed_digest(app: str) -> str | None:
-    """Returns the digest of the options that an application was deployed with, None if it has no janitor or is being
-    deleted.
+    """Returns the digest of the options that an application was deployed with. Returns None if it has no janitor, the
+    janitor does not answer, or the application is being deleted.
     """
     janitor = find_janitor(app)
     answer: str | None = None if janitor is None else _ask(janitor.digest.remote())
@@ -148,8 +149,8 @@ def deployed_digest(app: str) -> str | None:
 
 
 def dismiss(app: str) -> None:
-    """Kills the janitor of a deleted application, if there is one, and the holder of its weights. Their names are free
-    when this returns.
+    """Kills the janitor of a deleted application, if there is one, and the holder of its weights. Waits up to
+    `ANSWER_S` seconds for each until its name is free.
     """
     dismiss_holder(app)
     janitor = find_janitor(app)
@@ -162,8 +163,8 @@ def dismiss(app: str) -> None:
 
 
 def _ask(reference: Any) -> Any | None:
-    """Returns the janitor's answer, or None if it does not answer: then it is gone, or will delete the application by
-    itself.
+    """Returns the janitor's answer to a call. Returns None if it does not answer within `ANSWER_S` seconds: then it is
+    gone, or will delete the application by itself.
     """
     try:
         return ray.get(reference, timeout=ANSWER_S)

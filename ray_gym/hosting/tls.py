@@ -16,23 +16,27 @@ USE_TLS = "RAY_USE_TLS"
 
 
 def is_on() -> bool:
-    """Returns True if this process's cluster is under TLS. Reads the variable as Ray does."""
+    """Returns True if Ray encrypts its connections: the environment variable `RAY_USE_TLS` is 1 or true, in any case of
+    letters.
+    """
     return os.environ.get(USE_TLS, "0").lower() in ("1", "true")
 
 
 def choose_transport(transport: Transport) -> Transport:
-    """Returns the transport to use where `transport` is wanted: under TLS always `handle`."""
+    """Returns the given transport, but always `handle` if Ray encrypts its connections."""
     return "handle" if is_on() else transport
 
 
 def handles_note(model: str) -> str:
-    """Returns a line for the user: calls to a model that were to be batched go by handles."""
+    """Returns the line which tells the user that calls to a model go by Serve's handles, and not batched, as Ray uses
+    TLS.
+    """
     return f"model {model}: calls go by Serve's handles, as {USE_TLS} is set and `transport: batched` is in plain text"
 
 
 def endpoint_note(model: str, url: str) -> str | None:
-    """Returns a line for the user if an endpoint is reached in plain text although the cluster is under TLS, else
-    None.
+    """Returns a warning for the user if Ray uses TLS but an endpoint's address does not, else None. Addresses of this
+    machine itself need no TLS.
     """
     parts = urlsplit(url)
     if not is_on() or parts.scheme == "https" or _is_this_machine(parts.hostname or ""):

@@ -1,7 +1,7 @@
 """Sends a request to a replica of a model that Ray Serve hosts.
 
-The request goes in a batch with others of its process (`ray_gym.hosting.lanes`), or alone, by Serve's handle. Only this
-module knows which.
+The request goes in a batch with others of its process (`ray_gym.hosting.lanes`), or alone, by Serve's handle. Callers
+don't see which.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ServeModel:
     """Calls a model whose replicas are a Serve application. It retries calls whose replica is gone, and is safe for
     many concurrent calls on one event loop.
 
-    There is one of Serve's handles, and so one router, in a process.
+    It keeps one Serve handle, and so one router.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class ServeModel:
     ) -> None:
         """Creates a model that opens its connections at the first call.
 
-        `app`: name of the application. `affinity`: calls that should reach the same replica. `limits`: when new
-        episodes may begin; None means always. `transport`: the one that the application was deployed for; under TLS
-        calls go by handles all the same.
+        `app`: name of the application. `affinity`: tells which calls should reach the same replica. `limits`: limits of
+        the replicas' load above which no new episode may begin; None means that they may always begin. `transport`: the
+        way of calls for which the application was deployed; if Ray uses TLS, calls go by Serve's handle whatever it is.
         """
         self._app = app
         self._transport = tls.choose_transport(transport)
@@ -74,10 +74,10 @@ class ServeModel:
         return self._limits is not None
 
     async def room(self, conversations: float) -> float:
-        """Returns how many more episodes may begin, beside `conversations` in flight (see `admission.room`).
+        """Returns how many more episodes may begin while `conversations` are in flight (see `admission.room`).
 
-        It is 0 if the replicas do not answer within `LOOK_S`: they are busy. It is `inf` without limits, and if the
-        application can't be reached: then the calls fail, and say why.
+        It is 0 if the replicas do not answer within `LOOK_S` seconds, since they are busy. It is infinite without
+        limits, and if the application can't be reached: then the calls of the episodes fail with the reason.
         """
         if self._limits is None:
             return math.inf
@@ -91,10 +91,11 @@ class ServeModel:
         return room([load for load in loads if isinstance(load, ReplicaLoad)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request. Calls whose replica is gone are retried for `PATIENCE_S` seconds; that
-        time is left out of the episode's clock.
+        """Returns the completion of a request. A call whose replica is gone is retried until the pauses between the
+        tries add up to `PATIENCE_S` seconds. The failed tries and the pauses are left out of the episode's clock.
 
-        Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure.
+        Errors: EpisodeFailure (infra) if no replica answers, the application is gone, or the replica's code raises an
+        unexpected error; an EpisodeFailure that the model raised is passed on.
         """
         for wait_s in pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S):
             began = time.monotonic()
@@ -119,8 +120,10 @@ class ServeModel:
         raise self._failure(f"no answer after {PATIENCE_S:g} s of retries: {describe(last)}") from last
 
     async def _open(self) -> Any:
-        """Returns Serve's handle, and opens lanes if calls are batched. Copies of the handle made by `options` share
-        its router.
+        """Returns Serve's handle of the application. The first call creates it, and also the lanes if calls are
+        batched. Copies of the handle made by `options` share its router.
+
+        Errors: RayServeException if Serve has no such application.
         """
         async with self._opening:
             if self._handle is None:
@@ -132,8 +135,10 @@ class ServeModel:
             return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
-        """Returns the completion of one call by the handle, without retries. A call that is cancelled here is cancelled
-        at its replica.
+        """Returns the completion of one call by the handle, without retries. If this coroutine is cancelled, the call
+        is cancelled at its replica.
+
+        Errors: those that Serve or the replica raised; EpisodeFailure (infra) if the application is gone.
         """
         if key := routing_key(request, self._affinity):
             handle = handle.options(session_id=key)
@@ -151,9 +156,10 @@ class ServeModel:
                 answer.cancel()
 
     async def _look(self) -> None:
-        """Checks that the application is up, at most once in `LOOK_S` seconds, however many calls wait.
+        """Checks that the application is up, at most once in `LOOK_S` seconds, however many calls wait. If Serve does
+        not answer, nothing is decided.
 
-        Errors: EpisodeFailure if the application is gone.
+        Errors: EpisodeFailure (infra) if the application is gone.
         """
         if time.monotonic() - self._looked_at < LOOK_S:
             return
@@ -180,7 +186,8 @@ class ServeModel:
 async def _await_answer(response: Any) -> Completion:
     """Returns the answer to a call by a handle.
 
-    Errors: the replica's own; TaskCancelledError if the call was cancelled, but not by this process.
+    Errors: those that the replica raised; CancelledError if this task was cancelled; TaskCancelledError if the call was
+    cancelled elsewhere.
     """
     try:
         answer: Completion = await response

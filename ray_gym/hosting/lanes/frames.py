@@ -19,8 +19,11 @@ _LENGTH = struct.Struct("<I")
 
 
 class Frames(asyncio.Protocol):
-    """One end of a connection passes every frame to `on_frame`, and calls `on_lost` once when no more will come.
-    Neither may raise.
+    """Frames are an asyncio protocol for one end of a TCP connection: each frame that is received is passed to
+    `on_frame`.
+
+    `on_lost` is called once, when the connection is lost or closed, with the error or None. Neither may raise.
+    `most_bytes`: length of a received frame above which the connection is closed.
     """
 
     def __init__(
@@ -37,7 +40,9 @@ class Frames(asyncio.Protocol):
         self._is_closed = False
 
     def send(self, *frames: bytes) -> None:
-        """Sends frames in one piece. Frames to a peer that is gone are dropped: `on_lost` reports the lost connection."""
+        """Sends frames by one write. They are dropped if the connection is not open yet, or not any more: `on_lost`
+        reports a lost connection.
+        """
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join([part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]))
 

@@ -26,7 +26,9 @@ class ReplicaFull(Exception):
 
 
 class ReplicaBroken(Exception):
-    """Says that the replica's own code raised an exception that is no failure of an episode."""
+    """Says that the replica's code raised an unexpected exception, or that its answer can't be read. The call is not
+    retried.
+    """
 
 
 _ERRORS: dict[wire.AnswerKind, type[Exception]] = {
@@ -43,8 +45,8 @@ class Lane:
         self.end = end
         self.is_open = False
         self.is_broken = False
-        """True once the connection is lost: calls in flight have failed, and the next caller should check whether the
-        replica still exists.
+        """True once the connection is lost or closed: calls in flight have failed, and the next caller should check
+        whether the replica still exists.
         """
         self._reason = "the lane was never opened"
         self._connection = Frames(self._on_frame, self._on_lost)
@@ -60,7 +62,10 @@ class Lane:
         return len(self._waiting)
 
     async def open(self) -> None:
-        """Connects to the replica, and sends its token. Errors: ConnectionError (also after `OPEN_S` seconds)."""
+        """Connects to the replica, and sends its token.
+
+        Errors: ConnectionError if it can't be reached within `OPEN_S` seconds, or the lane is closed meanwhile.
+        """
         host, port = self.end.address
         try:
             async with asyncio.timeout(OPEN_S):
@@ -75,10 +80,12 @@ class Lane:
         self.is_open = True
 
     async def call(self, request: CompletionRequest, may_wait: bool) -> Completion:
-        """Sends a request, and returns the completion. A call that is cancelled here is cancelled at the replica.
+        """Sends a request, and returns the completion. If this coroutine is cancelled, the call is cancelled at the
+        replica.
 
-        `may_wait` says whether the call may wait for a free slot. Errors: ReplicaFull (only if it may not wait);
-        EpisodeFailure; ConnectionError when the replica is gone; ReplicaBroken.
+        `may_wait`: True if the call may wait at the replica for a free slot. Errors: ReplicaFull if none is free and it
+        may not wait; EpisodeFailure as the model raised it; ConnectionError if the lane is not open, or the replica is
+        lost; ReplicaBroken if its code raised an unexpected error, or its answer can't be read.
         """
         if not self.is_open:
             raise ConnectionError(self._reason)
@@ -97,7 +104,9 @@ class Lane:
                 self._send_soon()
 
     def fail(self, error: Callable[[], BaseException]) -> None:
-        """Fails every call in flight, each with an error of its own."""
+        """Fails every call in flight. `error` is called once for each of them, and returns the exception that the call
+        raises.
+        """
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(error())

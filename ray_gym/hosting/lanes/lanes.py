@@ -31,10 +31,10 @@ class Lanes:
     """
 
     def __init__(self, handle: Any, look: Callable[[], Awaitable[None]]) -> None:
-        """Creates lanes that open at the first call.
+        """Creates lanes that are opened at the first call.
 
         `handle`: Serve's handle of the application. `look`: checks the application, and raises an EpisodeFailure if it
-        is gone, since calls would wait for its replicas for ever.
+        is gone; without that, calls would wait for its replicas for ever.
         """
         self._handle = handle
         self._look = look
@@ -47,10 +47,12 @@ class Lanes:
         self._watch: asyncio.Task[None] | None = None
 
     async def complete(self, request: CompletionRequest, key: str) -> Completion:
-        """Returns the completion of a request. Calls with the same key go to the same replica, or when it is full to
-        the next one; if all are full, the call waits at the first.
+        """Returns the completion of a request. Calls with the same key go to the same replica, or to the next one if it
+        is full; a call with the key "" goes to the replica with the fewest calls of this process in flight. If all are
+        full, the call waits at the first.
 
-        Errors: those of `Lane.call` and `look`; those in UNREACHABLE while Serve can't list the replicas.
+        Errors: EpisodeFailure as the model or `look` raised it; ConnectionError if the replica is lost, none can be
+        connected, or the lanes are closed; ReplicaBroken if the replica's code raised an unexpected error.
         """
         self._calls += 1
         if self._watch is None or self._watch.done():
@@ -79,7 +81,11 @@ class Lanes:
             lane.close()
 
     async def _wait_for_lanes(self) -> list[Lane]:
-        """Returns the open lanes. Waits until there is at least one replica."""
+        """Returns the open lanes (the list itself, not a copy). If there are none, or one is broken, asks Serve for the
+        replicas first, and waits until there is at least one.
+
+        Errors: EpisodeFailure if the application is gone; ConnectionError if no replica can be connected.
+        """
         while not self._lanes or any(lane.is_broken for lane in self._lanes):
             async with self._looking:
                 if self._lanes and not any(lane.is_broken for lane in self._lanes):
@@ -92,9 +98,10 @@ class Lanes:
 
     async def _refresh(self) -> None:
         """Asks Serve for the replicas, and opens a lane to each that has none. A broken lane is not used again; its
-        replica gets a new one if it still exists.
+        replica gets a new one if it still exists. If Serve does not answer within `LOOK_S` seconds, no lane is opened.
 
-        Errors: ConnectionError if no replica can be reached, or the lanes were closed.
+        Lanes to replicas that are gone are closed once they have no calls in flight. Errors: ConnectionError if no
+        replica can be connected, or the lanes were closed.
         """
         whole = {lane.end.replica: lane for lane in self._lanes if not lane.is_broken}
         broken = [lane for lane in self._lanes if lane.is_broken]
@@ -116,7 +123,9 @@ class Lanes:
             raise ConnectionError("the lanes were closed")
 
     async def _watch_replicas(self) -> None:
-        """Refreshes the lanes every `LOOK_S` seconds, as long as there are calls in flight."""
+        """Refreshes the lanes every `LOOK_S` seconds, as long as there are calls in flight. If the application is gone,
+        fails all these calls.
+        """
         while self._calls:
             await asyncio.sleep(LOOK_S)
             try:
@@ -134,7 +143,11 @@ class Lanes:
 
 
 async def _open_all(lanes: Sequence[Lane]) -> list[Lane]:
-    """Opens the lanes that are not open yet, and returns those that are open then. Errors: ConnectionError if none is."""
+    """Opens the lanes that are not open yet, and returns all that are open then. Logs a warning for each lane that
+    can't be opened.
+
+    Errors: ConnectionError if none of them is open.
+    """
     closed = [lane for lane in lanes if not lane.is_open]
     try:
         found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)

@@ -1,5 +1,5 @@
-"""Serves calls of many processes at one replica: each call is answered by itself, and no more at a time than there are
-slots.
+"""Serves the calls of many processes at one replica: each call gets an answer of its own, and at most `slots` calls are
+carried out at a time.
 """
 
 from __future__ import annotations
@@ -65,8 +65,10 @@ class LaneServer:
         """
 
     async def open(self, host: str) -> Whereabouts:
-        """Starts to listen at a free port of `host`, and returns where. If no interface of this machine has that
-        address (NAT), it listens at all interfaces. Errors: OSError.
+        """Starts to listen at a free port of `host`, and returns its address with the replica's token and slots. If no
+        interface of this machine has that address (NAT), it listens at all interfaces.
+
+        Errors: OSError if it can't listen.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -80,7 +82,7 @@ class LaneServer:
         return Whereabouts(self._replica, self._slot_count, (host, port), self._token)
 
     async def close(self) -> None:
-        """Disconnects all callers, and cancels their calls."""
+        """Stops listening, disconnects all callers, cancels their calls, and waits until these have ended."""
         self._is_closed = True
         if self._server is not None:
             self._server.close()
@@ -95,7 +97,9 @@ class LaneServer:
         return caller.connection
 
     async def _answer_call(self, call: wire.ReplicaCall) -> wire.ReplicaAnswer:
-        """Returns the answer to a call. Errors become answers of their kind (`wire.AnswerKind`)."""
+        """Returns the answer to a call, as soon as a slot is free; if none is and the call may not wait, an answer of
+        the kind `full`. Exceptions become answers of their kind (`wire.AnswerKind`).
+        """
         if self._slots.locked() and not call.may_wait:
             return wire.error_answer(call.number, "full", f"all {self._slot_count} slots are taken")
         async with self._slots:
@@ -112,9 +116,9 @@ class LaneServer:
 
 
 class BatchedReplica:
-    """A batched replica takes calls by lanes, past Serve.
+    """A batched replica takes calls over lanes, which bypass Serve.
 
-    A deployment for lanes passes the number of slots in Serve's `user_config`; without it, or under TLS (lanes are in
+    A deployment for lanes passes the number of slots in Serve's `user_config`. Without it, or under TLS (lanes are in
     plain text), the replica does not listen, and is called by Serve's handle. Subclasses override `complete`.
     """
 
@@ -126,8 +130,10 @@ class BatchedReplica:
         raise NotImplementedError
 
     async def reconfigure(self, config: dict[str, Any]) -> None:
-        """Listens for callers, with `config["slots"]` slots. Serve calls it at the start, and again when the number of
-        replicas changes: with the same slots nothing is done then.
+        """Listens for callers, with `config["slots"]` slots. Does nothing under TLS, or if it listens with that number
+        already. With another number it listens at a new port, and cancels the calls at the old one.
+
+        Serve calls it at the start, and again when the number of replicas changes. Errors: OSError if it can't listen.
         """
         if tls.is_on() or (self._whereabouts is not None and self._whereabouts.slots == config["slots"]):
             return
@@ -138,19 +144,21 @@ class BatchedReplica:
             await before.close()
 
     def mark_stopping(self) -> None:
-        """Marks the replica as stopping, so that callers retry failed calls elsewhere. To be called before the engine
-        is shut down: Serve does not see calls on lanes, and doesn't wait for them. Safe from any thread.
+        """Marks the replica as stopping, so that callers retry failed calls at other replicas.
+
+        It has to be called before the engine is shut down, as Serve does not see calls on lanes, and doesn't wait for
+        them. Any thread may call it.
         """
         if self._end is not None:
             self._end.is_stopping = True
 
     @property
     def transport(self) -> Transport:
-        """Returns the way in which this replica is called."""
+        """Returns `batched` if the replica listens for lanes, else `handle`."""
         return "batched" if self._whereabouts is not None else "handle"
 
     async def whereabouts(self) -> Whereabouts:
-        """Returns where the replica listens. Errors: RuntimeError if it does not."""
+        """Returns where the replica listens, with its token and slots. Errors: RuntimeError if it does not listen."""
         if self._whereabouts is None:
             raise RuntimeError("this replica does not listen; reach it by its handle")
         return self._whereabouts

@@ -43,7 +43,7 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
 
 
 class ReplicaCall(msgspec.Struct, array_like=True):
-    """A call of a replica: a request, with what its caller needs to find the answer again."""
+    """Holds a call as it is sent to a replica: a request, and the number by which the caller recognises the answer."""
 
     number: int
     """Number that the caller chose; its answer has the same. No two calls in flight on a connection share it."""
@@ -58,7 +58,7 @@ class CallBatch(msgspec.Struct, array_like=True):
 
     calls: list[ReplicaCall]
     cancelled: list[int]
-    """Numbers of calls in earlier batches that nobody waits for any more."""
+    """Numbers of calls in earlier batches whose callers don't wait for the answers any more."""
 
 
 class SentFailure(msgspec.Struct, array_like=True):
@@ -71,7 +71,7 @@ class SentFailure(msgspec.Struct, array_like=True):
 
 
 class ReplicaAnswer(msgspec.Struct, array_like=True):
-    """A replica's answer to the call `number`."""
+    """Holds a replica's answer to the call with this `number`."""
 
     number: int
     kind: AnswerKind
@@ -104,7 +104,9 @@ def decode_answers(data: bytes) -> list[ReplicaAnswer]:
 
 
 def encode_request(request: CompletionRequest) -> msgspec.Raw:
-    """Encodes a request. Lone surrogates, which UTF-8 can't encode, are replaced."""
+    """Encodes a request as msgpack, in the form of `SentRequest`. Lone surrogates in its messages, which UTF-8 can't
+    encode, are replaced.
+    """
     try:
         return msgspec.Raw(_encode(_sent_request(request, request.messages)))
     except UnicodeEncodeError:
