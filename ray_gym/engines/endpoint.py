@@ -74,7 +74,9 @@ class EndpointOptions(BaseModel):
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
 
     def require_key(self, where: str) -> str | None:
-        """Returns the API key, None if none is named. Errors: UserError if the named environment variable is not set."""
+        """Returns the API key, None if no environment variable is named for it. Errors: UserError if the named variable
+        is not set, or empty.
+        """
         name, key = self.api_key_env, self.key()
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
@@ -82,8 +84,8 @@ class EndpointOptions(BaseModel):
 
 
 class RefusedRequest(Exception):
-    """Says that the endpoint refuses this request, however often it is sent (HTTP 4xx). `text` is the body of the
-    answer.
+    """Says that the endpoint refuses this request, however often it is sent: HTTP status other than 200, 408, 409, 429
+    and 5xx. `text` is the body of the answer.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -103,7 +105,9 @@ class _LostCall:
 
 
 class Endpoint:
-    """An endpoint's calls share one pool of connections. It is safe for many concurrent calls on one event loop."""
+    """Calls one endpoint, over connections that its calls share. It is safe for many concurrent calls on one event
+    loop.
+    """
 
     def __init__(self, options: EndpointOptions, key: str | None, first_pause_s: float = 0.5) -> None:
         self._options = options
@@ -112,11 +116,13 @@ class Endpoint:
         self._calls: Pool | Proxied | None = None
 
     async def post(self, path: str, body: Any, session_id: str, read: Callable[[bytes], Result]) -> Result:
-        """Sends `body` as JSON, and returns the result of `read` on the body of the answer. A call is retried if it is
-        lost, if the endpoint fails, and if `read` raises a ValueError.
+        """Sends `body` as JSON, and returns the result of `read` on the body of the answer. A call is retried up to
+        `retries` times: if the connection fails or is silent, for HTTP 408, 409, 429 and 5xx, and if `read` raises a
+        ValueError. Lost tries and pauses are left out of the episode's clock.
 
-        `session_id` goes into the header X-Session-Id, for routers that send a session to one server. Errors:
-        RefusedRequest, EpisodeFailure (infra) after the retries.
+        `session_id` goes into the header X-Session-Id, by which routers send the calls of a conversation to one server.
+
+        Errors: RefusedRequest for any other HTTP status than 200; EpisodeFailure (infra) if the last try fails too.
         """
         data = encode_json(body)
         tried, began = 0, time.monotonic()
@@ -135,7 +141,9 @@ class Endpoint:
             self._calls = None
 
     def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
-        """Returns an infrastructure failure of this endpoint, with the key masked in its message."""
+        """Returns an infrastructure failure of this endpoint, with the key masked in its message. `retry`: True if a
+        new attempt of the episode may succeed.
+        """
         shown = problem.replace(self._key, "***") if self._key else problem
         return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)
 
@@ -171,7 +179,7 @@ class Endpoint:
 
 
 def encode_json(body: Any) -> bytes:
-    """Encodes a body as JSON. Lone surrogates become escapes."""
+    """Encodes a body as JSON. Lone surrogates become escapes. Errors: TypeError for values that JSON can't hold."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:  # lone surrogates
@@ -179,7 +187,7 @@ def encode_json(body: Any) -> bytes:
 
 
 def decode_json(answer: bytes) -> Any:
-    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError."""
+    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError if it is no JSON."""
     try:
         return msgspec.json.decode(answer)
     except msgspec.DecodeError:
@@ -187,12 +195,12 @@ def decode_json(answer: bytes) -> Any:
 
 
 def headers_for(key: str | None) -> dict[str, str]:
-    """Returns the headers that every request to an endpoint has."""
+    """Returns the headers that every request to an endpoint has. `key`: the API key; None leaves its header out."""
     return {"Content-Type": "application/json", "User-Agent": "ray_gym", **authorization(key)}
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """Returns the header that carries the API key, none without a key."""
+    """Returns the header that carries the API key, as a dict; it is empty without a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
@@ -221,7 +229,9 @@ def is_context_full(body: str) -> bool:
 
 
 def read_retry_after(value: str | None) -> float:
-    """Returns the seconds of a Retry-After header. Its date form, and all that is no number, count as 0."""
+    """Returns the seconds of a Retry-After header. Its date form, negative numbers, and all that is no number, count as
+    0.
+    """
     try:
         seconds = float(value or 0)
     except ValueError:

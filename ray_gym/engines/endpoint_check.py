@@ -1,4 +1,4 @@
-"""Checks an endpoint before a run starts: is it up, does it take the key, has it the model? Each question is answered
+"""Checks an endpoint before a run starts: whether it is up, takes the key, and has the model. Each question is answered
 within seconds, or becomes a `UserError`.
 """
 
@@ -20,11 +20,11 @@ from ray_gym.errors import UserError, describe
 from ray_gym.models.base import EngineCheck
 
 CHECK_TIMEOUT_S = 20.0
-"""Seconds for all questions to one endpoint together."""
+"""Seconds for all requests of one check of an endpoint together."""
 
 
 class EndpointCheck:
-    """A check is one round of questions to one endpoint, with one deadline for all of them (`CHECK_TIMEOUT_S`)."""
+    """A check sends a few requests to one endpoint, with one deadline for all of them (`CHECK_TIMEOUT_S`)."""
 
     def __init__(self, options: EndpointOptions, key: str | None, request: EngineCheck, client: httpx.Client) -> None:
         self._options = options
@@ -36,8 +36,10 @@ class EndpointCheck:
         self._deadline = time.monotonic() + CHECK_TIMEOUT_S
 
     def check_model(self) -> int | None:
-        """Checks that the endpoint has the model, and returns its context in tokens, if the endpoint says it. Errors:
-        UserError.
+        """Checks that the endpoint has the model, and that no participant's `max_tokens` exceeds its context. Returns
+        the context in tokens, None if the endpoint doesn't tell it.
+
+        Errors: UserError if the check fails, or the endpoint does not answer with a list of models.
         """
         status, body = self.ask("GET", "/models", None)
         self.refuse(status, body)
@@ -62,8 +64,10 @@ class EndpointCheck:
                 raise UserError(f"{field}: {sampling.max_tokens} is more than the context of {self.where}, {context}")
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
-        """Returns the status and the text of an answer. Reads it in pieces, since a timeout alone does not end an
-        answer that trickles. Errors: UserError.
+        """Sends a request, with `body` as JSON, and returns the HTTP status and the text of the answer. Reads it in
+        pieces, since a timeout alone does not end an answer that trickles.
+
+        Errors: UserError if the endpoint can't be reached, or has not answered in time.
         """
         parts: list[bytes] = []
         left = max(self._deadline - time.monotonic(), 0.1)
@@ -98,7 +102,7 @@ class EndpointCheck:
             raise self.error("base_url", f"{said}; base_url must be the address of a chat-completions endpoint")
 
     def error(self, field: str, problem: str) -> UserError:
-        """Returns an error about a key of the model's config, with the API key masked."""
+        """Returns a UserError about the key `field` of the model's config, with the API key masked."""
         shown = problem.replace(self._key, "***") if self._key else problem
         return UserError(f"{self.where}.{field}: {self.url} {shown}")
 

@@ -1,4 +1,6 @@
-"""Forwards requests in OpenAI's formats to a model that is an endpoint, with the service's name and key for it."""
+"""Forwards requests in OpenAI's formats to a model that is an endpoint, under the model's name there and with the
+service's API key.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,10 @@ class EndpointDoor:
     """
 
     def __init__(self, options: EndpointOptions, key: str | None, extra: Mapping[str, Any] | None = None) -> None:
-        """Creates a door that connects at its first call. `extra`: fields that are set in every request, in place of
-        the caller's.
+        """Creates a door that connects at its first call.
+
+        `key`: the API key; None means that none is sent. `extra`: fields that are set in every request, in place of the
+        caller's.
         """
         self._model = options.model
         self._key = key
@@ -47,10 +51,12 @@ class EndpointDoor:
         )
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of the endpoint's answer: its head, then its body. If the generator is closed early, the
-        connection is closed, which ends the generation there.
+        """Yields the parts of the endpoint's answer: its head, then the pieces of its body. If the generator is closed
+        early, the connection is closed, which ends the generation there.
 
-        Errors: Refused.
+        Errors: Refused: 400 for a field that is not offered, and for a request that the endpoint refuses; 429 if no
+        connection becomes free, or the endpoint says so; 502 if the service's key is refused, or the answer is too
+        long; 503 if the endpoint fails or can't be reached.
         """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
@@ -89,8 +95,9 @@ class EndpointDoor:
         return self._session
 
     def _body(self, request: DoorRequest) -> bytes:
-        """Returns the request's body as the endpoint gets it: JSON with the model's name there, and the `extra` fields.
-        Errors: Refused.
+        """Returns the JSON body that the endpoint gets: the caller's fields, the `extra` fields, and the model's name
+        there. Nothing is stored there: `store` is left out, or false for a response. Errors: Refused (400) for a field
+        that is not offered.
         """
         asked = json.loads(request.body)
         require_offered(asked)
@@ -100,7 +107,9 @@ class EndpointDoor:
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
-        """Returns the error that the caller gets for an endpoint's answer with a status other than 200."""
+        """Returns the error that the caller gets for an endpoint's answer with a status other than 200. The API key is
+        masked in it.
+        """
         status, said = response.status, error_text(content.decode(errors="replace"))
         shown = said.replace(self._key, "***") if self._key else said
         if status == 429:
@@ -115,7 +124,7 @@ class EndpointDoor:
 
 
 def _param(content: bytes) -> str | None:
-    """Returns the request's field that an error in OpenAI's format names, or None."""
+    """Returns the name of the request's field that an error in OpenAI's format complains of, or None if it names none."""
     try:
         param = json.loads(content)["error"]["param"]
     except (ValueError, KeyError, TypeError):

@@ -45,23 +45,24 @@ class OpenAIOptions(EndpointOptions):
 
 
 class OpenAIModel:
-    """Calls the chat completions of an endpoint. It is safe for many concurrent calls on one event loop."""
+    """Calls the chat completions API of an endpoint. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, options: OpenAIOptions, key: str | None, exact: bool, first_pause_s: float = 0.5) -> None:
         """Creates a model that connects at its first call.
 
-        `key`: the API key. `exact`: whether the endpoint gives token ids and logprobs. `first_pause_s`: seconds between
-        the first and the second try of a call.
+        `key`: the API key; None means that none is sent. `exact`: True if the endpoint gives token ids and logprobs.
+        `first_pause_s`: seconds between the first and the second try of a call.
         """
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the endpoint's completion of a request; an empty one with `context_full` if the conversation no
-        longer fits.
+        """Returns the endpoint's completion of a request. If the conversation no longer fits the model's context, it is
+        empty, with the finish reason `context_full`.
 
-        Errors: EpisodeFailure (data if the endpoint refuses the `response_format`, else infra).
+        Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
+        else infra.
         """
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
@@ -116,7 +117,9 @@ class OpenAIEngine(Engine):
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Checks the endpoint if that was not done before. Errors: UserError."""
+        """Checks the endpoint if that was not done before, and warns the user if it is reached in plain text although
+        Ray uses TLS. Errors: UserError for what the check finds wrong.
+        """
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
         if note := tls.endpoint_note(name, self.options.base_url):
@@ -130,10 +133,11 @@ class OpenAIEngine(Engine):
 
 
 def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
-    """Asks the endpoint for one token, and returns True if the answer has usable token ids and logprobs. If it has not,
-    a warning is logged for `token_ids: auto`.
+    """Asks the endpoint for one token, and returns True if the answer has token ids, and logprobs that are right for
+    this run. If it has not, a warning is logged for `token_ids: auto`.
 
-    Errors: UserError for `token_ids: true`.
+    Errors: UserError if the answer is no chat completion, or has a status other than 200, 400 and 422; with `token_ids:
+    true`, also if the token ids or right logprobs are missing.
     """
     insists = options.token_ids is True
     body = wire.probe_body(options.model, options.extra_body)
@@ -157,8 +161,8 @@ def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
 
 
 def _logprobs_problem(url: str, request: EngineCheck) -> str:
-    """Returns why raw logprobs would be wrong for this run, or "" if they are right, since all participants sample from
-    the model's own distribution.
+    """Returns the reason why logprobs from before temperature and truncation are wrong for this run. It is "" if all
+    participants sample with temperature 1 and without truncation or penalties: then they are right.
     """
     reshaped = [
         name for name, sampling in request.samplings.items() if not (sampling.is_plain and sampling.temperature == 1)

@@ -1,9 +1,9 @@
 """Converts requests and answers of OpenAI's chat completions to and from JSON, without I/O.
 
-`exact` says that the endpoint gives token ids (vLLM, and servers that follow it). Only such endpoints are sent the
-sampling parameters that OpenAI's own API refuses, and they are sent all of them: the server would fill in a missing one
-from the checkpoint's generation config, and the record would say `plain` of tokens that were drawn with, for instance,
-top_k 20.
+`exact` means that the endpoint gives token ids (vLLM, and servers that follow it). Such endpoints are sent all sampling
+parameters: the server would fill in a missing one from the checkpoint's generation config, and the record would say
+`plain` of tokens that were drawn with, for instance, top_k 20. Other endpoints are sent those that OpenAI's own API
+refuses, or rarely has, only if they differ from their defaults.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ which tokens can be drawn.
 """
 
 _RAW_LOGPROB = -1e-4
-"""Logprob of a probe's token below which it is one from before top-k (see `has_raw_logprobs`)."""
+"""Threshold for the logprob of a probe's token: a lower one is from before top-k (see `has_raw_logprobs`)."""
 
 
 class _Logprob(TypedDict):
@@ -101,7 +101,11 @@ class BadAnswer(ValueError):
 
 
 def request_body(request: CompletionRequest, model: str, exact: bool, extra: Mapping[str, Any]) -> Json:
-    """Returns the body of a request. `model`: the model's name at the endpoint. `extra`: further fields."""
+    """Returns the body of a request for a chat completion, as JSON data.
+
+    `model`: the model's name at the endpoint. `exact`: True if the endpoint gives token ids: they are asked for.
+    `extra`: further fields; the request's own fields win over them.
+    """
     body: Json = {**extra, "model": model, "messages": [_message(message, exact) for message in request.messages]}
     body |= _sampling(request.sampling, exact)
     # The prompt shows the tools. Narrowed ones would change it at every step, and with it the token ids of the history:
@@ -124,8 +128,8 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
 
 
 def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
-    """Returns the body of a request for one token. Its answer shows whether the endpoint gives token ids, and which
-    logprobs (`has_raw_logprobs`).
+    """Returns the body of a request for one token, as JSON data. The answer to it shows whether the endpoint gives
+    token ids, and which logprobs (`has_raw_logprobs`).
     """
     messages = [{"role": "user", "content": "Hello"}]
     exact = {"logprobs": True, "return_token_ids": True, "temperature": 1.0, "top_k": 1}
@@ -133,8 +137,9 @@ def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
 
 
 def read(answer: bytes) -> Any:
-    """Decodes an answer's JSON. An answer that is not as the protocol describes it is returned whole, for the error
-    message about it. Errors: ValueError.
+    """Decodes the JSON of an answer to a request for a chat completion: only the fields that are used. An answer that
+    is not as the protocol describes it is decoded whole, for the error message about it. Errors: ValueError if it is no
+    JSON.
     """
     try:
         return _decoder.decode(answer)
@@ -143,7 +148,11 @@ def read(answer: bytes) -> Any:
 
 
 def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
-    """Converts a decoded answer to a completion, with token ids and logprobs if `exact`. Errors: `BadAnswer`."""
+    """Converts a decoded answer to a completion, with token ids and logprobs if `exact` and the answer has them.
+
+    `extra`: fields that were added to the request; those that may change how tokens are drawn make the completion
+    `constrained`. Errors: `BadAnswer` if the answer is not as the protocol describes it.
+    """
     choice = _first_choice(answer)
     given = choice.get("message")
     if not isinstance(given, dict):
@@ -169,13 +178,15 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
 
 
 def has_token_ids(answer: Any) -> bool:
-    """Returns True if an answer has token ids and logprobs. Errors: `BadAnswer`."""
+    """Returns True if an answer has the ids of its prompt, those of its generated tokens, and a logprob for each of the
+    latter. Errors: `BadAnswer` if it has no choices, or ids that are no numbers.
+    """
     return _tokens(answer, _first_choice(answer)) is not None
 
 
 def has_raw_logprobs(answer: Any) -> bool:
     """Returns True if a probe's logprobs are from before temperature and top-k. The probe has top_k 1, so those from
-    after it are 0.
+    after it are 0. Returns False if the answer has no token ids. Errors: `BadAnswer` if it has no choices.
     """
     tokens = _tokens(answer, _first_choice(answer))
     return tokens is not None and bool((tokens[2] < _RAW_LOGPROB).any())
@@ -183,7 +194,7 @@ def has_raw_logprobs(answer: Any) -> bool:
 
 def read_models(answer: Any) -> dict[str, int | None]:
     """Returns the models of an answer to GET /models: by name, the context length in tokens, or None if it is missing.
-    Errors: `BadAnswer`.
+    Errors: `BadAnswer` if the answer is no list of models.
     """
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
@@ -230,7 +241,8 @@ def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
 
 def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
     """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints, or None
-    without any.
+    without any. Constraints are a required tool call, a response format, and fields of `extra` that may change which
+    tokens can be drawn.
     """
     shaping = {name: extra[name] for name in shaping_fields(extra)}
     tools = request.allowed_tools or request.tools
@@ -287,7 +299,7 @@ def _count(value: Any) -> int:
 
 
 def _add_tokens(found: Completion, answer: Json, choice: Json, request: CompletionRequest) -> None:
-    """Adds token ids and logprobs to a completion.
+    """Adds token ids and logprobs to the completion `found`, unless the answer lacks them.
 
     The endpoint renders the whole prompt for every call. If its ids begin with those of the history, `prompt_ids` is
     the rest; otherwise the completion is a fork, and `prompt_ids` is the whole prompt.
@@ -308,8 +320,9 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
 
 
 def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:
-    """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]); None if any of them
-    is missing, or there are not as many logprobs as ids. Errors: `BadAnswer`.
+    """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]). Returns None if any
+    of them is missing, or there are not as many logprobs as generated ids. Errors: `BadAnswer` for ids or logprobs that
+    are no numbers.
     """
     prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
     generated = choice.get("token_ids")

@@ -15,8 +15,11 @@ from ray_gym.errors import describe
 
 
 def proxy_to(url: str) -> str | None:
-    """Returns the address of the environment's proxy (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) for a URL, or None. Callers
-    ask once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call.
+    """Returns the address of the proxy for a URL by this process's environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), or
+    None if there is none.
+
+    Callers ask once, and keep the answer: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at
+    every call.
     """
     parts = urlsplit(url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
@@ -25,7 +28,12 @@ def proxy_to(url: str) -> str | None:
 def open_session(
     headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
 ) -> aiohttp.ClientSession:
-    """Opens an HTTP session, which belongs to the running event loop. The keyword arguments are those of `Pool`."""
+    """Opens an aiohttp client session on the running event loop, which sends `headers` with every request, goes through
+    `proxy` (None: directly) and keeps no cookies.
+
+    `limit`: largest number of connections; further requests wait. `connect_s`: seconds to open a connection.
+    `silence_s`: seconds without a byte after which a request fails.
+    """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=limit),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=silence_s),
@@ -44,9 +52,10 @@ class Proxied:
         self._pace = Pace(READ_AT_ONCE)
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
-        """Sends a POST request, and returns the response.
+        """Sends a POST request to `base_url` with `path` appended, and returns the response. Redirects are not
+        followed.
 
-        Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
+        Errors: ConnectionError if no response comes, also after a timeout; ValueError for headers that can't be sent.
         """
         url = f"{self._base_url}{path}"
         try:

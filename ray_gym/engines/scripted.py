@@ -35,7 +35,9 @@ class ScriptedEngine(Engine):
         self._application: Application | None = None
 
     def check(self, request: EngineCheck) -> None:
-        """Checks that the player exists and takes the arguments of the config. Errors: UserError."""
+        """Checks that the player can be imported, and can be called with a request, an `rng` or none, and the arguments
+        of the config. Errors: UserError if not.
+        """
         player = load_object(self.options.player, f"models.{request.model}.player")
         arguments = self.options.arguments
         if takes_rng(player, arguments) and (error := call_error(player, 2, arguments)):
@@ -43,8 +45,10 @@ class ScriptedEngine(Engine):
             raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Deploys the replicas, if the config asks for any, and blocks until they are up. Errors: UserError,
-        RunFailed.
+        """Deploys the replicas, if the config asks for any, and blocks until they are up.
+
+        Errors: UserError if the application's name is taken, or the player can't be imported there; RunFailed if the
+        replicas are not up in time.
         """
         if self.options.replicas:
             from ray_gym.hosting.application import Application  # here, as Serve takes a second to import
@@ -53,7 +57,9 @@ class ScriptedEngine(Engine):
             self._application.start(run_id, name, self._deployment_spec(), say)
 
     def connect(self) -> Model:
-        """Returns the player in this process, or a model that calls its replicas."""
+        """Returns a model that calls the player in this process, or its replicas if `start` has deployed any. Errors:
+        UserError if the player can't be imported here.
+        """
         if self._application is None:
             return load_scripted(self.options)
         from ray_gym.hosting.transport import ServeModel

@@ -1,4 +1,4 @@
-"""Wraps a player (a Python function) as a model."""
+"""Wraps a player (a Python function that stands in for a language model) as a model."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def takes_rng(player: Player, arguments: dict[str, Any]) -> bool:
 
 
 def call_error(player: Player, positional: int, arguments: dict[str, Any]) -> TypeError | None:
-    """Returns the error that a call of the player with `positional` positional arguments and `arguments` would raise,
-    or None if it fits the player's signature.
+    """Returns the error that a call of the player with `positional` positional arguments and the keyword `arguments`
+    would raise for its signature, or None if it fits. The player is not called.
     """
     try:
         inspect.signature(player).bind(*[None] * positional, **arguments)

@@ -1,4 +1,4 @@
-"""Runs a player in a replica of a Serve deployment."""
+"""Runs a player, a Python function in the place of a language model, in a replica of a Serve deployment."""
 
 from __future__ import annotations
 
@@ -15,5 +15,8 @@ class ScriptedReplica(BatchedReplica):
         self._model = load_scripted(options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the player's message as a completion. Errors: EpisodeFailure (see `ScriptedModel.complete`)."""
+        """Returns the player's message as a completion without tokens.
+
+        Errors: EpisodeFailure (environment if the player raises, data if the request has a `response_format`).
+        """
         return await self._model.complete(request)

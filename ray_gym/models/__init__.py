@@ -1,3 +1,3 @@
-"""Defines language models as the rest of ray_gym sees them: a `Model` completes; an `Engine` is how a named model comes
-up.
+"""Defines the interfaces to language models: a `Model` completes conversations; an `Engine` starts a model that the
+config names, and connects processes to it.
 """

@@ -9,20 +9,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
-"""Paths that are let through."""
+"""Paths of requests that a door forwards."""
 
 
 class Door(Protocol):
     def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Answers a request, as a head and then the pieces of its body. Calls with the same `session_id` belong
-        together. Errors: Refused.
+        """Yields the answer to a request: a head, and then the pieces of its body. Calls with the same `session_id`
+        belong to one conversation. Errors: Refused if the request is refused, or the model can't answer it.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DoorRequest:
-    """Holds a POST. Headers of callers stay outside: some would change what an engine does."""
+    """Holds a POST request: its path and its body. The caller's headers are left out, since some would change what an
+    engine does.
+    """
 
     path: str
     body: bytes

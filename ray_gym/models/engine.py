@@ -1,17 +1,17 @@
-"""An engine is a kind of model in a config: `models: {policy: {engine: NAME, ...}}`. Its parts all stand here.
+"""Defines the base class of engines, and the protocols of their optional abilities.
 
-Subclass `Engine` and write `connect`; override `check`, `start` and `stop` where there is something to find wrong, to
-bring up and to give back. Export the class under an entry point of the group `ray_gym.engines`; `docs/extending.md` has
-a whole one.
+An engine is a kind of model in a config: `models: {policy: {engine: NAME, ...}}`. Subclass `Engine` and write
+`connect`; override `check`, `start` and `stop` where there is something to check, to start and to release. Export the
+class under an entry point of the group `ray_gym.engines`. `docs/extending.md` has a complete example.
 
-Abilities that only some engines have stand below it, each part a Protocol of its own. An engine has a part by having
-its members; nothing is registered, and nothing has to be inherited:
+Each ability that only some engines have is a Protocol of its own. An engine has the ability if it has the Protocol's
+members; nothing is registered, and nothing has to be inherited:
 
-    part        of      what it gives                                        who asks
-    OnNodes     engine  GPUs and files are looked at before anything starts  `ray-gym doctor`, every start
+    protocol    of      ability                                              used by
+    OnNodes     engine  GPUs and files are checked before anything starts    `ray-gym doctor`, every start
     Served      engine  weights can be updated while it serves               a stream of a trainer
     HasDoor     engine  its replicas answer OpenAI's API                     the gateway of a service
-    OpensDoor   engine  the endpoint that it stands for does                 the gateway of a service
+    OpensDoor   engine  requests in OpenAI's formats go to its endpoint      the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
 """
 
@@ -30,7 +30,7 @@ from ray_gym.models.placement import Replicas
 
 
 class NoOptions(BaseModel):
-    """Takes nothing beside `engine`."""
+    """Accepts no keys of a config beside `engine`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,20 +40,21 @@ class EngineCheck:
     """Tells an engine what the participants will ask of it: `samplings` by participant, and whether any of them has
     tools.
 
-    `episodes` is how many are in flight at most; None means that nobody can say, as in a service.
+    `episodes` is the largest number of episodes in flight; None means that it is not known, as in a service.
     """
 
     model: str
-    """Its name under `models` in the config."""
+    """Name of the model under `models` in the config."""
     samplings: dict[str, Sampling]
     uses_tools: bool
     episodes: int | None = None
 
 
 class Engine(ABC):
-    """Is a named model of the config: it comes up, lets workers reach it, and goes away.
+    """An engine checks, starts and stops one model that the config names, and connects processes to it.
 
-    The driver makes it from its options, checks and starts it; it is then pickled to the workers, which only `connect`.
+    The driver creates it from its options, checks it and starts it. It is then pickled to the workers, which only call
+    `connect`.
     """
 
     Options: ClassVar[type[BaseModel]] = NoOptions
@@ -65,41 +66,43 @@ class Engine(ABC):
 
     @property
     def gives_tokens(self) -> bool:
-        """Says whether its completions hold the exact token ids and their logprobs: only then there are samples.
+        """Returns True if its completions hold the exact token ids and their logprobs, without which there are no
+        samples. It is False by default.
 
-        A subclass may also write `gives_tokens = True`; so it is with `reshapes`.
+        A subclass may also write `gives_tokens = True` in place of a property. The same holds for `reshapes`.
         """
         return False
 
     @property
     def reshapes(self) -> str:
-        """Says what its options do to the distribution that tokens are drawn from, beyond a participant's sampling.
-
-        Empty where they do nothing to it.
+        """Returns a description of those options that change the distribution which tokens are drawn from, beyond a
+        participant's sampling. It is "" if there are none, which is the default.
         """
         return ""
 
     def check(self, request: EngineCheck) -> None:
-        """Finds what can be found wrong before anything starts.
+        """Checks, before anything starts, all that can be checked then. By default nothing is.
 
         Errors: UserError that names `models.{request.model}` and the field.
         """
         return None
 
     def gpus(self) -> float:
-        """Returns how many GPUs `start` will ask the cluster for."""
+        """Returns the number of GPUs that `start` will ask the cluster for, by default 0."""
         return 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Brings the model up, or finds it up; `say` tells the user. Blocks. Errors: UserError, RunFailed."""
+        """Starts the model, or takes over one that is up, and blocks until it is ready. By default does nothing. `say`
+        shows a line to the user. Errors: UserError for mistakes in the config, RunFailed if the model does not come up.
+        """
         return None
 
     @abstractmethod
     def connect(self) -> Model:
-        """Makes a connection to the model, for one process. Called after `start`, in each worker."""
+        """Returns a connection of this process to the model. It is called after `start`, in each worker."""
 
     def stop(self) -> None:
-        """Gives back what `start` took. Called however the run ended."""
+        """Releases what `start` has taken. By default does nothing. It is called however the run ended."""
         return None
 
 
@@ -111,11 +114,15 @@ class OnNodes(Protocol):
     """Describes an engine that places replicas on nodes of the cluster."""
 
     def placed(self) -> Sequence[Replicas]:
-        """Returns the replicas that `start` will put on nodes; none where it attaches to an application that is up."""
+        """Returns the replicas that `start` will put on nodes; an empty list if it attaches to an application that is
+        up.
+        """
         ...
 
     def missing_files(self) -> str | None:
-        """Says, on a node, which files of a replica can't be read there, and what to do; None if all can."""
+        """Returns a message about the files of a replica that can't be read on this node, and what to do; None if all
+        can be read.
+        """
         ...
 
 
@@ -125,7 +132,7 @@ class Served(Protocol):
 
     @property
     def app(self) -> str:
-        """Returns the name of the application, once it was started."""
+        """Returns the name of the application. It is known once the engine was started."""
         ...
 
 
@@ -135,16 +142,16 @@ class HasDoor(Protocol):
 
     @property
     def door(self) -> str:
-        """Returns the Serve application of its replicas, once it was started."""
+        """Returns the name of the Serve application of its replicas. It is known once the engine was started."""
         ...
 
 
 @runtime_checkable
 class OpensDoor(Protocol):
-    """Describes an engine that stands for an endpoint, which speaks OpenAI's protocol."""
+    """Describes an engine that connects to an endpoint, which speaks OpenAI's protocol."""
 
     passes: tuple[str, ...]
-    """Paths that go to the endpoint as they are."""
+    """Paths of requests that are forwarded to the endpoint."""
 
     def open_door(self) -> Door: ...
 
@@ -160,8 +167,9 @@ class Gated(Protocol):
     def is_gated(self) -> bool: ...
 
     async def room(self, conversations: float) -> float:
-        """Returns for how many more episodes there is room, while all workers together have `conversations` in flight.
+        """Returns how many more episodes the model has room for, while all workers together have `conversations`
+        episodes in flight.
 
-        Infinity means that nobody can say.
+        It is infinite if there is no limit, or it is not known.
         """
         ...

@@ -23,7 +23,9 @@ NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Says how tokens are drawn. `max_tokens` is a limit for each step; `top_k` 0 means no limit."""
+    """Tells how tokens are drawn. `max_tokens` is the limit for each model call, and `top_k` 0 means no limit.
+    Generation ends at any text of `stop`. `seed` None leaves the seed to the engine.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -40,12 +42,16 @@ class Sampling:
 
     @property
     def is_plain(self) -> bool:
-        """Says whether a forward pass and the temperature alone give the distribution that was sampled from."""
+        """Returns True if the model's logits and the temperature alone give the distribution that is sampled from: the
+        temperature is not 0, and nothing is truncated or penalised.
+        """
         unpenalised = (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) == (0, 0, 1)
         return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
 
     def shape(self) -> dict[str, Any]:
-        """Returns the options that shape the distribution, under vLLM's names, which are the record's too."""
+        """Returns the options that shape the distribution, under vLLM's names, which are the record's too.
+        `max_tokens`, `stop` and `seed` are not among them.
+        """
         return {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -61,10 +67,10 @@ class CompletionRequest(msgspec.Struct):
     """Asks a model for one completion.
 
     `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
-    (int32 [n]); `history` covers the first `known` messages. `tools` are those that the prompt shows, the same at every
-    step; `allowed_tools` are the schemas as the state narrows them now. `seed` is for engines that draw at random
-    themselves. `group_id` is the same for all episodes of one task, whose prompts begin alike; empty for calls that are
-    part of none.
+    (int32 [n]); `history` covers the first `known` messages. `session_id` is the same for all calls of an episode.
+    `tools` are those that the prompt shows, the same at every step; `allowed_tools` are those that the environment's
+    state allows now. `seed` is for engines that draw at random themselves. `group_id` is the same for all episodes of
+    one task, whose prompts begin alike; it is empty for calls outside of any group.
     """
 
     messages: list[Message]
@@ -79,7 +85,9 @@ class CompletionRequest(msgspec.Struct):
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = False
     response_format: str | None = None
-    """Form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
+    """Format that the text has to have: OpenAI's field `response_format` of chat completions, as JSON text; None for
+    any text.
+    """
     group_id: str = ""
 
 
@@ -98,6 +106,10 @@ class Completion(msgspec.Struct):
     is set): int32 [n]; `prompt_lengths` says how many of them belong to each new message, the rest is the generation
     prompt. `token_ids` (int32 [m]) were generated and `logprobs` (float32 [m]) are theirs, under the distribution they
     were drawn from. Endpoints that give no ids leave all four empty: ids are never invented (`has_tokens`).
+
+    `versions` tells which tokens came from which weight version, `kind` which kind of distribution they were drawn
+    from, and `grammar` the hash of its constraints (None without any). `cached_tokens` of the `prompt_tokens` were in
+    the model's prefix cache.
     """
 
     message: Message
@@ -120,11 +132,13 @@ class Completion(msgspec.Struct):
 
 
 class Model(Protocol):
-    """Connects one process to a model. Safe for many concurrent calls."""
+    """Connects one process to a model. It is safe for many concurrent calls."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Calls the model. Errors: `EpisodeFailure`: infra when the model can't be reached or breaks, data when it
-        can't be asked this.
+        """Returns the model's completion of a request.
+
+        Errors: EpisodeFailure: infra if the model can't be reached or breaks, data if it can't be asked this,
+        environment if a Python function that plays the model raises.
         """
         ...
 

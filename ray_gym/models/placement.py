@@ -1,4 +1,4 @@
-"""Describes what a model's replicas need of a cluster's nodes, so that room can be looked for before they are started."""
+"""Describes what a model's replicas need of a cluster's nodes, so that a run can check for it before they are started."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Describes replicas that are alike. Each is on one node, also where it is several tensor-parallel ranks; of a
-    placement group, bundles that are alike count as one of these.
+    """Describes `count` replicas with equal needs: the CPUs and GPUs of each. Each replica is on one node, even if it
+    has several tensor-parallel ranks.
+
+    A replica that is a placement group is described by its bundles: bundles with equal needs count like replicas here.
     """
 
     count: int
     cpus: float
     gpus: float
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels that its node has to have."""
+    """Labels that the node of each replica has to have."""
     apart: int = 1
     """Number of replicas (those of one placement group) that each need a node which has none of the others."""

@@ -1,4 +1,6 @@
-"""Encodes completions for the journal: arrays as bytes, everything else as msgpack."""
+"""Encodes completions, failures of calls and results of effects, for the journal and the wire: arrays as bytes,
+everything else as msgpack.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,8 @@ def store(completion: Completion) -> msgspec.Raw:
 
 
 class StoredFailure(msgspec.Struct, tag="failure"):
-    """Stores a call that failed, by nobody's infrastructure: it fails again in a replay. It is a map, so that it can be
-    told from answers.
+    """Stores the failure of a call, unless it is one of the infrastructure: a replay raises it again. It is encoded as
+    a map, and so can be told from answers, which are arrays.
     """
 
     kind: FailureKind
@@ -67,7 +69,7 @@ class StoredFailure(msgspec.Struct, tag="failure"):
 
 
 class StoredResult(msgspec.Struct, array_like=True):
-    """Stores the result of an effect: JSON data."""
+    """Stores the result of an effect, which is JSON data."""
 
     value: Any
 
@@ -83,12 +85,14 @@ def store_failure(failure: Failure) -> msgspec.Raw:
 
 
 def store_result(value: Any) -> msgspec.Raw:
-    """Encodes the result of an effect. Errors: TypeError for a value that is no JSON data."""
+    """Encodes the result of an effect. Errors: TypeError for a value that msgpack can't encode; UnicodeEncodeError for
+    text with lone surrogates.
+    """
     return msgspec.Raw(_encoder.encode(StoredResult(value)))
 
 
 def restore_result(answer: msgspec.Raw) -> Any:
-    """Decodes the result of an effect. Errors: EpisodeFailure, if that is what was stored."""
+    """Decodes the result of an effect. Errors: EpisodeFailure if a failure was stored in its place."""
     _raise_if_failed(answer)
     return _result_decoder.decode(answer).value
 
@@ -100,7 +104,7 @@ def _raise_if_failed(answer: msgspec.Raw) -> None:
 
 
 def restore(answer: msgspec.Raw) -> Completion:
-    """Decodes a completion. Errors: EpisodeFailure, if that is what was stored."""
+    """Decodes a completion. Its arrays are read-only. Errors: EpisodeFailure if a failure was stored in its place."""
     _raise_if_failed(answer)
     stored = _decoder.decode(answer)
     calls = tuple(ToolCall(*call) for call in stored.tool_calls)

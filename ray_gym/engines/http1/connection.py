@@ -22,7 +22,7 @@ _HUNG_UP = "the server closed the connection before it had answered"
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A complete response of a server."""
+    """Holds a complete response of a server."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -30,7 +30,7 @@ class HttpResponse:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """Returns the value of a header, whose name may be in any case, or None."""
+        """Returns the value of a header, whose name may be in any case, as text; None if the response lacks it."""
         value = self.headers.get(name.lower().encode())
         return None if value is None else value.decode("latin-1")
 
@@ -68,10 +68,11 @@ class HttpConnection(asyncio.Protocol):
         return self._is_usable and self._answer is None and self._loop.time() - self._idle_since < KEEP_ALIVE_S
 
     async def ask(self, request: Sequence[bytes]) -> HttpResponse:
-        """Sends a request, given in pieces, and returns its response. If it is cancelled, the connection is closed:
-        otherwise the rest of this response would be taken for the next one.
+        """Sends a request, given in pieces, and returns its response. The connection must be idle. If this coroutine is
+        cancelled, the connection is closed: otherwise the rest of this response would be taken for the next one.
 
-        Errors: ConnectionError, TimeoutError.
+        Errors: ConnectionError if the connection is closed or breaks, or the response is no HTTP/1.1; TimeoutError if
+        nothing comes for `silence_s` seconds.
         """
         assert self._answer is None
         if self._transport is None or not self._is_usable:
@@ -114,8 +115,11 @@ class HttpConnection(asyncio.Protocol):
             self._fail(ConnectionError("the server changed to another protocol"))
 
     def eof_received(self) -> bool:
-        """Ends the current response. Over TLS, uvloop calls this only if the server closed the connection properly
-        (close_notify): otherwise the response may be truncated.
+        """Takes the end of what the server sends: it completes a response that has no length of its own, and breaks any
+        other. Returns False, so that the transport is closed.
+
+        Over TLS, uvloop calls this only if the server closed the connection properly (close_notify): otherwise the
+        response may be truncated.
         """
         if self._ends_with_connection:
             self._finish(keep=False)
@@ -154,7 +158,7 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def _is_final(self) -> bool:
-        """Returns True if the message is the response itself. One with a status below 200 is only a notice before it."""
+        """Returns True if the message is the response itself. A message with a status below 200 only announces it."""
         return self._parser is not None and self._parser.get_status_code() >= 200
 
     def _begin_answer(self) -> None:

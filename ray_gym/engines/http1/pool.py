@@ -1,4 +1,4 @@
-"""Keeps the connections of a process to one server: one for each request in flight, and reused afterwards."""
+"""Keeps the connections of a process to one server: one for each request in flight. They are reused afterwards."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class Pool:
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Sends a POST request, and returns the response. `path` is appended to the path of `base_url`.
 
-        Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
+        Errors: ConnectionError if the server can't be reached, or the connection breaks; TimeoutError if nothing comes
+        for `silence_s` seconds; ValueError for headers that can't be sent.
         """
         own = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n{_lines(headers)}"
         request = (own.encode(), self._common, body)
@@ -76,7 +77,9 @@ class Pool:
             return await connection.ask(request)
 
     async def close(self) -> None:
-        """Closes the idle connections. Requests in flight are still answered."""
+        """Closes the idle connections. Requests that have a connection are still answered; those that wait for the
+        lookup of the host name are cancelled.
+        """
         self._is_closed = True
         if self._lookup is not None:
             self._lookup.cancel()
@@ -91,7 +94,7 @@ class Pool:
             self._idle.append(connection)
 
     def _take_idle(self) -> HttpConnection | None:
-        """Returns the idle connection that was used last, None if there is none that can be reused."""
+        """Returns the idle connection that was used last, and closes those that can't be reused; None if none is left."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_reusable:
@@ -100,7 +103,7 @@ class Pool:
         return None
 
     async def _open(self) -> HttpConnection:
-        """Opens a connection. Errors: ConnectionError."""
+        """Opens a connection. Errors: ConnectionError if that fails, or takes longer than `connect_s` seconds."""
         loop = asyncio.get_running_loop()
         try:
             await self._look_up_if_due(loop)
@@ -127,7 +130,9 @@ class Pool:
         return connection
 
     async def _look_up_if_due(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Looks up the server's addresses, unless they are cached. Errors: OSError, TimeoutError."""
+        """Looks up the server's addresses, unless they are cached. Callers at the same time share one lookup. Errors:
+        OSError, TimeoutError.
+        """
         if loop.time() < self._addresses_until:
             return
         if self._lookup is None or self._lookup.done():
