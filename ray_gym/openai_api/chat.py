@@ -56,7 +56,9 @@ class ChatBody(Body):
 
 
 def read_chat(body: Any) -> ApiRequest:
-    """Reads the body of a request for a chat completion, decoded from JSON. Errors: Refused (400)."""
+    """Reads the body of a request for a chat completion, decoded from JSON. Errors: Refused (400) for a field that is
+    wrong or not supported.
+    """
     given = read_body(ChatBody, body)
     refuse_fields(given, _UNSUPPORTED)
     tools = read_tools(given.tools or ())
@@ -81,9 +83,10 @@ def read_chat(body: Any) -> ApiRequest:
 def chat_completion(
     completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Json:
-    """Returns an answer as JSON data. `created`: seconds since 1970.
+    """Returns a completion as the JSON data of a chat completion. `id`: the answer's id. `created`: seconds since 1970.
 
-    `prompt_ids`: int32 [n], the whole prompt, if the completion's own are only the part after the history.
+    `prompt_ids`: int32 [n], the whole prompt; None if the completion's own `prompt_ids` are that, and not only the part
+    after the history.
     """
     choice: Json = {
         "index": 0,
@@ -101,8 +104,8 @@ def chat_completion(
 def chat_events(
     completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Iterator[str]:
-    """Yields the same answer as server-sent events: the whole message in one piece, the finish reason, the usage if the
-    body asked for it, and `[DONE]`.
+    """Yields a completion as server-sent events, with the parameters of `chat_completion`: the whole message in one
+    piece, the finish reason, the usage if the body asked for it, and `[DONE]`.
     """
     head = _head(asked, id, created, "chat.completion.chunk")
     message = _message(completion.message)
@@ -123,7 +126,7 @@ def chat_events(
 
 
 def usage(completion: Completion) -> Json:
-    """Returns the field `usage` of a chat completion: its numbers of tokens."""
+    """Returns the field `usage` of a chat completion: the numbers of prompt tokens, generated tokens and cached tokens."""
     return {
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.generated_tokens,
@@ -155,7 +158,9 @@ def _finish_reason(completion: Completion) -> str:
 
 
 def token_logprobs(completion: Completion) -> list[Json]:
-    """Returns an entry for each generated token: its name (`token_id:ID`) and its logprob."""
+    """Returns an entry for each generated token: its name (`token_id:ID`) and its logprob, which is -9999 for lower
+    ones. It is empty if the completion has no token ids.
+    """
     drawn = zip(completion.token_ids.tolist(), completion.logprobs.tolist(), strict=True)
     return [{"token": f"token_id:{token}", "logprob": max(logprob, _LOWEST_LOGPROB)} for token, logprob in drawn]
 

@@ -1,4 +1,4 @@
-"""Reads earlier conversations, out of a task's row or a request, as messages.
+"""Reads earlier conversations, from a task's row or from a request, as messages.
 
 They may be chat messages (`{"role", "content", "tool_calls", ...}`) or items of OpenAI's Responses API (`message`,
 `function_call`, `function_call_output`, `reasoning`). Both are read into one form, that of `EarlierMessage`.
@@ -45,14 +45,15 @@ class EarlierMessage(BaseModel):
     tool_call_id: str | None = None
 
     def as_message(self) -> Message:
-        """Returns the same message as episodes have it."""
+        """Converts it to the `Message` of episodes."""
         calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in self.tool_calls)
         return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)
 
 
 def read_conversation(items: Any) -> Any:
-    """Returns chat messages or Responses items as data of `EarlierMessage`, and checks that they are a conversation
-    that a model can continue: system messages first, and a result for every call.
+    """Converts chat messages or Responses items to a list of dicts with the fields of `EarlierMessage`; a string
+    becomes one user message. Checks that a model can continue the conversation: system messages come first, and every
+    call has a result.
 
     Errors: ValueError that names the item.
     """
@@ -63,8 +64,9 @@ def read_conversation(items: Any) -> Any:
 
 
 def read_request_messages(items: Any, is_whole: bool) -> Any:
-    """Reads the messages of an agent's request, like `read_conversation`, but system messages may be anywhere. Unless
-    `is_whole`, they continue earlier messages, so results of calls may be missing.
+    """Converts the messages of an agent's request to a list of dicts with the fields of `EarlierMessage`. System
+    messages may be anywhere. If `is_whole`, checks that every call has a result; otherwise the messages continue
+    earlier ones, and results may be missing.
 
     Errors: ValueError that names the item.
     """
@@ -75,7 +77,9 @@ def read_request_messages(items: Any, is_whole: bool) -> Any:
 
 
 def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
-    """Returns messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
+    """Returns the messages, each with the number of the item that it began with. Messages of the assistant that have
+    neither text nor calls are left out. Errors: ValueError that names the item.
+    """
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
     if not isinstance(items, Sequence) or isinstance(items, bytes):
@@ -112,7 +116,8 @@ def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
     """Returns the messages as a simulated user sees them: its own have the role assistant, and the policy's the role
     user.
 
-    It sees no tools, nor texts beside tool calls: in an episode, too, it is told only the last message of a turn.
+    It sees no system prompt, no tools, and no text beside tool calls: in an episode, too, it is told only the policy's
+    last message before its own next one.
     """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
@@ -121,7 +126,7 @@ def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredCall:
-    """Holds a tool call of a conversation, and its answer; `number` is the index of the answer among the messages."""
+    """Holds a tool call of a conversation, and its answer. `number` is the index of the answer among the messages."""
 
     number: int
     call: EarlierCall
@@ -131,7 +136,7 @@ class AnsweredCall:
 def answered_calls(messages: Sequence[EarlierMessage]) -> Iterator[AnsweredCall]:
     """Yields the tool calls that were carried out, in the order of their answers, for the `setup` of environments.
 
-    Calls whose answer is an error are left out, since they changed nothing.
+    Calls whose answer is a JSON object with the key `error` are left out, since they changed nothing.
     """
     calls: dict[str | None, EarlierCall] = {}
     for number, message in enumerate(messages):
@@ -142,7 +147,7 @@ def answered_calls(messages: Sequence[EarlierMessage]) -> Iterator[AnsweredCall]
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Returns a JSON object, {} for a text that is none."""
+    """Decodes a JSON object. Returns {} for a text that is none."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -151,7 +156,9 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:
-    """Adds an item to the messages, or to the assistant's message that it belongs to."""
+    """Adds an item to the messages in `found`, or to the assistant's message at their end that it belongs to. Errors:
+    KeyError for a field that is missing, ValueError for an item that can't be read.
+    """
     item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
     kind = item.get("type") or "message"
     if kind == "function_call":
@@ -194,9 +201,10 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
-    """Checks that every tool call has a result, and every result a call.
+    """Checks that every tool call has a result before other messages follow, and every result has a call before it.
 
-    `numbers`: numbers of the messages in errors; by default their indices. Errors: ValueError that names the message.
+    `numbers`: numbers of the messages in errors; by default their indices. Errors: ValueError that names the message,
+    also for an id of a call that is not text, or that two open calls share.
     """
     open_calls: dict[Any, None] = {}
     for number, message in zip(numbers or range(len(messages)), messages, strict=True):
@@ -225,7 +233,7 @@ def _call_ids(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
 
 
 def _require_order(messages: Sequence[tuple[int, _Fields]]) -> None:
-    """Refuses a system message in the middle. Errors: ValueError."""
+    """Checks that system messages come before all others. Errors: ValueError that names the message."""
     has_begun = False
     for number, message in messages:
         if message["role"] == "system" and has_begun:
@@ -239,13 +247,13 @@ def _start_message(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _last_message(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the assistant's message at the end, or a new one."""
+    """Returns the assistant's message at the end of `found`; if there is none, adds one and returns it."""
     return found[-1] if found and found[-1]["role"] == "assistant" else _start_message(found)
 
 
 def _open_message(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the assistant's message at the end if more may belong to it (its calls have no results yet, or it has
-    only reasoning), or a new one.
+    """Returns the assistant's message at the end of `found` if more may belong to it: its calls have no results yet, or
+    it has only reasoning. Otherwise adds one and returns it.
     """
     last = found[-1] if found else {}
     is_open = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
@@ -276,8 +284,8 @@ def _call(given: Any) -> dict[str, str]:
 
 
 def _legacy_call(given: Any) -> dict[str, str]:
-    """Reads a call in the API's earlier form (`function_call`): one a message, without an id; its result names the
-    function.
+    """Converts a call in the API's earlier form (`function_call`). A message has at most one such call, which has no
+    id: its result names the function.
     """
     call = _fields(given, "a function call")
     return {"id": f"{_LEGACY_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
@@ -294,7 +302,9 @@ def _arguments(given: Any) -> str:
 
 
 def _text(content: Any, between: str = "") -> str:
-    """Returns the text of a message's content. Errors: ValueError for content that is no text."""
+    """Returns the text of a message's content; `between` stands between its parts. Errors: ValueError for content that
+    is no text.
+    """
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, Sequence):

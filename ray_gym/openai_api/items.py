@@ -15,20 +15,20 @@ _SAID = ("message", "tool_result", "relay")
 
 
 def response_items(events: Iterable[Event], thread: str = "policy") -> list[Item]:
-    """Returns the items of a thread after its opening, in order: reasoning, messages, calls and their results, users'
-    messages.
+    """Returns the items of a thread that follow its opening, in order: reasoning, messages, calls and their results,
+    users' messages.
     """
     return [item for event in events if event.thread == thread and event.kind in _SAID for item in _items(event)]
 
 
 def is_cut(events: Iterable[Event], thread: str = "policy") -> bool:
-    """Returns True if the last message of a thread was cut by a limit of tokens."""
+    """Returns True if the last message of a thread ended at a limit of tokens, False also if there is none."""
     said = [event for event in events if event.thread == thread and event.kind == "message"]
     return bool(said) and _was_cut(said[-1])
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
-    """Returns the event for an entry of `events` in a record's row, as `ray_gym.load(run).episodes` gives them."""
+    """Converts an entry of `events` in a record's row, as `ray_gym.load(run).episodes` gives them, to an `Event`."""
     fields = dict(row)
     fields["content"] = "".join(part["text"] for part in row["content"] or ())
     fields["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
@@ -45,7 +45,9 @@ def _items(event: Event) -> list[Item]:
 
 
 def answer_items(message: Message, name: str, cut: bool) -> list[Item]:
-    """Returns the items of one answer of the model. `name` is part of their ids, and has to differ between answers."""
+    """Returns the items of one answer of the model: its reasoning, its text, its calls. `name` is part of their ids,
+    and has to differ between answers. `cut`: True if the answer ended at a limit of tokens.
+    """
     items: list[Item] = []
     if message.reasoning:
         summary = [{"type": "summary_text", "text": message.reasoning}]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """Refuses a request over HTTP.
+    """Says that a request over HTTP is refused.
 
-    `status`: HTTP status. `code`: short name of the reason, for programs. `param`: name of the field that is wrong.
-    `retry_after_s`: seconds after which the caller should retry.
+    `status`: HTTP status. `code`: short name of the reason, for programs. `param`: name of the field that is wrong;
+    None if it is no field's fault. `retry_after_s`: seconds after which the caller should retry; None if that is of no
+    use.
     """
 
     def __init__(
@@ -25,25 +26,31 @@ class Refused(Exception):
 
 
 def bad_request(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
-    """Returns the refusal of a request in OpenAI's formats that is not valid (400)."""
+    """Returns the refusal (HTTP 400) of a request in OpenAI's formats that is not valid."""
     return Refused(400, code, message, param)
 
 
 def not_found(what: str, name: str) -> Refused:
-    """Returns the refusal of a name that does not exist, or belongs to another caller, who must not learn of it (404)."""
+    """Returns the refusal (HTTP 404) of a request for something that does not exist, or belongs to another caller, who
+    must not learn of it. `what`: kind of the thing.
+    """
     return Refused(404, f"unknown_{what}", f"there is no {what} {name!r}")
 
 
 def unprocessable_content(message: str, param: str | None = None) -> Refused:
-    """Returns the refusal of a request to the service's own API that is not valid (422)."""
+    """Returns the refusal (HTTP 422) of a request to the service's own API that is not valid."""
     return Refused(422, "invalid_request", message, param)
 
 
 def too_many_requests(message: str, retry_after_s: float) -> Refused:
-    """Returns the refusal of a request because there are too many; the caller should retry later (429)."""
+    """Returns the refusal (HTTP 429) of a request that comes on top of too many others. The caller should retry after
+    `retry_after_s` seconds.
+    """
     return Refused(429, "too_many", message, retry_after_s=retry_after_s)
 
 
 def service_unavailable(message: str, retry_after_s: float = 1) -> Refused:
-    """Returns the refusal of a request that can't be served at the moment (503)."""
+    """Returns the refusal (HTTP 503) of a request that can't be served at the moment. The caller should retry after
+    `retry_after_s` seconds.
+    """
     return Refused(503, "unavailable", message, retry_after_s=retry_after_s)

@@ -30,8 +30,8 @@ LONGEST_FORMAT = 50_000
 
 
 class Body(BaseModel):
-    """Describes the fields that the bodies of both APIs have. Other fields are ignored: clients send more than any
-    server knows.
+    """Describes the fields that the bodies of both APIs have. Other fields are accepted unchecked: clients send more
+    than any server knows.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -49,7 +49,7 @@ class Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """Holds what a body asks for, in one form for both APIs."""
+    """Holds a request to a model, in one form for both of OpenAI's APIs."""
 
     model: str
     messages: tuple[Message, ...]
@@ -74,7 +74,9 @@ class ApiRequest:
     """Fields of the body that the answer repeats."""
 
     def request(self, usual: Sampling, session_id: str, seed: int) -> CompletionRequest:
-        """Returns the request to a model, outside of any episode. `usual`: sampling where the body sets none."""
+        """Returns the request to a model, as one outside of any episode. `usual`: sampling parameters that hold where
+        the body sets none. `session_id`: the same for all calls of a conversation.
+        """
         return CompletionRequest(
             messages=list(self.messages),
             sampling=replace(usual, **self.sampling),
@@ -92,8 +94,8 @@ ReadBody = TypeVar("ReadBody", bound=BaseModel)
 
 
 def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
-    """Returns a body as a pydantic model of the class `kind`. `param`: field that errors name, by default the one that
-    is wrong. Errors: Refused (400).
+    """Returns a body as a pydantic model of the class `kind`. `param`: field that the error names, by default the first
+    one that is wrong. Errors: Refused (400) if the body does not fit the model.
     """
     try:
         return kind.model_validate(body)
@@ -104,7 +106,9 @@ def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> Read
 
 
 def refuse_fields(body: Body, names: Iterable[str]) -> None:
-    """Refuses a body that sets one of these fields, which are not supported. Errors: Refused (400)."""
+    """Checks that a body sets none of these fields, which are not supported, to a value that is not empty. Errors:
+    Refused (400) if it does.
+    """
     for name in names:
         if getattr(body, name, None):
             raise bad_request(f"{name} is not offered here; leave it out", name)
@@ -113,7 +117,8 @@ def refuse_fields(body: Body, names: Iterable[str]) -> None:
 class Format(BaseModel):
     """Describes the format that an answer's text must have.
 
-    Chat completions have name and schema in `json_schema`, the Responses API beside the type.
+    For `json_schema`, chat completions have name and schema in the field of that name, the Responses API beside the
+    type.
     """
 
     type: Literal["text", "json_object", "json_schema"]
@@ -123,7 +128,9 @@ class Format(BaseModel):
 
 
 def read_format(given: Format | None, param: str) -> str | None:
-    """Returns a format as JSON text, in the form of chat completions; None for any text. Errors: Refused (400)."""
+    """Returns a format as JSON text, in the form of chat completions; None for any text. `param`: field that errors
+    name. Errors: Refused (400) if a `json_schema` lacks its schema, or is longer than `LONGEST_FORMAT` characters.
+    """
     if given is None or given.type == "text":
         return None
     if given.type == "json_object":
@@ -140,7 +147,10 @@ def read_format(given: Format | None, param: str) -> str | None:
 
 
 def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
-    """Returns the messages of a body. `is_whole`: False if they continue earlier messages. Errors: Refused (400)."""
+    """Returns the messages of a body. `param`: field that errors name. `is_whole`: False if the messages continue
+    earlier ones. Errors: Refused (400) if they can't be read, there are none, a call has no result, or there are more
+    than `MOST_MESSAGES` tool calls.
+    """
     try:
         plain = read_request_messages(items, is_whole)
         messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
@@ -157,7 +167,7 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
 
 
 def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Returns the tools of a body. Errors: Refused (400)."""
+    """Returns the tools of a body. Errors: Refused (400) if one is no function with a name, or two have the same name."""
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:
@@ -169,7 +179,9 @@ def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
 
 
 def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
-    """Returns the tool choice, and the tools that may be called under it. Errors: Refused (400)."""
+    """Returns the tool choice, and the tools that may be called under it. None as `given` means `auto`. Errors: Refused
+    (400) for an unknown choice, or one that needs a tool which is not in `tools`.
+    """
     if given is None:
         return "auto", tools
     if given in ("auto", "none"):
@@ -187,7 +199,9 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
 
 
 def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
-    """Returns the fields of `Sampling` that a body sets. `limit`: its largest number of tokens. Errors: Refused (400)."""
+    """Returns the fields of `Sampling` that a body sets. `limit`: the body's largest number of generated tokens; None
+    if it sets none. Errors: Refused (400) for a value out of its range.
+    """
     said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
     said["max_tokens"] = limit
     if isinstance(said["stop"], str):
@@ -199,7 +213,7 @@ def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
 
 
 def is_cut(completion: Completion) -> bool:
-    """Returns True if an answer was cut by a limit of tokens."""
+    """Returns True if an answer ended at a limit of tokens: its own, or that of the model's context."""
     return completion.finish_reason != "stop"
 
 
@@ -210,8 +224,8 @@ def _require_tools(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
 
 
 def _select_tools(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Returns the tools whose names are chosen. Chat completions have the name under `function`, the Responses API has
-    not. Errors: Refused (400).
+    """Returns the tools that `choices` name; names of no tool are ignored. Chat completions have the name under
+    `function`, the Responses API has not. Errors: Refused (400) if no tool is left.
     """
     objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
     names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}

@@ -1,5 +1,5 @@
-"""Makes the ids of the answers that an agent gets by the Responses API: each says where in the session's threads the
-answer is, so that no table of ids is needed.
+"""Makes the ids of the answers that an agent gets by the Responses API: each encodes the answer's thread and place, so
+that no table of ids is needed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ _PREFIX = "resp_"
 
 @dataclass(frozen=True, slots=True)
 class ResponseId:
-    """Says that an answer is the last of the first `length` messages of a thread. As a string it is the id on the wire.
+    """Identifies an answer as the last of the first `length` messages of a thread. `str` gives the id that the agent
+    gets.
 
-    `instructed`: the first of them are the call's instructions.
+    `instructed`: True if the first of these messages holds the instructions of the call.
     """
 
     thread: str
@@ -27,7 +28,7 @@ class ResponseId:
 
     @staticmethod
     def read(text: str) -> ResponseId:
-        """Reads an id. Errors: ValueError for a text that is no such id."""
+        """Decodes the id that an agent sends. Errors: ValueError for a text that is no such id."""
         coded = text.removeprefix(_PREFIX)
         length, instructed, thread = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4)).decode().split(":", 2)
         return ResponseId(thread, int(length), instructed == "1")

@@ -58,7 +58,8 @@ class ResponsesBody(Body):
 def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     """Reads the body of a request of the Responses API, decoded from JSON.
 
-    `remembers`: True if a call may continue an earlier answer (`previous_response_id`). Errors: Refused (400).
+    `remembers`: True if a call may continue an earlier answer (`previous_response_id`). Errors: Refused (400) for a
+    field that is wrong or not supported.
     """
     given = read_body(ResponsesBody, body)
     refuse_fields(given, _UNSUPPORTED if remembers else (*_UNSUPPORTED, "previous_response_id"))
@@ -84,7 +85,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
 
 
 def response(completion: Completion, asked: ApiRequest, id: str, created: int) -> Json:
-    """Returns an answer as JSON data. `created`: seconds since 1970."""
+    """Returns a completion as the JSON data of a response. `id`: the response's id. `created`: seconds since 1970."""
     cut = is_cut(completion)
     return {
         **_response_head(asked, id, created),
@@ -102,7 +103,9 @@ def response(completion: Completion, asked: ApiRequest, id: str, created: int) -
 
 
 def response_events(completion: Completion, asked: ApiRequest, id: str, created: int) -> Iterator[str]:
-    """Yields the same answer as server-sent events, with each text in one piece."""
+    """Yields a completion as the server-sent events of a response, with each text in one piece. The last event holds
+    the same JSON data as `response` returns.
+    """
     whole = response(completion, asked, id, created)
     events: list[Json] = [
         {"type": f"response.{stage}", "response": _response_head(asked, id, created)} for stage in _OPENING

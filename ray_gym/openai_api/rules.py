@@ -1,4 +1,4 @@
-"""Refuses fields of requests in OpenAI's formats that no door offers: they would reach other callers' data, or
+"""Refuses requests in OpenAI's formats that ask for what no door offers: that would reach other callers' data, or
 addresses that the caller can't reach itself.
 """
 
@@ -14,12 +14,15 @@ REFUSED = frozenset(
     | {"prompt_embeds", "media_io_kwargs", "mm_processor_kwargs", "chat_template"}
     | {"use_beam_search", "repetition_detection", "watermarking", "web_search_options"}
 )
-"""Fields that are refused unless they are empty."""
+"""Names of fields that are refused unless their values are empty."""
 _TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal"})
 
 
 def require_offered(asked: dict[str, Any]) -> None:
-    """Checks that a body has no fields that no door offers. Errors: Refused (400)."""
+    """Checks that a request's body asks for nothing that doors refuse: the fields in `REFUSED`, prompt templates,
+    references to stored items, content other than text, and tools other than functions. Errors: Refused (400) if it
+    does.
+    """
     for field in sorted(REFUSED & asked.keys()):
         if asked[field]:
             raise bad_request(f"{field} is not offered here; leave it out", field)
@@ -33,7 +36,9 @@ def require_offered(asked: dict[str, Any]) -> None:
 
 
 def _require_texts(items: Any, field: str) -> None:
-    """Refuses content other than text: the server would fetch pictures from any address that a caller names."""
+    """Checks that messages hold only text: the server would fetch pictures from any address that a caller names.
+    Errors: Refused (400) for other content, and for references to stored items.
+    """
     for item in _objects(items):
         if item.get("type") == "item_reference":
             raise bad_request(f"{field}: items are not stored here, so none can be referred to", field)

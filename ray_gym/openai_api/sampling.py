@@ -1,4 +1,4 @@
-"""Defines how a request over HTTP may change the sampling."""
+"""Defines which sampling parameters a request over HTTP may change, and to which values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""Integer of JSON: `true` is none, nor is "1"."""
+"""JSON integer: `true`, "1" and 1.5 are refused."""
 
 
 Number = Annotated[float, Strict()]
-"""Number of JSON: `true` is none, nor is "1"."""
+"""JSON number: `true` and "1" are refused."""
 
 
 class Request(BaseModel):
@@ -21,7 +21,7 @@ class Request(BaseModel):
 
 
 class SamplingChange(Request):
-    """Holds the fields of the sampling that a request changes; None leaves those of the service's config."""
+    """Holds the sampling parameters that a request changes; None leaves the value of the service's config."""
 
     temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None

@@ -19,11 +19,13 @@ WhenLost = Literal["retry", "fail"]
 
 
 class IdempotencyKey(str):
-    """Names one call of a tool with an effect. It is the same in every attempt: pass it to the service that is called."""
+    """Names one call of a tool with an effect. It is the same in every attempt; a tool passes it to the service that it
+    calls.
+    """
 
 
 class ToolError(Exception):
-    """Raised by a tool to answer its caller with an error; the episode continues.
+    """Answers the caller of a tool with an error, when the tool raises it. The episode continues.
 
     `content` is the text that the caller gets; by default `{"error": message}`.
     """
@@ -35,15 +37,18 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """Holds the text that the caller gets. `error` is the reason if the call was refused or could not be read."""
+    """Holds the text that the caller of a tool gets. `error` is the message of an error; None if the tool gave a
+    result.
+    """
 
     content: str
     error: str | None = None
 
 
 async def within(result: Awaitable[Result], deadline_s: float) -> Result:
-    """Awaits a result for at most `deadline_s` seconds. Errors: TimeoutError, which names `tool_deadline_s` if it was
-    this deadline.
+    """Awaits a result for at most `deadline_s` seconds, and returns it.
+
+    Errors: TimeoutError that names `tool_deadline_s` if the deadline passes; those that the awaitable raises.
     """
     try:
         async with asyncio.timeout(deadline_s) as deadline:
@@ -56,7 +61,7 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
 
 def as_text(result: Any) -> str:
     """Returns a tool's result as the text that the caller gets: a string as it is, all else as JSON. Errors:
-    PydanticSerializationError.
+    PydanticSerializationError for a value that JSON can't hold.
     """
     if isinstance(result, str):
         return result

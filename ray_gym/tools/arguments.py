@@ -25,7 +25,7 @@ class BadArguments(ValueError):
 
 
 class Arguments(Protocol):
-    """Reads the arguments of one tool."""
+    """Reads the arguments of the calls of one tool."""
 
     def read(self, text: str) -> dict[str, Any]:
         """Returns the values of a JSON object by name, checked against the tool's parameters. Errors: BadArguments."""
@@ -34,7 +34,9 @@ class Arguments(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsByModel:
-    """Reads arguments by a pydantic model, which is made from a method's signature: values become its types."""
+    """Reads arguments by a pydantic model, which is made from a method's signature: values get the types of the
+    parameters.
+    """
 
     model: type[BaseModel]
 
@@ -48,11 +50,11 @@ class ArgumentsByModel:
 
 
 class ArgumentsBySchema:
-    """Reads arguments by a JSON schema (draft 2020-12 by default): values stay as JSON has them."""
+    """Reads arguments by a JSON schema (draft 2020-12 by default): values stay as JSON decodes them."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        """Checks the schema. Errors: ValueError if it is no schema of an object, or refers to something outside of
-        itself.
+        """Checks the schema, and keeps it. Errors: ValueError if it is no JSON schema of an object, or refers to
+        something outside of itself.
         """
         validator = validator_for(schema, default=Draft202012Validator)
         try:

@@ -22,10 +22,10 @@ from ray_gym.tools.answer import within
 THREADS = 32
 """Number of calls that run at once; others wait."""
 STUCK_LIMIT = 64
-"""Number of stuck threads with which a worker has to be replaced."""
+"""Number of stuck threads at which no more calls are started, and the worker has to be replaced."""
 REPLACED_WITHIN_S = 30.0
-"""Seconds that calls then wait for the replacement: meanwhile their episodes are resumed on another worker, and don't
-fail for the stuck threads of others.
+"""Seconds for which calls wait at that limit of stuck threads: meanwhile their episodes are resumed on another worker,
+and don't fail for the stuck threads of others.
 """
 
 Job = Callable[[], None]
@@ -53,9 +53,11 @@ class BlockingPool:
 
     async def run(self, tool: str, method: Callable[[], Any], deadline_s: float) -> Any:
         """Calls `method` in a thread, and returns its result. `tool` is its name in errors. The `deadline_s` seconds
-        start with the call, not with the wait for a thread.
+        start with the call, not with the wait for a thread. A call that is late goes on in its thread, and its result
+        is dropped.
 
-        Errors: those that the method raises; TimeoutError; `EpisodeFailure` (infra) if the pool is exhausted.
+        Errors: those that the method raises; TimeoutError after the deadline; EpisodeFailure (infra) if the pool is
+        exhausted for `replaced_within_s` seconds.
         """
         async with self._free:
             if self.is_exhausted:
@@ -67,7 +69,7 @@ class BlockingPool:
         return value
 
     def close(self) -> None:
-        """Ends the idle threads."""
+        """Ends the idle threads. Threads that carry out calls go on."""
         while self._idle:
             self._idle.pop().put(None)
 

@@ -30,11 +30,12 @@ async def call_tool(
     key: str = "",
 ) -> ToolAnswer:
     """Carries out one call on the episode's state, and returns the answer. Mistakes of the caller (an unknown tool, bad
-    arguments) are answers, too.
+    arguments) and results that are too long become answers with an error.
 
     `tools`: the tools by name. `caller`: the participant that calls. `key`: the idempotency key, for a tool with an
-    effect. Errors: `EpisodeFailure` (environment) if the tool's own code raises or takes longer than `deadline_s`
-    seconds; `EpisodeOver` if it gives the episode a command after its end.
+    effect. Errors: EpisodeFailure (environment) if the tool's own code raises, takes longer than `deadline_s` seconds,
+    or gives a result that JSON can't hold; EpisodeFailure (infra) if the worker has no threads left; EpisodeOver if the
+    tool gives the episode a command after its end.
     """
     tool = tools.get(call.name)
     if tool is None or not tool.offered_to(caller.name):

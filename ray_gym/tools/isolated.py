@@ -1,8 +1,8 @@
 """Runs each call of an isolated tool in a process of its own, on a copy of the state.
 
 The process is forked from a zygote (`ray_gym.tools.zygote`), which has imported the environment. A zygote carries out
-one call at a time and is reused; a worker has as many at once as CPUs, and other calls wait. If a call is cancelled or
-late, its zygote is killed, with everything that it started.
+one call at a time and is reused. A worker carries out as many calls at once as it has CPUs, by default; others wait. If
+a call is cancelled or late, its zygote is killed, with everything that it started.
 """
 
 from __future__ import annotations
@@ -45,11 +45,15 @@ class IsolatedCall:
 
 
 class CallFailed(EpisodeFailure):
-    """Says that a call raised, or that its process died. The zygote could start it, so another call may succeed."""
+    """Says that the code of an isolated call raised an unexpected exception, or that its process died. Its zygote could
+    be started, so another call may succeed.
+    """
 
 
 class IsolatedPool:
-    """Keeps the zygotes of one worker, whose pools share its `slots`. Nothing is started before the first call."""
+    """Keeps zygotes, the processes that isolated calls are forked from. The pools of a worker share its `slots`, one
+    for each call at a time. Nothing is started before the first call.
+    """
 
     def __init__(self, slots: asyncio.Semaphore) -> None:
         self._slots = slots
@@ -60,8 +64,9 @@ class IsolatedPool:
         """Carries out a call, and returns the tool's answer as text. Waits for a slot or a zygote count neither towards
         `deadline_s` nor towards the episode's time.
 
-        Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all
-        other errors in the call's process; EpisodeFailure (environment) if no process could be started for it.
+        Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError after the deadline; CallFailed
+        (environment) for all other errors in the call's process; EpisodeFailure (environment) if no process could be
+        started for it; TypeError if the state or the environment can't be pickled.
         """
         request = _pack_call(environment, call)
         clock = running_clock()
@@ -79,6 +84,8 @@ class IsolatedPool:
     async def _ask(self, zygote: _Zygote, request: bytes, method: str, deadline_s: float) -> list[str]:
         """Sends a call to a zygote, and returns the reply. A zygote that answered in time is idle again; any other is
         killed.
+
+        Errors: TimeoutError after `deadline_s` seconds; CallFailed if the zygote is gone.
         """
         try:
             reply = await within(zygote.ask(request), deadline_s)
@@ -91,11 +98,16 @@ class IsolatedPool:
         return reply
 
     async def close(self) -> None:
-        """Kills all zygotes, also those that carry out calls."""
+        """Kills all zygotes of this pool, also those that carry out calls."""
         await asyncio.gather(*(self._end(zygote) for zygote in list(self._all)))
 
     async def _take_zygote(self, environment: Any, tool: str) -> _Zygote:
-        """Returns an idle zygote that has loaded the environment, or starts one. Errors: EpisodeFailure (environment)."""
+        """Returns an idle zygote that has loaded this environment, or starts one. Idle zygotes that are dead, or have
+        loaded another environment, are ended.
+
+        Errors: EpisodeFailure (environment) if a zygote can't be started, or can't load the environment; TypeError if
+        the environment can't be pickled.
+        """
         while self._idle:
             zygote = self._idle.pop()
             if zygote.is_alive and zygote.environment is environment:
@@ -138,7 +150,7 @@ class _Zygote:
 
     @classmethod
     async def start(cls, environment: Any) -> _Zygote:
-        """Starts a zygote. It ends by itself when its socket is closed, so it does not outlive a cancellation of this."""
+        """Starts a zygote. It ends by itself when its socket is closed, also if this coroutine is cancelled."""
         here, there = socket.socketpair()
         here.setblocking(False)
         arguments = [str(there.fileno()), str(os.getpid()), *sys.path]
@@ -160,7 +172,7 @@ class _Zygote:
         return self._process.returncode is None
 
     async def ask(self, request: bytes) -> list[str]:
-        """Sends a request and reads the reply. Errors: EOFError or OSError when the process is gone."""
+        """Sends a request, and returns the parts of the reply. Errors: EOFError or OSError if the process is gone."""
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._here, LENGTH.pack(len(request)) + request)
         size = LENGTH.unpack(await self._read_exactly(LENGTH.size))[0]
@@ -193,8 +205,8 @@ class _Zygote:
 
 
 def process_slots(count: int | None = None) -> asyncio.Semaphore:
-    """Returns the slots for isolated calls of a worker: `count`, or by default one for each CPU that this process may
-    use.
+    """Returns the semaphore for the isolated calls of a worker: `count` slots, or by default one for each CPU that this
+    process may use.
     """
     return asyncio.Semaphore(count or _cpus())
 
@@ -204,8 +216,8 @@ def _cpus() -> int:
 
 
 def _pack_call(environment: Any, call: IsolatedCall) -> bytes:
-    """Encodes a call as a pickle. The state and the arguments are a pickle inside the pickle, which is read only after
-    the limit of memory is set.
+    """Encodes a call as a pickle. The state and the arguments are a pickle inside the pickle, which is decoded only
+    after the limit of memory is set. Errors: TypeError if they can't be pickled.
     """
     arguments = _pickle((call.state, call.caller, call.values), "the state", _is_script(environment))
     return pickle.dumps((call.method, call.memory_mb, arguments))
@@ -217,7 +229,7 @@ def _is_script(environment: Any) -> bool:
 
 def _pickle(value: Any, what: str, is_script: bool) -> bytes:
     """Encodes a value as a pickle, by reference to its classes, or by value if the other process can't import them
-    (those of a script). `what` names the value in errors.
+    (those of a script, for which `is_script` is True). `what` names the value in errors.
 
     Errors: TypeError for a value that can't be pickled.
     """
@@ -241,7 +253,11 @@ def _call_failed(tool: str, message: str) -> CallFailed:
 
 
 def _read_reply(tool: str, reply: list[str]) -> str:
-    """Returns the text of an answer, and raises the error of any other reply (see `IsolatedPool.run`)."""
+    """Returns the text of an answer.
+
+    Errors, for other replies: ToolError or EpisodeFailure as the tool raised it; CallFailed if it raised something
+    else, or its process died.
+    """
     match reply:
         case ["answer", text]:
             return text

@@ -18,7 +18,7 @@ from ray_gym.tools.isolated import CallFailed, IsolatedCall, IsolatedPool
 
 @dataclass(frozen=True, slots=True)
 class IsolatedResult:
-    """Holds the result of a function (JSON data), or why it has none."""
+    """Holds the result of a function (JSON data); `error` tells why there is none, and is None if there is one."""
 
     value: Any = None
     error: str | None = None
@@ -38,8 +38,11 @@ class Module:
         getattr(module, "warm_up", _do_nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: str) -> str:
-        """Calls a function of the module. `arguments` is a JSON list, and the result JSON text. Errors: EpisodeFailure
-        (environment) if there is no such function, or its result is not JSON data.
+        """Calls a function of the module, and returns its result as JSON text. `arguments` is a JSON list; `state` and
+        `caller` are not used.
+
+        Errors: EpisodeFailure (environment) if there is no such function, or its result is not JSON data; those that
+        the function raises.
         """
         found: Any = load_module(self._name)
         try:
@@ -64,8 +67,8 @@ class _Library:
 
 @dataclass(slots=True)
 class Libraries:
-    """Holds the libraries of one worker, each with zygotes of its own, which share the worker's `slots`. Nothing is
-    started before the first call.
+    """Holds the libraries of one worker. Each has its own zygotes (processes that calls are forked from), which share
+    the worker's `slots`. Nothing is started before the first call.
     """
 
     slots: asyncio.Semaphore
@@ -74,11 +77,13 @@ class Libraries:
     async def call(
         self, function: str, arguments: str, deadline_s: float, memory_mb: int | None
     ) -> tuple[str, str | None]:
-        """Calls `module:function` with a JSON list of arguments. Returns the result as JSON text and None, or `null`
-        and why there is no result.
+        """Calls a function, named as `module:function`, in a process of its own, with a JSON list of arguments. Returns
+        the result as JSON text and None. If the function raises, is late or its process dies, returns `null` and the
+        reason.
 
         `deadline_s`: seconds for the call. `memory_mb`: megabytes that it may take; None means no limit. Errors:
-        EpisodeFailure (environment) if there is no such module or function, or its result is not JSON data.
+        EpisodeFailure (environment) if there is no such module or function, no process can be started, or the result is
+        not JSON data; an EpisodeFailure that the function raised.
         """
         module, _, name = function.partition(":")
         if module not in self._libraries:
@@ -98,7 +103,7 @@ class Libraries:
         return "null", utf8(why)
 
     async def close(self) -> None:
-        """Kills all zygotes, also those that carry out calls."""
+        """Kills all zygotes of the libraries, also those that carry out calls."""
         await asyncio.gather(*(library.pool.close() for library in self._libraries.values()))
 
 

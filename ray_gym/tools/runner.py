@@ -26,11 +26,12 @@ class ToolRunner:
     async def run(
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
     ) -> Any:
-        """Runs a tool, and returns its result; that of an isolated tool is text. The `deadline_s` seconds start with
-        the tool.
+        """Runs a tool, and returns its result; that of an isolated tool is text. The `deadline_s` seconds start when
+        the tool does.
 
-        Errors: those that the tool raises; TimeoutError; `EpisodeFailure` (environment if an isolated tool's process
-        dies, infra if this worker has no threads left).
+        Errors: TimeoutError after the deadline; those that the tool raises. For an isolated tool, all but ToolError and
+        EpisodeFailure become EpisodeFailure (environment), as does the death of its process; TypeError if its state
+        can't be pickled. EpisodeFailure (infra) if this worker has no threads left.
         """
         if tool.options.isolated:
             return await self.isolated.run(
@@ -43,7 +44,7 @@ class ToolRunner:
         return await within(result, deadline_s) if inspect.isawaitable(result) else result
 
     async def close(self) -> None:
-        """Ends the processes and the idle threads; stuck threads stay until this process exits."""
+        """Kills the processes, and ends the idle threads. Stuck threads stay until this process exits."""
         self.blocking.close()
         await self.isolated.close()
         await self.libraries.close()

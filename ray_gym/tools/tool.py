@@ -27,13 +27,13 @@ _MARK = "__ray_gym_tool__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """Holds the options of a tool. As the decorator `@tool(...)` it makes a method a tool.
+    """Holds the options of a tool. It is used as the decorator `@tool(...)`, which makes a method a tool.
 
     Errors: TypeError for options that contradict each other.
     """
 
     participants: tuple[str, ...] | None = None
-    """Names of the participants who may call it; None means everyone."""
+    """Names of the participants who may call the tool; None means everyone."""
 
     blocking: bool = False
     """Run it in a thread, for code that would hold up the event loop.
@@ -52,7 +52,7 @@ class ToolOptions:
     """Megabytes that an isolated tool may take beyond the imported modules; more raises MemoryError in it."""
 
     effect: WhenLost | None = None
-    """The tool changes something outside of the session: it books, pays, sends.
+    """Says that the tool changes something outside of the episode: it books, pays, sends. None means that it does not.
 
     It is then called once, even if its worker dies: its answer is recorded, and given again when the episode is
     resumed, **without running its code**, so it must not change the state (a tool that has to do both awaits
@@ -67,7 +67,9 @@ class ToolOptions:
             raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
 
     def __call__(self, method: Method) -> Method:
-        """Marks the method. Errors: TypeError for a method that the options don't fit."""
+        """Marks a method as a tool with these options, and returns it. Errors: TypeError for an async method with
+        `blocking=True`.
+        """
         if self.blocking and inspect.iscoroutinefunction(method):
             raise TypeError(
                 f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
@@ -98,15 +100,15 @@ class Tool:
     """Name of the parameter that gets the idempotency key, if there is one."""
 
     takes_time: bool = False
-    """True if other code of the episode may run while it does: it is async, or runs in a thread or a process."""
+    """True if other code of the episode may run while the tool does: it is async, or runs in a thread or a process."""
     was_brought: bool = False
-    """True if it came with a task or a library (`tool_by_schema`): its method gets the tool's name, and the arguments
-    as one dict.
+    """True if the tool came with a task or a library (`tool_by_schema`): its method gets the tool's name, and the
+    arguments as one dict.
     """
 
     @property
     def participants(self) -> tuple[str, ...] | None:
-        """Returns the names of the participants who may call it; None means everyone."""
+        """Returns the names of the participants who may call the tool; None means everyone."""
         return self.options.participants
 
     def offered_to(self, participant: str) -> bool:
@@ -115,9 +117,10 @@ class Tool:
 
 
 def tools_of(environment_class: type) -> dict[str, Tool]:
-    """Returns the tools of an environment class by name, in the order of their definitions.
+    """Returns the tools of an environment class by name, base classes first, in the order of their definitions.
 
-    Errors: TypeError if a tool's signature has no types, or lacks the parameters `state` and `caller`.
+    Errors: TypeError if a tool lacks the parameters `state` and `caller`, another parameter has no type, or one has the
+    type `IdempotencyKey` although the tool has no effect.
     """
     found: dict[str, Tool] = {}
     for base in reversed(environment_class.__mro__):
@@ -136,12 +139,12 @@ def tool_by_schema(
     blocking: bool = False,
     effect: WhenLost | None = None,
 ) -> Tool:
-    """Returns a tool for `Environment.tools_for`, whose schema is data.
+    """Returns a tool whose JSON schema is given as data, for `Environment.tools_for`.
 
     `method`: a method of the environment, `(self, state, caller, name, arguments)`. It may answer for any number of
     tools, and gets arguments that fit the schema. The other options are those of `@tool`.
 
-    Errors: ValueError for parameters that are no JSON schema of an object.
+    Errors: ValueError if the schema's parameters are no JSON schema of an object, or refer to something outside of it.
     """
     try:
         arguments = ArgumentsBySchema(schema.parameters)
@@ -175,7 +178,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
 
 
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Returns pydantic's JSON schema without its titles, which only cost tokens."""
+    """Returns the JSON schema of the arguments without pydantic's titles, which only cost tokens."""
 
     def without_titles(node: Any, names_are_keys: bool = False) -> Any:
         if isinstance(node, dict):

@@ -39,7 +39,9 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 def main(descriptor: int, worker: int) -> None:
     """Carries out the calls that come by the socket with this file descriptor, until the process `worker` (its PID)
-    closes the other end.
+    closes the other end or dies; then this process kills itself. The first frame is the pickled environment.
+
+    Errors: RuntimeError if this process does not lead its process group.
     """
     if os.getpgid(0) != os.getpid():
         raise RuntimeError("a zygote kills its process group when it ends, so it must lead one of its own")
@@ -67,8 +69,8 @@ def main(descriptor: int, worker: int) -> None:
 
 
 def _run_call(environment: Any, call: bytes, channel: socket.socket) -> ZygoteReply:
-    """Forks a child that carries out the call, and returns its reply. Errors: EOFError if the worker closes the socket
-    meanwhile.
+    """Forks a child that carries out the call, and returns its reply; if the child died without one, a reply that tells
+    how. Errors: EOFError if the worker closes the socket meanwhile.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -90,8 +92,8 @@ def _run_call(environment: Any, call: bytes, channel: socket.socket) -> ZygoteRe
 
 
 def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
-    """Reads all that the child writes, until the child is dead: the pipe may stay open in a process that it left
-    behind.
+    """Returns all that the child writes until it is dead. The end of the pipe would not do: it may stay open in a
+    process that the child left behind. Errors: EOFError if the worker closes the socket meanwhile.
     """
     death = os.pidfd_open(child)
     poll = select.poll()
@@ -180,7 +182,9 @@ def _limit_memory(memory_mb: int) -> None:
 
 
 def _die_with_parent(parent: int, signal_: signal.Signals) -> None:
-    """Has the kernel send `signal_` to this process when its parent dies."""
+    """Asks the kernel to send `signal_` to this process when its parent dies. Exits at once if `parent` is not its
+    parent any more.
+    """
     _prctl(_PR_SET_PDEATHSIG, signal_)
     if os.getppid() != parent:  # it died before the call of prctl
         os._exit(1)
@@ -202,8 +206,8 @@ def _children() -> frozenset[int]:
 
 
 def _kill_children(spared: frozenset[int]) -> None:
-    """Kills the processes that a call left behind, also those in other sessions: orphans become children of this
-    process, which is a subreaper.
+    """Kills the processes that a call left behind, but not the `spared` ones. Those in other process sessions are
+    killed too: orphans become children of this process, which is a subreaper.
     """
     while doomed := _children() - spared:
         for child in doomed:
