@@ -206,7 +206,7 @@ class ActiveClock:
 
 
 class _Limit:
-    """A limit is an async context manager around an `asyncio.Timeout`. While it is entered, the clock reschedules it."""
+    """A limit is an async context manager around an `asyncio.Timeout`, which the clock reschedules while it is entered."""
 
     __slots__ = ("_at_s", "_limits", "_timeout")
 

@@ -124,7 +124,7 @@ class EndpointDoor:
 
 
 def _param(content: bytes) -> str | None:
-    """Returns the name of the request's field that an error in OpenAI's format complains of, or None if it names none."""
+    """Returns the name of the request's field that an error in OpenAI's format is about, or None if it names none."""
     try:
         param = json.loads(content)["error"]["param"]
     except (ValueError, KeyError, TypeError):

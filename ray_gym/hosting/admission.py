@@ -108,7 +108,9 @@ class Gate:
         self._until = now + LOOK_S
 
     def may_enter(self, now: float) -> bool:
-        """Returns True if an episode may enter. If none is in flight, one may: otherwise the load would never change."""
+        """Returns True if an episode may enter now. If none is in flight, one may: otherwise the load would never
+        change.
+        """
         return self.in_flight == 0 or (self._admitted > 0 and now < self._until)
 
     def look_is_due(self, now: float) -> bool:

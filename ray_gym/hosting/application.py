@@ -1,4 +1,4 @@
-"""Deploys a model as a Serve application of a run, attaches to one that is up, and deletes it when its last run ends."""
+"""Deploys a model as a Serve application of a run, attaches to one that is up, and deletes it after its last run."""
 
 from __future__ import annotations
 
@@ -127,8 +127,9 @@ class Application:
 
         Under TLS it is deployed for calls by Serve's handles, never for lanes.
 
-        Errors: UserError if another run, or a live driver, has an application of this name up, or if a replica raised a
-        UserError; RunFailed if another run is starting it, or it is not up in time.
+        Errors: UserError if an application of this name is used by a live driver, or was started by no run, or if a
+        replica raised a UserError; RunFailed if an old one can't be deleted, another run is starting it, or it is not
+        up in time.
         """
         if spec.batched and tls.is_on():
             say(tls.handles_note(model))

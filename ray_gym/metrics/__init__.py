@@ -1,1 +1,3 @@
-"""Counts for Prometheus what a run does: `table` names all metrics, `recorder` counts, `ray_export` hands them on."""
+"""Records metrics of a run for Prometheus: `table` lists them, `recorder` collects their values, `ray_export` gives
+them to Ray.
+"""

@@ -1,4 +1,6 @@
-"""Records a driver's metrics of its run: episodes by state, what was committed, and how stale it was."""
+"""Records a driver's metrics of its run: episodes by state, episodes that were committed, and how stale their weights
+were.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from ray_gym.metrics.table import (
 
 
 class EpisodeCounts(Protocol):
-    """Gives how many of a run's episodes wait, are in flight, and await their commit."""
+    """Gives the numbers of a run's episodes that wait for a worker, are being played, and await their commit."""
 
     @property
     def waiting(self) -> int: ...
@@ -31,7 +33,9 @@ class EpisodeCounts(Protocol):
 
 
 class CommittedEpisode(Protocol):
-    """A receipt gives these facts about an episode."""
+    """Describes an episode that was committed. `versions`: for each model, the oldest weight version that generated
+    trainable tokens of the episode.
+    """
 
     @property
     def status(self) -> str: ...
@@ -44,7 +48,7 @@ class CommittedEpisode(Protocol):
 
 
 class RunMetrics:
-    """These metrics are recorded by the driver of one run, under its environment's name."""
+    """Records the metrics of one run, in its driver. Its environment's name is their label."""
 
     def __init__(self, recorder: Recorder, environment: str) -> None:
         self._recorder = recorder
@@ -54,7 +58,9 @@ class RunMetrics:
 
     @contextmanager
     def showing(self, counts: EpisodeCounts) -> Iterator[None]:
-        """Makes the run's episodes part of the gauges while the block lasts."""
+        """Adds the run's numbers of episodes to the gauge of episodes by state while the block lasts. At its end, the
+        gauges of weight versions are taken back, too.
+        """
         sources = (lambda: counts.waiting, lambda: counts.in_flight, lambda: counts.awaiting_commit)
         with self._shown:
             for state, source in zip(STATES, sources, strict=True):
@@ -62,9 +68,10 @@ class RunMetrics:
             yield
 
     def tell_version(self, model: str, version: int) -> None:
-        """Sets the weight version of a model that is being trained.
+        """Sets the newest weight version of a model that is being trained; a lower version than the one before is
+        ignored.
 
-        Without a call, it is the newest that episodes had.
+        If it is never called, the newest version that committed episodes had is shown.
         """
         if model not in self._versions:
             labels = (self._environment, model)
@@ -74,7 +81,9 @@ class RunMetrics:
         self._versions[model] = max(version, self._versions.get(model, 0))
 
     def count_committed(self, episodes: Iterable[CommittedEpisode]) -> None:
-        """Counts episodes that were committed, and observes how many weight versions each was behind."""
+        """Counts episodes that were committed. For each model of an episode, observes by how many weight versions its
+        oldest trainable tokens were behind the newest version that is known.
+        """
         for episode in episodes:
             self._recorder.count(EPISODES_COMMITTED, self._environment, episode.status, episode.stop_reason).since += 1
             for model, version in episode.versions:

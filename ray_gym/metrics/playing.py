@@ -15,16 +15,18 @@ from ray_gym.models.base import Completion
 
 
 class PlayMetrics:
-    """Records nothing: for plays in process, where nobody looks."""
+    """Takes what happens in episodes, and records nothing: it is used where nobody reads metrics."""
 
     def begun(self, queued_s: float) -> None:
-        """Observes how long an episode waited until its first model call, in seconds."""
+        """Takes the seconds that an episode waited until its first model call; here they are ignored."""
 
     def step(self, participant: str, seconds: float) -> None:
-        """Observes the seconds of a step: one model call and its tool calls."""
+        """Takes the seconds of a participant's step, which is one model call and its tool calls; here they are ignored."""
 
     def answered(self, participant: str, model: str, completion: Completion, seconds: float) -> None:
-        """Observes a model call, its seconds and its tokens; calls that are answered from a journal are left out."""
+        """Takes a model call that was answered, with its seconds and its tokens; here they are ignored. Calls that are
+        answered from a journal are not reported.
+        """
 
 
 class RecordedPlay(PlayMetrics):

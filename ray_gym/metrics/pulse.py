@@ -1,5 +1,5 @@
-"""Runs the one task of a process that hands its metrics on, every second, and looks meanwhile how late its event loop
-is.
+"""Exports the metrics of a process every second, in one task, which also measures ten times a second how late the event
+loop is.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ray_gym.metrics.recorder import Reading, Recorder
 from ray_gym.metrics.table import LOOP_LAG
 
 LOOK_S = 0.1
-"""Seconds between two looks at the loop."""
+"""Seconds between two measurements of how late the event loop is."""
 LOOKS = 10
-"""Looks at the loop between two times that metrics are handed on."""
+"""Number of measurements of the event loop between two exports of metrics."""
 
 Export = Callable[[Sequence[Reading]], None]
-"""Takes new readings. It must not block."""
+"""Function that takes new readings. It must not block."""
 logger = logging.getLogger(__name__)
 
 
 class Pulse:
-    """A pulse hands on the metrics of a process.
+    """A pulse exports the metrics of a process every second, and measures how late its event loop is.
 
-    `start` it on the event loop that it is to look at, and `stop` it there.
+    It has to be started and stopped on the event loop that it measures. `role`: label of these measurements.
     """
 
     def __init__(self, recorder: Recorder, role: str, export: Export) -> None:
@@ -42,7 +42,7 @@ class Pulse:
             self._beating = asyncio.create_task(self._beat(), name="metrics")
 
     async def stop(self) -> None:
-        """Stops the pulse, and hands on what is new until now."""
+        """Stops the pulse, and exports what was recorded since the last export. Does nothing if it was not started."""
         if self._beating is not None:
             self._beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -51,8 +51,8 @@ class Pulse:
             self._hand_on()
 
     async def _beat(self) -> None:
-        """Looks at the loop at even intervals, also while it stands still: else a long standstill would count like a
-        short one.
+        """Measures the event loop at even intervals. After a standstill, the measurements that were due meanwhile
+        follow at once: otherwise a long standstill would count like a short one.
         """
         loop = asyncio.get_running_loop()
         due = loop.time()
@@ -64,9 +64,10 @@ class Pulse:
             self._hand_on()
 
     def _hand_on(self) -> None:
-        """Hands the readings on.
+        """Exports the readings.
 
-        A run is worth more than its metrics: what is wrong with them is said once, and it goes on.
+        A run is worth more than its metrics: the first error of the export is logged, later ones are ignored, and the
+        run goes on.
         """
         try:
             self._export(self._recorder.drain())
@@ -78,7 +79,7 @@ class Pulse:
 
 @asynccontextmanager
 async def beating(recorder: Recorder, role: str, export: Export) -> AsyncIterator[Recorder]:
-    """Hands on what is recorded while the block lasts."""
+    """Yields the recorder, and exports what is recorded every second while the block lasts, and once more at its end."""
     pulse = Pulse(recorder, role, export)
     pulse.start()
     try:

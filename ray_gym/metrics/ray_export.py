@@ -11,7 +11,7 @@ from ray_gym.metrics.table import PREFIX, Metric
 
 
 class RayExport:
-    """Gives readings to Ray, in a process that is connected to it. One is enough for a process."""
+    """Gives readings to Ray, in a process that is connected to it. A process needs only one."""
 
     def __init__(self) -> None:
         self._made: dict[Metric, Counter | Gauge | Histogram] = {}

@@ -13,20 +13,22 @@ Kind = Literal["counter", "gauge", "histogram"]
 PREFIX = "ray_"
 """Ray's own prefix: its agents put it before every name that they are given."""
 STATES = ("waiting", "playing", "over")
-"""States of episodes that are not committed: nobody has them yet; a worker has them; they were played, and their rows
-are with a worker.
+"""States of episodes that are not committed: `waiting` if no worker has them, `playing` if a worker has them, `over` if
+they were played, and a worker still has their rows.
 """
 
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 WAITING_SECONDS = (0.1, 1.0, 10.0, 60.0, 300.0, 1800.0, 7200.0, 36000.0)
 LAG_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 VERSIONS = (0.5, 1.5, 2.5, 4.5, 8.5, 16.5, 32.5)
-"""Bucket ends of weight versions. Whole numbers lie between them: Ray takes no bucket that ends at 0."""
+"""Upper ends of the buckets for numbers of weight versions. Whole numbers lie between them: Ray takes no bucket that
+ends at 0.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric has one row in the table."""
+    """Describes one metric: a row of the table."""
 
     name: str
     """Name in Prometheus."""
@@ -34,13 +36,13 @@ class Metric:
     labels: tuple[str, ...]
     help: str
     buckets: tuple[float, ...] = ()
-    """Upper ends of a histogram's buckets."""
+    """Upper ends of a histogram's buckets; empty for other kinds."""
     combined: Literal["sum", "max"] = "sum"
-    """Way in which several runs in one process show a gauge together."""
+    """Way in which the values are combined if several runs in one process show the same gauge."""
 
     @property
     def series(self) -> tuple[str, ...]:
-        """Returns the names that a query can use."""
+        """Returns the names of the metric's time series in Prometheus: one, or three for a histogram."""
         if self.kind != "histogram":
             return (self.name,)
         return tuple(f"{self.name}_{part}" for part in ("bucket", "sum", "count"))

@@ -1,4 +1,4 @@
-"""Records a worker's metrics: how it plays, its journal, and its event loop."""
+"""Records a worker's metrics: of the episodes that it plays, of its journal, and of its event loop."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ray_gym.metrics.table import JOURNAL_SIZE, JOURNAL_UNSYNCED, JOURNAL_WRITTE
 
 
 class WorkerMetrics:
-    """These metrics are recorded by one worker."""
+    """Records the metrics of one worker."""
 
     def __init__(self, environment: str, journal: Journal | None, export: Callable[[], Export] | None) -> None:
-        """Sets the metrics up.
+        """Creates the metrics, which are exported from `start` on.
 
-        `export` makes their destination; None where nobody looks, and then nothing is recorded.
+        `journal`: the worker's journal; None if it has none, and no metrics of it. `export`: makes the function that
+        takes the readings; None means that nothing is recorded.
         """
         self.play = PlayMetrics()
         self._pulse: Pulse | None = None

@@ -1,4 +1,4 @@
-"""Describes what a model's replicas need of a cluster's nodes, so that a run can check for it before they are started."""
+"""Describes what a model's replicas need of a cluster's nodes, so that a run can check for it before they start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines a player: a Python function that stands in for a language model. It takes a request, and returns a message."""
+"""Defines a player: a Python function that stands in for a language model. It takes a request and returns a message."""
 
 from __future__ import annotations
 

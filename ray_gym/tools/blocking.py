@@ -24,8 +24,8 @@ THREADS = 32
 STUCK_LIMIT = 64
 """Number of stuck threads at which no more calls are started, and the worker has to be replaced."""
 REPLACED_WITHIN_S = 30.0
-"""Seconds for which calls wait at that limit of stuck threads: meanwhile their episodes are resumed on another worker,
-and don't fail for the stuck threads of others.
+"""Seconds for which a call waits when `STUCK_LIMIT` threads are stuck: meanwhile its episode is resumed on another
+worker, and doesn't fail for the stuck threads of others.
 """
 
 Job = Callable[[], None]

@@ -1,4 +1,5 @@
-"""Changes the weights of a model that serves: they are checked, changed on all replicas or none, and known by version.
+"""Changes the weights of a model that serves: new weights are checked, loaded on all replicas or on none, and have a
+version.
 
 See `docs/weights.md`.
 """

@@ -1,4 +1,4 @@
-"""Describes the weights that replicas hold: a version, and where it comes from."""
+"""Describes the weights that replicas hold: their version, and their source."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LARGEST_VERSION = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder holds a checkpoint that every node sees; with `adapter`, a LoRA adapter on the weights that are
-    loaded.
+    """Names a folder with a checkpoint, which every node must see. If `adapter` is True, it holds a LoRA adapter for
+    the weights that are loaded.
     """
 
     path: str
@@ -26,14 +26,17 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class StateDict:
-    """A state dict holds tensors by name in Ray's object store.
+    """Refers to tensors by name (a state dict) in Ray's object store.
 
-    The reference is in a tuple, since Ray would put its value in the place of a bare one.
+    The reference is in a tuple, since Ray would put its value in the place of a bare one. It is None once the holder of
+    the weights was started again.
     """
 
     reference: tuple[Any]
     id: str
-    """Id of this state dict alone: versions that were refused may come again with other tensors."""
+    """Id that no other state dict has. The version would not do: one that was refused may come again with other
+    tensors.
+    """
 
     def __str__(self) -> str:
         return "a state dict"
@@ -41,9 +44,9 @@ class StateDict:
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """Weights of this source were transferred from a trainer's memory into the replicas'.
+    """Says that the weights were transferred from a trainer's memory into the replicas'.
 
-    `last` is what can still be loaded: the weights before, which came by another way.
+    No replica can load them later. `last` is the newest checkpoint before them that can be loaded.
     """
 
     last: Checkpoint
@@ -58,9 +61,9 @@ Source = Folder | StateDict | Transferred | None
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint is one version of a model's weights. `source` None stands for the weights that the engine loads by
-    itself when it comes up.
+    itself when it starts.
 
-    A version with an adapter also names, in `base`, the version without one that it is for.
+    `base`: for a version with a LoRA adapter, the version without one that it belongs to; else None.
     """
 
     version: int
@@ -72,33 +75,36 @@ class Checkpoint:
 
     @property
     def is_adapter(self) -> bool:
-        """Returns True if the version is an adapter on other weights."""
+        """Returns True if the version is a LoRA adapter for other weights."""
         return isinstance(self.source, Folder) and self.source.adapter
 
     @property
     def loadable(self) -> Checkpoint:
-        """Returns the checkpoint that a replica can load when it starts.
-
-        An adapter is nothing without the weights below it.
+        """Returns the checkpoint that a replica can load when it starts: this one, unless its weights, or those that
+        its adapter is for, were transferred. Then it is the newest one before the transfer.
         """
         below = self.whole.source
         return below.last if isinstance(below, Transferred) else self
 
     @property
     def whole(self) -> Checkpoint:
-        """Returns the weights without an adapter."""
+        """Returns the checkpoint without its adapter; itself if it has none."""
         return self.base or self
 
 
 def next_checkpoint(current: Checkpoint, version: int, source: Folder | StateDict) -> Checkpoint:
-    """Makes the checkpoint that follows the current one. Errors: UserError, as `check_version`."""
+    """Returns a checkpoint of a newer version. An adapter gets the current weights, without their own adapter, as its
+    base.
+
+    Errors: UserError if `version` is not greater than the current one, or exceeds int32.
+    """
     check_version(current, version)
     adapter = isinstance(source, Folder) and source.adapter
     return Checkpoint(version, source, current.whole if adapter else None)
 
 
 def check_version(current: Checkpoint, version: int) -> None:
-    """Checks a new version. Errors: UserError if it is not greater than the current one, or is no int32."""
+    """Checks a new version. Errors: UserError if it is not greater than the current one, or exceeds int32."""
     if version > LARGEST_VERSION:
         raise UserError(f"version: {version} is more than {LARGEST_VERSION}")
     if version <= current.version:

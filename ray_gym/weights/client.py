@@ -22,7 +22,7 @@ MODES = ("wait", "keep", "abort")
 
 
 class Weights:
-    """Reads and changes the weights of one Serve application. `docs/weights.md` says what the modes mean."""
+    """Reads and changes the weights of one Serve application. `docs/weights.md` describes the modes."""
 
     def __init__(self, app: str) -> None:
         """Finds the application. Errors: UserError if there is no such application, or its weights can't be changed."""
@@ -32,13 +32,15 @@ class Weights:
             raise UserError(f"{app}: no run has a model up under this name whose weights can be changed (engine: vllm)")
 
     def status(self) -> Status:
-        """Returns which checkpoint serves, and what an update is doing. Errors: RunFailed."""
+        """Returns which checkpoint serves, and which step of an update is being done. Errors: RunFailed if the holder
+        of the weights does not answer.
+        """
         found: Status = self._answer(self._holder.status.remote(), ANSWER_S)
         return found
 
     @property
     def version(self) -> int:
-        """Returns the version that serves. Errors: RunFailed."""
+        """Returns the weight version that serves. Errors: RunFailed if the holder of the weights does not answer."""
         return self.status().current.version
 
     def update(
@@ -51,11 +53,13 @@ class Weights:
         mode: PauseMode = "keep",
         deadlines: Deadlines | None = None,
     ) -> int:
-        """Serves these weights as `version` on all replicas: a checkpoint's folder, a state dict, or a LoRA adapter's
-        folder.
+        """Loads new weights on all replicas, serves them as `version`, and returns the version. They come from one of a
+        checkpoint's folder (`path`), a `state_dict`, or a LoRA adapter's folder.
 
-        Blocks until all of them do, and goes on if this process dies meanwhile. Returns the version. Errors: UserError
-        (refused before anything was touched), UpdateFailed (the previous version serves).
+        Blocks until all replicas serve them; the update goes on if this process dies meanwhile. `mode`: for requests
+        that are under way, `wait` finishes them first, `keep` continues them with the new weights, `abort` makes them
+        again. Errors: UserError if the update is refused before anything was touched; UpdateFailed if it failed, and
+        the previous version serves; RunFailed if the holder of the weights is lost.
         """
         if mode not in MODES:
             raise UserError(f"mode: {mode!r} is none of {', '.join(MODES)}")
@@ -65,15 +69,19 @@ class Weights:
         return updated
 
     def sleep(self, level: int = 1, deadlines: Deadlines | None = None) -> None:
-        """Gives the GPUs' memory to a trainer on the same ones; requests wait.
+        """Gives the GPUs' memory to a trainer on the same GPUs; requests wait.
 
-        Level 2 also forgets the weights: update them when `wake_up(["weights"])` has made room. Needs
-        `engine_args.enable_sleep_mode`, and a GPU.
+        Level 1 keeps the weights in the machine's memory. Level 2 forgets them: they have to be updated once
+        `wake_up(["weights"])` has made room. It needs `engine_args.enable_sleep_mode`, and a GPU. Errors: UserError if
+        replicas are missing; UpdateFailed if a replica fails; RunFailed if the holder of the weights is lost.
         """
         self._set_memory(Sleep(level), deadlines)
 
     def wake_up(self, tags: Sequence[str] | None = None, deadlines: Deadlines | None = None) -> None:
-        """Takes the GPUs' memory back: all of it, or first `weights` and then `kv_cache`."""
+        """Takes the GPUs' memory back. `tags`: `weights`, then `kv_cache`, in two calls; None takes all. Errors:
+        UserError if replicas are missing; UpdateFailed if a replica fails; RunFailed if the holder of the weights is
+        lost.
+        """
         self._set_memory(WakeUp(None if tags is None else tuple(tags)), deadlines)
 
     def _set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines | None) -> None:
@@ -81,11 +89,20 @@ class Weights:
         self._answer(self._holder.set_memory.remote(task, given), given.total_s)
 
     def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> None:
-        """Carries out a step of a transfer, for `TransferClient`. Errors: UserError, UpdateFailed, RunFailed."""
+        """Carries out a step of a transfer, for `TransferClient`.
+
+        `step`: `init`, `start`, `update` or `finish`. `argument`: vLLM's argument of the step, or the version for
+        `start`. Errors: UserError if the step is refused, UpdateFailed if it fails, RunFailed if the holder of the
+        weights is lost.
+        """
         self._answer(self._holder.transfer.remote(step, argument, deadlines), deadlines.total_s)
 
     def _answer(self, reference: Any, timeout_s: float) -> Any:
-        """Waits for the holder's answer. Errors: those that the holder raised, RunFailed if it does not answer."""
+        """Waits for the holder's answer, and returns it.
+
+        Errors: UserError and RunFailed that the holder raised; RayTaskError for other errors there; RunFailed if it is
+        lost, or does not answer within `timeout_s`.
+        """
         try:
             return ray.get(reference, timeout=timeout_s)
         except RayTaskError as error:
@@ -101,7 +118,9 @@ class Weights:
 def _source(
     path: str | Path | None, state_dict: Mapping[str, Any] | ray.ObjectRef | None, adapter: str | Path | None
 ) -> Folder | StateDict:
-    """Returns the source of an update's weights. Errors: UserError."""
+    """Returns the source of an update's weights. A state dict is put into Ray's object store, unless it is a reference
+    already. Errors: UserError unless just one source is given, or if a path is relative.
+    """
     if sum(given is not None for given in (path, state_dict, adapter)) != 1:
         raise UserError("update: give one of path, state_dict and adapter")
     for field, folder in (("path", path), ("adapter", adapter)):

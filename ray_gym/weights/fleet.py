@@ -1,8 +1,9 @@
-"""Keeps the replicas of one model that take part in updates. It is plain asyncio; others say which replicas are alive.
+"""Keeps the replicas of one model that take part in updates. It is plain asyncio: callers supply how replicas are
+checked and killed.
 
 Replicas come for their orders (`next`), and not the other way round: a call to a Serve replica waits for one of its
-slots, and while the model is paused none becomes free. This also makes sure who takes part: a replica is admitted
-before it serves.
+slots, and while the model is paused none becomes free. This also makes sure which replicas take part: a replica is
+admitted before it serves.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from dataclasses import dataclass, field
 from ray_gym.weights.orders import Order, OrderAnswer, Task, Wait
 
 LOOK_S = 0.5
-"""Seconds between two questions whether the replicas that have not answered yet are alive."""
+"""Seconds between two checks whether the replicas that have not answered yet are alive."""
 POLL_S = 30.0
-"""Seconds that a replica is left waiting that has nothing to do."""
+"""Seconds after which a replica that waits for an order is told to ask again."""
 
 
 @dataclass(slots=True)
 class _Member:
-    """A member has orders to come for, and answers that are awaited, by the order's number."""
+    """Holds a member's orders that it has not fetched yet, and the answers that are awaited from it, by the order's
+    number.
+    """
 
     orders: asyncio.Queue[Order] = field(default_factory=asyncio.Queue)
     answers: dict[int, asyncio.Future[OrderAnswer]] = field(default_factory=dict)
@@ -30,7 +33,8 @@ class _Member:
 
 @dataclass(slots=True)
 class Answers:
-    """Answers to one order that all were given: the replicas that did it, and what was wrong with those that did not.
+    """Holds the answers of the members to one task: the names of those that did it, in `done`, and by name the errors
+    of the others.
 
     A replica that died meanwhile is in neither.
     """
@@ -40,7 +44,10 @@ class Answers:
 
 
 class Fleet:
-    """A fleet gives orders to the replicas of one model, and collects their answers."""
+    """A fleet gives orders to the replicas of one model, and collects their answers.
+
+    `is_alive`: returns True if the replica of this name is alive. `kill`: kills it.
+    """
 
     def __init__(self, is_alive: Callable[[str], Awaitable[bool]], kill: Callable[[str], Awaitable[None]]) -> None:
         self._is_alive = is_alive
@@ -50,11 +57,11 @@ class Fleet:
 
     @property
     def names(self) -> list[str]:
-        """Returns the members, in the order in which they were admitted."""
+        """Returns a new list of the members' names, in the order in which they were admitted."""
         return list(self._members)
 
     def admit(self, name: str) -> None:
-        """Admits a replica. For one that had lost sight of the holder, what it was told before is void."""
+        """Makes a replica a member. If it was one before, its earlier orders are cancelled."""
         self.drop(name)
         self._members[name] = _Member()
 
@@ -62,8 +69,8 @@ class Fleet:
         return name in self._members
 
     async def next(self, name: str, answer: OrderAnswer | None) -> Order | Wait:
-        """Takes a member's answer to its last order, and returns the next order; `Wait` if none comes within
-        `POLL_S`.
+        """Takes a member's answer to its last order (None: it has none to give), and returns the next order. Returns
+        `Wait` if none comes within `POLL_S` seconds. Errors: KeyError if the replica is no member.
         """
         member = self._members[name]
         waiting = member.answers.pop(answer.number, None) if answer is not None else None
@@ -75,11 +82,15 @@ class Fleet:
             return Wait()
 
     async def ask(self, task: Task, timeout_s: float) -> Answers:
-        """Orders everyone to do a task; returns when all have answered, died, or used up their time."""
+        """Orders all members to do a task, and returns their answers when each has answered, has died, or has used up
+        the `timeout_s` seconds, which counts as an error.
+        """
         return await self.ask_each(dict.fromkeys(self._members, task), timeout_s)
 
     async def ask_each(self, tasks: dict[str, Task], timeout_s: float) -> Answers:
-        """Gives each member a task of its own, like `ask`."""
+        """Orders each member in `tasks` to do its own task, and returns the answers when each has answered, has died,
+        or has used up the `timeout_s` seconds, which counts as an error. Replicas that are no members are left out.
+        """
         deadline = asyncio.get_running_loop().time() + timeout_s
         waiting = {name: self._give(name, task) for name, task in tasks.items() if name in self._members}
         answers = Answers()
@@ -101,18 +112,20 @@ class Fleet:
         return answers
 
     def fail_open_orders(self, name: str) -> None:
-        """Fails the open orders of a member that joins again, as it won't answer them."""
+        """Fails the orders that a member has not answered, as it joins again and won't answer them. Errors: KeyError if
+        the replica is no member.
+        """
         for number, future in self._members[name].answers.items():
             if not future.done():
                 future.set_result(OrderAnswer(number, "it lost sight of the holder of the weights"))
 
     async def evict(self, name: str) -> None:
-        """Kills a member that can't be trusted with any weights; Serve starts another in its place."""
+        """Forgets a replica and kills it, since nobody knows which weights it holds. Serve starts another in its place."""
         self.drop(name)
         await self._kill(name)
 
     def drop(self, name: str) -> None:
-        """Forgets a member; what it was told is cancelled."""
+        """Forgets a member, and cancels its orders. Does nothing if the replica is no member."""
         member = self._members.pop(name, None)
         for future in member.answers.values() if member else ():
             future.cancel()

@@ -1,5 +1,5 @@
-"""Implements a replica's side of updates: it joins before it serves, then does what the holder of the weights
-orders.
+"""Implements a replica's side of updates: it joins before it serves, and then carries out the orders of the holder of
+the weights.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from ray_gym.weights.orders import (
 )
 
 PAUSE_S = 60.0
-"""Seconds that a pause may take which waits for no request."""
+"""Seconds that a pause may take when a replica catches up: it does not wait for any request to finish."""
 AGAIN_S = 0.5
-"""Seconds between tries to reach a holder that is being started again."""
+"""Seconds between two tries to reach a holder that does not answer."""
 
 Next = Callable[[ReplicaReport], Awaitable[Order | Wait | CatchUp | Admitted]]
 
 
 class WeightsHost(Protocol):
-    """An engine has these methods if its weights can be changed."""
+    """Defines the methods of an engine whose weights can be changed."""
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -50,13 +50,15 @@ class WeightsHost(Protocol):
         ...
 
     async def check(self, checkpoint: Checkpoint) -> None:
-        """Checks that weights fit. Errors: UserError if they don't."""
+        """Checks that a checkpoint's weights fit the model. Errors: UserError if they don't."""
         ...
 
     async def pause(self, mode: PauseMode) -> None: ...
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        """Loads weights in the place of the present ones. After an error the engine can't be used any more."""
+        """Loads weights in the place of the present ones. After an error the engine can't be used any more, unless they
+        were an adapter.
+        """
         ...
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
@@ -79,9 +81,10 @@ class Follower:
     """A follower carries out the holder's orders on one replica."""
 
     def __init__(self, host: WeightsHost, ask: Next) -> None:
-        """Makes a follower.
+        """Creates a follower, which starts at the first `check_health`.
 
-        `ask` reports to the holder and returns its answer; any error of it means that the holder is away.
+        `ask`: sends a report to the holder and returns its answer; any error of it means that the holder can't be
+        reached now.
         """
         self._host = host
         self._ask = ask
@@ -91,9 +94,9 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
 
     async def check_health(self) -> None:
-        """Returns when the replica has joined, the first time; at once after that.
+        """Waits until the replica has joined. Later calls return at once. The first call starts the follower.
 
-        Errors: RuntimeError if it can't follow any more.
+        Errors: RuntimeError if the replica can't follow updates any more.
         """
         if self._task is None:
             self._task = asyncio.create_task(self._follow())
@@ -112,7 +115,9 @@ class Follower:
                 await self._task
 
     async def _follow(self) -> None:
-        """Follows until the engine can't be used any more; then the replica is not healthy, and Serve replaces it."""
+        """Carries out the holder's orders until the engine can't be used any more. Then the replica is not healthy, and
+        Serve replaces it.
+        """
         report: ReplicaReport = self._as_joining()
         while self._broken is None or isinstance(report, OrderAnswer):
             try:
@@ -136,7 +141,9 @@ class Follower:
         return Joining(self._host.checkpoint.version, self._paused)
 
     async def _try(self, task: Task | CatchUp) -> str | None:
-        """Does a task, and returns what went wrong, if anything did."""
+        """Carries out a task. Returns the message of its error, or None if it is done. After some errors (`_breaks`)
+        the follower ends.
+        """
         try:
             await self._do(task)
         except Exception as error:
@@ -178,7 +185,9 @@ class Follower:
             raise RuntimeError(f"not paused within {within_s:g} s") from None
 
     async def _catch_up(self, checkpoint: Checkpoint) -> None:
-        """Brings the engine to a checkpoint, and resumes it."""
+        """Pauses the engine, loads a checkpoint if the engine has another one, and resumes it. Errors: those of the
+        engine; RuntimeError if the pause takes longer than `PAUSE_S` seconds.
+        """
         if not self._paused:
             await self._pause("keep", PAUSE_S)
         if self._host.checkpoint != checkpoint:
@@ -190,7 +199,7 @@ class Follower:
 
 
 def _breaks(task: Task | CatchUp, error: Exception) -> bool:
-    """Says whether nobody knows what an engine holds after this error."""
+    """Returns True if it is not known which weights an engine holds after this error of this task."""
     match task:
         case CatchUp() | Transfer():
             return True

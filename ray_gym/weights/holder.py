@@ -1,9 +1,9 @@
-"""Implements the holder of a model's weights: a detached actor, one an application, that knows what is served and
-changes it.
+"""Implements the holder of a model's weights: a detached actor, one for each application, that knows which checkpoint
+is served, and changes it.
 
-It lives as long as the application (see `ray_gym.hosting.lease`). It keeps its knowledge in the cluster's own store,
-too, and resumes it when Ray starts it again after its death; replicas then join again, and those that were left in
-the middle of an update are brought to what was served.
+It lives as long as the application (see `ray_gym.hosting.lease`). It also keeps its knowledge in Ray's own store, and
+reads it there when Ray starts it again after its death. Replicas then join again, and those that were left in the
+middle of an update load what was served.
 """
 
 from __future__ import annotations
@@ -43,25 +43,27 @@ NAMESPACE = "ray_gym_weights"
 REPLICAS_NAMESPACE = "serve"
 """Namespace in which Serve names its replicas."""
 GATHER_S = 30.0
-"""Seconds that an update waits for replicas that serve but have not joined (again) yet."""
+"""Seconds that an update waits for replicas that serve but have not joined yet, or not again."""
 ANSWER_S = 30.0
 """Seconds that a holder may take to answer, or to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstWeights:
-    """Says which version the replicas of an application load by themselves."""
+    """Describes the weights that the replicas of an application load by themselves."""
 
     version: int
     ranks: int
-    """Processes of a replica, each of which holds a part of the model."""
+    """Number of processes of a replica, each of which holds a part of the model."""
 
 
 class _Holder:
-    """This actor is the holder of one application's weights."""
+    """Keeps, in an actor, which weights an application serves, and changes them."""
 
     def __init__(self, app: str, first: FirstWeights) -> None:
-        """Reads what is served. Ray also calls this when it starts the actor again after its death."""
+        """Reads which checkpoint is served; without a record of it, that is the first one. Ray also calls this when it
+        starts the actor again after its death.
+        """
         self._app = app
         self._first = first
         self._current = record.read(app) or Checkpoint(first.version, None)
@@ -72,9 +74,11 @@ class _Holder:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def next(self, name: str, report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
-        """Takes a replica's report, and tells it what to do.
+        """Takes a replica's report, and returns what the replica has to do. A replica that joins waits until no update
+        is under way. It is admitted if it has the weights that are served, and is not paused; otherwise it is told to
+        load them.
 
-        A replica that joins is kept waiting while an update is under way.
+        Errors: LookupError if the replica has not joined: then it has to.
         """
         if isinstance(report, Joining):
             if self._fleet.knows(name):
@@ -90,30 +94,33 @@ class _Holder:
         return await self._fleet.next(name, report if isinstance(report, OrderAnswer) else None)
 
     async def status(self) -> Status:
-        """Returns which checkpoint serves, and what an update is doing."""
+        """Returns which checkpoint serves, and the step of an update that is under way."""
         update = self._update_under_way
         return Status(self._current, update.new, update.step) if update else Status(self._current)
 
     async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
-        """Carries out an update, and returns the version that serves everywhere then.
+        """Carries out an update, and returns its version, which all replicas serve then.
 
-        Errors: UserError (refused; nothing was touched), UpdateFailed.
+        Errors: UserError if the update is refused, and nothing was touched; UpdateFailed if it failed.
         """
         return await self._carry_out(self._update(version, source, mode, deadlines))
 
     async def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
-        """Carries out a step of vLLM's weight transfer.
+        """Carries out a step of vLLM's weight transfer. Returns the version that serves after the step `finish`, None
+        after others.
 
-        Errors: UserError (refused; nothing was touched), UpdateFailed.
+        Errors: UserError if the step is refused, and nothing was touched; UpdateFailed if it failed.
         """
         return await self._carry_out(self._transfer(step, argument, deadlines))
 
     async def set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
-        """Puts all replicas to sleep, or wakes them. Errors: UserError, UpdateFailed."""
+        """Puts all replicas to sleep, or wakes them. Errors: UserError if replicas that serve have not joined;
+        UpdateFailed if a replica fails.
+        """
         await self._carry_out(self._set_memory(task, deadlines))
 
     async def _carry_out(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Carries work out to its end, also when the caller is gone."""
+        """Carries work out to its end, even if the caller is cancelled, and returns its result."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -153,14 +160,14 @@ class _Holder:
                 raise UpdateFailed("; ".join(sorted(set(answers.failed.values()))))
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
-        """Keeps the checkpoint in the cluster's store, and serves it from now on."""
+        """Keeps the checkpoint in Ray's store, and makes it the one that is served."""
         await asyncio.to_thread(record.write, self._app, checkpoint)
         self._current = checkpoint
 
     async def _gather(self) -> None:
-        """Waits until all replicas that serve have joined.
+        """Forgets dead replicas, and waits until all replicas that serve have joined.
 
-        Errors: UserError for replicas that don't, since they would keep other weights.
+        Errors: UserError after `GATHER_S` seconds: the others would keep other weights.
         """
         deadline = time.monotonic() + GATHER_S
         while True:
@@ -175,9 +182,10 @@ class _Holder:
 
 
 def start_holder(app: str, first: FirstWeights) -> None:
-    """Starts the holder before the application is deployed: its replicas look for it.
+    """Starts the holder of an application's weights, before the application is deployed: its replicas look for it.
+    Forgets what was kept under the application's name.
 
-    Errors: RunFailed if there is one.
+    Errors: RunFailed if there is a holder, since another run is starting the application.
     """
     record.forget(app)
     options = {"name": app, "namespace": NAMESPACE, "lifetime": "detached", "max_restarts": -1}
@@ -188,9 +196,8 @@ def start_holder(app: str, first: FirstWeights) -> None:
 
 
 def find_holder(app: str) -> Any | None:
-    """Finds the holder of an application.
-
-    None if no run started the application, or its engine's weights can't be changed.
+    """Returns the actor that holds an application's weights. Returns None if no run started the application, or its
+    engine's weights can't be changed.
     """
     try:
         return ray.get_actor(app, namespace=NAMESPACE)
@@ -199,8 +206,8 @@ def find_holder(app: str) -> Any | None:
 
 
 def is_changed(app: str) -> bool:
-    """Says whether an application serves other weights than it was deployed with, or is about to, or does not say so in
-    time.
+    """Returns True if an application serves other weights than it was deployed with, or is being updated, or its holder
+    does not answer within `ANSWER_S` seconds. Returns False if it has no holder.
     """
     holder = find_holder(app)
     if holder is None:
@@ -213,7 +220,9 @@ def is_changed(app: str) -> bool:
 
 
 def dismiss_holder(app: str) -> None:
-    """Ends the holder of an application that is deleted, if it has one. Its name is free when this returns."""
+    """Kills the holder of a deleted application, if it has one, and forgets its checkpoint. Waits up to `ANSWER_S`
+    seconds until its name is free.
+    """
     holder = find_holder(app)
     if holder is None:
         return
@@ -240,7 +249,7 @@ async def _kill(replica: str) -> None:
 
 
 def _count_running(app: str) -> int:
-    """Counts the running replicas of an application; 0 if Serve can't be asked."""
+    """Returns the number of running replicas of an application; 0 if Serve can't be asked."""
     try:
         application = serve.status().applications.get(app)
     except (RayActorError, RayTaskError):

@@ -1,8 +1,8 @@
-"""Reads what a checkpoint holds from the headers of its safetensors files: names, shapes, types, sizes; no tensor is
-loaded.
+"""Reads which tensors a checkpoint holds from the headers of its safetensors files: names, shapes, types, sizes. No
+tensor is loaded.
 
-The format: 8 bytes with the length of the header (little-endian), the header (JSON: by tensor its dtype, shape and
-where its bytes begin and end, counted from the header's end), then the bytes of all tensors, without gaps.
+The format: 8 bytes with the length of the header (little-endian), the header (JSON: for each tensor its dtype, its
+shape, and where its bytes begin and end, counted from the header's end), then the bytes of all tensors, without gaps.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ray_gym.errors import UserError
 
 INDEX = "model.safetensors.index.json"
 HEADER_LIMIT = 100 * 2**20
-"""Bytes of a header that the format allows."""
+"""Largest number of bytes of a header that the format allows."""
 BITS = {
     **{"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "C64": 64},
     **{"I64": 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8},
 }
 """Bits of an element, by the type's name in safetensors."""
 CAST = frozenset({"F64", "F32", "F16", "BF16"})
-"""Types that an engine turns into its own when it loads them."""
+"""Names of types that an engine converts to its own when it loads them."""
 SHOWN = 5
-"""Number of differences that an error names."""
+"""Largest number of differences that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorEntry:
-    """An entry describes one tensor: its type, its shape and the file that holds it."""
+    """Describes one tensor of a checkpoint: its type, its shape, and the name of the file that holds it."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -40,22 +40,28 @@ class TensorEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest lists the tensors of a checkpoint's folder by name."""
+    """Lists the tensors of a checkpoint's folder, by name."""
 
     folder: Path
     tensors: dict[str, TensorEntry]
     ties_head: bool = False
-    """True if the model's head is its embedding, so that files may hold it twice or once."""
+    """True if the model's head is its embedding, so that a checkpoint may hold the tensor under both names or under
+    one.
+    """
 
     def without_tied(self) -> dict[str, TensorEntry]:
-        """Returns the tensors without a head that is tied to the embedding."""
+        """Returns the tensors by name, without `lm_head.weight` if it is tied to the embedding. If it is not, returns
+        `tensors` itself, not a copy.
+        """
         if not self.ties_head:
             return self.tensors
         return {name: entry for name, entry in self.tensors.items() if name.split(".")[-2:] != ["lm_head", "weight"]}
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a folder. Errors: UserError, which names the file and the tensor that is wrong."""
+    """Returns the manifest of a folder. Errors: UserError if there is no such folder, or it is no complete checkpoint;
+    it names the file and the tensor that is wrong.
+    """
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder (every node that hosts the model must see it)")
     listed = _read_index(folder)
@@ -75,7 +81,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def differences(expected: Manifest, given: Manifest) -> list[str]:
-    """Lists why weights of `given` don't fit a model that was loaded from `expected`; empty if they do.
+    """Returns a line for each reason why the weights of `given` don't fit a model that was loaded from `expected`; none
+    if they fit.
 
     Floating-point types may differ, since the engine casts what it loads (a trainer's float32 into a bfloat16 engine).
     """
@@ -95,13 +102,15 @@ def differences(expected: Manifest, given: Manifest) -> list[str]:
 
 
 def summary(problems: list[str]) -> str:
-    """Joins the first few problems in one line, and counts the rest."""
+    """Joins the first `SHOWN` problems in one line, and adds the number of the others."""
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
 
 
 def _read_index(folder: Path) -> dict[str, str]:
-    """Reads which file each tensor is in; empty for a checkpoint without an index."""
+    """Returns the name of each tensor's file, by the index of a checkpoint; empty for a checkpoint without an index.
+    Errors: UserError if the index can't be read, or names a file outside of the folder.
+    """
     path = folder / INDEX
     if not path.exists():
         return {}
@@ -117,7 +126,9 @@ def _read_index(folder: Path) -> dict[str, str]:
 
 
 def _read_header(path: Path) -> dict[str, TensorEntry]:
-    """Reads the tensors of one file from its header. Errors: UserError."""
+    """Returns the tensors of one safetensors file by name, from its header. Errors: UserError if the file can't be
+    read, is cut off, or its header is wrong.
+    """
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -157,7 +168,9 @@ def _read_entry(path: Path, name: str, described: Any) -> tuple[str, tuple[int, 
 
 
 def _check_layout(path: Path, size: int, spans: list[tuple[int, int, str]]) -> None:
-    """Checks that the tensors fill the file: no gap, no overlap, and it ends where the last one does."""
+    """Checks that the tensors fill the file: there is no gap, no overlap, and the file ends where the last one does.
+    `size`: number of bytes after the header. Errors: UserError if they don't.
+    """
     position = 0
     for start, end, name in sorted(spans):
         if end > size:
@@ -172,7 +185,7 @@ def _check_layout(path: Path, size: int, spans: list[tuple[int, int, str]]) -> N
 
 
 def _ties_head(folder: Path) -> bool:
-    """Says whether the model's config ties the head to the embedding."""
+    """Returns True if the model's `config.json` ties the head to the embedding, False also if it can't be read."""
     try:
         return bool(json.loads((folder / "config.json").read_bytes()).get("tie_word_embeddings"))
     except (OSError, ValueError, AttributeError):

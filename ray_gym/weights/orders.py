@@ -1,4 +1,4 @@
-"""Defines the orders that the holder of a model's weights gives to its replicas, and what they answer."""
+"""Defines the orders that the holder of a model's weights gives to its replicas, and their reports."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PauseMode = Literal["wait", "keep", "abort"]
 
 @dataclass(frozen=True, slots=True)
 class CheckWeights:
-    """This order is to check whether the weights fit the model, as far as can be told while it serves."""
+    """Orders a replica to check that weights fit the model, as far as that can be checked while it serves."""
 
     checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class PauseServing:
-    """This order is to generate no token any more, and to leave nothing in the KV cache.
+    """Orders a replica to generate no more tokens, and to leave nothing in the KV cache.
 
     A replica gives up after `within_s` seconds, and can be resumed then.
     """
@@ -30,28 +30,30 @@ class PauseServing:
 
 @dataclass(frozen=True, slots=True)
 class LoadWeights:
-    """This order is to load weights."""
+    """Orders a replica to load weights."""
 
     checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """This order is to confirm that the engine has this version, and that its prefix cache is empty."""
+    """Orders a replica to check that its engine has this version, and that its prefix cache is empty."""
 
     checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeServing:
-    """This order is to serve again."""
+    """Orders a replica to serve again."""
 
     pass
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """This order is a step of vLLM's own weight transfer; `info` is this replica's, by its place among all of them."""
+    """Orders a replica to do a step of vLLM's own weight transfer. `info` holds this replica's arguments, which depend
+    on its place in the group.
+    """
 
     step: Literal["init", "start", "update", "finish"]
     info: Any = None
@@ -61,9 +63,9 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """This order is to give the GPU's memory to a trainer on the same one.
+    """Orders a replica to give its GPUs' memory to a trainer on the same GPUs.
 
-    Level 1 keeps the weights in the machine's memory, 2 keeps nothing.
+    Level 1 keeps the weights in the machine's memory, level 2 does not keep them.
     """
 
     level: int
@@ -71,9 +73,9 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
-    """This order is to take the GPU's memory back.
+    """Orders a replica to take its GPUs' memory back.
 
-    `tags` names a part (`weights`, `kv_cache`); None: all. The replica serves again when all is back.
+    `tags` names parts (`weights`, `kv_cache`); None means all. The replica serves again when it has all of it.
     """
 
     tags: tuple[str, ...] | None
@@ -81,19 +83,19 @@ class WakeUp:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """There is nothing to do at the moment: ask again."""
+    """Tells a replica that there is no order at the moment, and that it should ask again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """Tells a replica that joins with other weights than the others serve: load these, then join again."""
+    """Tells a replica that joins with other weights than are served, or paused, to load these, and then to join again."""
 
     checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Tells a replica that joined: it may serve, and updates include it."""
+    """Tells a replica that it has joined: it may serve, and updates include it."""
 
 
 Task = CheckWeights | PauseServing | LoadWeights | Confirm | ResumeServing | Transfer | Sleep | WakeUp
@@ -101,7 +103,7 @@ Task = CheckWeights | PauseServing | LoadWeights | Confirm | ResumeServing | Tra
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order is a task with a number, which the answer repeats."""
+    """Holds a task for a replica with a number, which the replica's answer repeats."""
 
     number: int
     task: Task
@@ -109,9 +111,9 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """This report says what a replica has when it joins.
+    """Reports that a replica wants to join, with the weight version that it has, and whether it is paused.
 
-    It may have lost sight of the holder in the middle of an update.
+    It may have lost the holder in the middle of an update.
     """
 
     version: int
@@ -120,7 +122,7 @@ class Joining:
 
 @dataclass(frozen=True, slots=True)
 class OrderAnswer:
-    """This report answers an order; `error` says what went wrong."""
+    """Reports that an order was carried out, or why not: `error` is the message, None if it was."""
 
     number: int
     error: str | None = None
@@ -128,7 +130,7 @@ class OrderAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """This report asks for the next order."""
+    """Reports that a replica waits for its next order."""
 
     pass
 

@@ -1,4 +1,6 @@
-"""Keeps what an application serves in the cluster's own key-value store: it outlives the process of the holder."""
+"""Keeps the checkpoint that an application serves in Ray's own key-value store, where it outlives the process of the
+holder.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ NAMESPACE = "ray_gym_weights"
 
 
 def read(app: str) -> Checkpoint | None:
-    """Reads an application's checkpoint; None if there is none."""
+    """Returns the checkpoint that is kept for an application; None if there is none."""
     found = internal_kv._internal_kv_get(app, namespace=NAMESPACE)
     return None if found is None else decode(found)
 
@@ -32,7 +34,7 @@ def encode(checkpoint: Checkpoint) -> bytes:
 
 
 def decode(text: bytes) -> Checkpoint:
-    """Decodes a checkpoint. A state dict has no reference any more."""
+    """Decodes a checkpoint. A state dict in it has the reference None, as references are not kept."""
     return _from_json(json.loads(text))
 
 

@@ -1,4 +1,4 @@
-"""Makes the follower of a Serve replica: its name, and how it reaches the holder."""
+"""Makes the follower of a Serve replica, which carries out updates of its weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ray_gym.weights.orders import Admitted, CatchUp, Order, ReplicaReport, Wait
 
 
 def served_app() -> str:
-    """Returns the application that this process is a replica of; "" if it is none."""
+    """Returns the name of the Serve application that this process is a replica of; "" if it is none."""
     try:
         return str(serve.get_replica_context().app_name)
     except RayServeException:
@@ -22,9 +22,11 @@ def served_app() -> str:
 
 
 def make_follower(app: str, host: WeightsHost) -> Follower | None:
-    """Makes a follower.
+    """Returns a follower for this replica, which carries out the orders of the application's holder of weights on
+    `host`.
 
-    None in an application that has no holder of weights: what was loaded first is served for good.
+    Returns None if the application has no holder, or `app` is "": then the weights that were loaded first are served
+    for good.
     """
     if not app or find_holder(app) is None:
         return None

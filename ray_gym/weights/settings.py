@@ -1,5 +1,5 @@
-"""Checks that the `config.json` of a checkpoint describes the model that is up: equal shapes can be meant for other
-arithmetic.
+"""Checks that the `config.json` of a checkpoint describes the model that is up: weights of the same shapes can be meant
+for other arithmetic.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ WITHOUT_EFFECT = frozenset(
         "gradient_checkpointing",
     }
 )
-"""Settings that other releases and trainers write as they like, and that change no logit here."""
+"""Names of settings that change no logit here, and that other releases and trainers write as they like."""
 
 
 def setting_differences(expected: Path, given: Path) -> list[str]:
-    """Lists the differences in the settings that both have; a checkpoint may come without any."""
+    """Returns a line for each setting that differs between the `config.json` of two folders. Settings that only one
+    has, or that are in `WITHOUT_EFFECT`, don't count; without a readable `config.json`, a folder has none.
+    """
     mine, other = _read(expected), _read(given)
     return [
         f"{given / 'config.json'}: {name} is {other[name]!r}, the model's is {mine[name]!r}"

@@ -2,9 +2,9 @@
 ...).
 
 The trainer's side is vLLM's own; it drives the replicas through `ray_gym.weights.transfer_client`. All replicas and the
-trainer form one group, so their number is fixed from `init` on. Weights that come this way are in no folder: a transfer
-that fails costs the replicas, which hold parts of two versions then, and those that Serve starts in their place load
-what came from a folder last.
+trainer form one group, so their number is fixed from `init` on. Weights that come this way are in no folder. If a
+transfer fails, the replicas hold parts of two versions, and are killed; those that Serve starts in their place load the
+last checkpoint that can be loaded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from ray_gym.weights.update import MARGIN_S, Deadlines, UpdateFailed
 
 
 def tasks_of(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, Task]:
-    """Returns the same step with each replica's own arguments, by its place: `ranks` is how many processes of the group
-    a replica is.
+    """Returns a task of a transfer for each replica, by its name, with the arguments for its place in the group.
+    `ranks`: number of processes of each replica.
 
-    `rank_offset` is given for the first replica; lists have one entry for each process of all replicas, in order.
-    Errors: UserError.
+    A `rank_offset` of `init` is that of the first replica, and grows by `ranks` from one to the next. A list of
+    arguments has an entry for each process of all replicas, in order, and each replica gets its own entries. Errors:
+    UserError if the list has another length, or the `world_size` does not fit.
     """
     made: dict[str, Task] = {}
     for place, name in enumerate(replicas):
@@ -34,7 +35,9 @@ def tasks_of(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, T
 
 
 def _info_of(task: Transfer, place: int, count: int, ranks: int) -> Any:
-    """Returns the arguments of the replica at a place. Errors: UserError."""
+    """Returns the arguments of the replica at a place among `count` replicas. Errors: UserError if a list has another
+    length than the group, or the `world_size` does not fit.
+    """
     info = task.info
     if isinstance(info, list):
         if len(info) != count * ranks:
@@ -62,7 +65,12 @@ class Transfers:
         current: Callable[[], Checkpoint],
         commit: Callable[[Checkpoint], Awaitable[None]],
     ) -> None:
-        """Makes it. `changing` is the lock of all changes of weights: it is held from `start` to `finish`."""
+        """Creates the object; no transfer has begun.
+
+        `ranks`: number of processes of each replica. `changing`: lock of all changes of weights, which is held from
+        `start` to `finish`. `current`: returns the checkpoint that serves. `commit`: makes a checkpoint the one that
+        serves.
+        """
         self._fleet = fleet
         self._ranks = ranks
         self._changing = changing
@@ -73,7 +81,9 @@ class Transfers:
         self._deadline: asyncio.Task[None] | None = None
 
     async def init(self, info: Any, deadlines: Deadlines) -> None:
-        """Forms the group of the trainer and all replicas. Errors: UserError, UpdateFailed."""
+        """Forms the group of the trainer and all replicas. Errors: UserError if `info` does not fit the group;
+        UpdateFailed if a replica fails: then all replicas are killed, and Serve starts others.
+        """
         async with self._changing:
             self._group = []
             group = self._fleet.names
@@ -85,7 +95,12 @@ class Transfers:
             self._group = group
 
     async def start(self, version: int, deadlines: Deadlines) -> None:
-        """Pauses the replicas and begins a transfer. Errors: UserError (nothing was touched), UpdateFailed."""
+        """Begins a transfer, and pauses the replicas. It is abandoned if it has not ended after `deadlines.transfer_s`
+        seconds.
+
+        Errors: UserError if the version is not new, or the replicas are not those of `init` (nothing was touched);
+        UpdateFailed if a replica fails.
+        """
         await self._changing.acquire()
         try:
             check_version(self._current(), version)
@@ -101,12 +116,16 @@ class Transfers:
         await self._step(Transfer("start"), deadlines.load_s)
 
     async def update(self, info: Any, deadlines: Deadlines) -> None:
-        """Receives a part of the weights. Errors: UserError, UpdateFailed."""
+        """Receives a part of the weights. Errors: UserError if no transfer is under way, or `info` does not fit the
+        group, which abandons the transfer; UpdateFailed if a replica fails.
+        """
         self._check_started()
         await self._step(Transfer("update", info), deadlines.load_s)
 
     async def finish(self, deadlines: Deadlines) -> int:
-        """Ends the transfer, and returns the version that serves. Errors: UserError, UpdateFailed."""
+        """Ends the transfer, resumes the replicas, and returns the version that serves. Errors: UserError if no
+        transfer is under way; UpdateFailed if a replica fails.
+        """
         version = self._check_started()
         new = Checkpoint(version, Transferred(self._current().loadable))
         await self._step(Transfer("finish", version=version), deadlines.load_s)
@@ -124,7 +143,9 @@ class Transfers:
         return self._version
 
     async def _step(self, task: Task, timeout_s: float) -> None:
-        """Gives all replicas of the group a task, and abandons the transfer if one fails. Errors: UpdateFailed."""
+        """Gives all replicas of the group a task, and abandons the transfer if one fails. Errors: UpdateFailed if a
+        replica fails or has died; UserError if arguments don't fit the group.
+        """
         try:
             tasks: dict[str, Task] = dict.fromkeys(self._group, task)
             if isinstance(task, Transfer):
@@ -141,14 +162,16 @@ class Transfers:
         raise UpdateFailed(f"{told}. The replicas are started again with {last}, which came from a folder last")
 
     async def _give_up(self, after_s: float) -> None:
-        """Abandons the transfer of a trainer that died between `start` and `finish`."""
+        """Abandons the transfer after `after_s` seconds, unless it is cancelled before: the trainer may have died
+        between `start` and `finish`.
+        """
         await asyncio.sleep(after_s)
         self._deadline = None
         await self._abandon()
 
     async def _abandon(self) -> None:
-        """Kills every replica of the group, since it may hold parts of two versions, and goes back to the checkpoint
-        that can be loaded.
+        """Kills every replica of the group, since it may hold parts of two versions, and commits the last checkpoint
+        that can be loaded. Does nothing if no transfer is under way.
         """
         if self._version is None:
             return

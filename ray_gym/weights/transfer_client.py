@@ -17,14 +17,16 @@ from ray_gym.weights.update import Deadlines
 
 
 class TransferClient:
-    """This client has the four methods of vLLM's `VLLMWeightSyncClient`. They block, as those do."""
+    """Has the four methods of vLLM's `VLLMWeightSyncClient`, and carries them out on all replicas of an application.
+    They block.
+    """
 
     def __init__(self, app: str, deadlines: Deadlines | None = None) -> None:
         """Finds the application. Errors: UserError if there is no such application, or its weights can't be changed."""
         self._weights = Weights(app)
         self._deadlines = deadlines or Deadlines()
         self.version: int | None = None
-        """Version of the next transfer; to be set before it."""
+        """Version of the next transfer. It has to be set before each transfer."""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
         self._weights.transfer("init", init_info, self._deadlines)

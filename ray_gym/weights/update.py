@@ -3,9 +3,9 @@
     check -> pause -> load -> confirm -> commit -> resume
 
 Nothing is touched before every replica has found that the weights fit. If a later step fails anywhere, the previous
-weights are loaded again wherever others are; a replica that may hold half of some weights is killed (an engine can't
-load anything more after a load that failed), and the replica that Serve starts in its place loads what is being served.
-However it ends, the model is resumed.
+weights are loaded again on all replicas that may have others. A replica that may hold half of some weights is killed
+(an engine can't load anything more after a load that failed), and the replica that Serve starts in its place loads what
+is being served. However the update ends, the model is resumed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ray_gym.weights.fleet import Answers, Fleet
 from ray_gym.weights.orders import CheckWeights, Confirm, LoadWeights, PauseMode, PauseServing, ResumeServing, Task
 
 MARGIN_S = 10.0
-"""Seconds for replicas that give up by themselves to say so."""
+"""Seconds after a deadline in which replicas that give up by themselves may report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """These deadlines are the seconds that each step may take, on all replicas at once."""
+    """Holds the largest number of seconds of each step of an update, for all replicas at once."""
 
     check_s: float = 120
     pause_s: float = 300
@@ -35,19 +35,23 @@ class Deadlines:
 
     @property
     def transfer_s(self) -> float:
-        """Returns the seconds from the start of a transfer to its end, with the trainer's work in between."""
+        """Returns the seconds from the start of a transfer to its end, the trainer's work included, after which it is
+        abandoned.
+        """
         return self.pause_s + 2 * self.load_s + self.confirm_s
 
     @property
     def total_s(self) -> float:
-        """Returns the seconds of an update, with the way back, and with another update that goes before."""
+        """Returns the seconds within which an update is over, even if the previous weights have to be loaded again, and
+        another update is done before it.
+        """
         return 2 * (self.check_s + self.pause_s + 2 * (self.load_s + self.confirm_s) + self.resume_s) + 60
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A status says which checkpoint a model serves; and while it is being updated, to which, and which step is being
-    done.
+    """Tells which checkpoint a model serves. During an update, also tells the new checkpoint, and the step that is
+    being done; else both are None.
     """
 
     current: Checkpoint
@@ -56,7 +60,9 @@ class Status:
 
 
 class UpdateFailed(RunFailed):
-    """Says that the weights fit, but some step went wrong; the message says what serves now."""
+    """Says that a change of the weights was not refused, but a step of it failed. After an update or a transfer, the
+    message says which version serves now.
+    """
 
 
 class _StepFailed(Exception):
@@ -75,7 +81,10 @@ class Update:
         deadlines: Deadlines,
         commit: Callable[[Checkpoint], Awaitable[None]],
     ) -> None:
-        """Makes an update. `commit` makes the new checkpoint what replicas that start from now on load."""
+        """Creates an update, which `carry_out` then does.
+
+        `commit`: makes the new checkpoint the one that is served, and that replicas load which start from now on.
+        """
         self._fleet = fleet
         self._current = current
         self.new = new
@@ -83,16 +92,19 @@ class Update:
         self._deadlines = deadlines
         self._commit = commit
         self.step = "check"
-        """Step that is being done, for observers."""
+        """Name of the step that is being done, for observers."""
         self._back = current if new.is_adapter else current.loadable
-        """Checkpoint that is loaded again if it fails: transferred weights are in no folder."""
+        """Checkpoint that is loaded again if the update fails. It is an earlier one if the current weights were
+        transferred, as these are in no folder.
+        """
         self._touched = False
         self._suspects: set[str] = set()
 
     async def carry_out(self) -> None:
-        """Carries the update out.
+        """Carries the update out on all replicas.
 
-        Errors: UserError (refused, nothing was touched), UpdateFailed (the previous weights serve).
+        Errors: UserError if a replica finds that the weights don't fit, or there is no replica (nothing was touched);
+        UpdateFailed if a later step fails, and the previous weights serve.
         """
         await self._check()
         pauses = not self.new.is_adapter  # requests that are under way keep the adapter that they began with
@@ -138,7 +150,9 @@ class Update:
             raise _StepFailed(f"{name}: no replica is left alive")
 
     async def _restore(self) -> None:
-        """Loads the previous weights again, wherever others may be."""
+        """Loads the previous weights again on all replicas, if any may have others, and kills those that fail. If the
+        previous weights can't be loaded any more, commits the checkpoint that was loaded in their place.
+        """
         self.step = "restore"
         if not self._touched:
             return

@@ -1,4 +1,4 @@
-"""Sends and receives frames on a TCP connection: the length of a frame in four bytes (little-endian), then the frame."""
+"""Sends and receives frames on a TCP connection: a frame's length in four bytes (little-endian), then the frame."""
 
 from __future__ import annotations
 
