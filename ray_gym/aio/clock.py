@@ -69,7 +69,7 @@ class ActiveClock:
 
     @property
     def elapsed_s(self) -> float:
-        """Returns the seconds that the episode has been played."""
+        """Returns the age of the episode: the seconds for which it has been played."""
         return self._now() - self._began
 
     def set_age(self, elapsed_s: float) -> None:

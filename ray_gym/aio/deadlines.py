@@ -102,7 +102,7 @@ class SharedTimer:
 
 
 class SharedTimers:
-    """Holds the shared timers of one worker, by their seconds."""
+    """Holds the shared timers of one worker, by their numbers of seconds."""
 
     def __init__(self) -> None:
         self._timers: dict[float, SharedTimer] = {}

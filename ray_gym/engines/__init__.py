@@ -1,1 +1,3 @@
-"""Runs models that this project does not load onto GPUs: endpoints of other servers, and Python functions."""
+"""Implements the engines whose models this project does not load onto GPUs: endpoints of other servers, and Python
+functions.
+"""

@@ -1,6 +1,6 @@
 """Calls a model server over HTTP: holds its address and key, and retries calls that fail.
 
-It knows nothing of the format of requests and answers, which `openai_wire` converts.
+It does not depend on the format of requests and answers, which `openai_wire` converts.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class EndpointOptions(BaseModel):
     max_connections: Annotated[int, Field(ge=1)] = 1024
     """Largest number of calls in flight, for each worker."""
     retries: Annotated[int, Field(ge=0)] = 5
-    """Number of further tries of a call that was lost."""
+    """Largest number of further tries of a call that fails."""
     timeout_s: Annotated[float, Field(gt=0)] = 600
-    """Seconds of silence after which a call counts as lost."""
+    """Seconds without a byte from the endpoint after which a call counts as failed."""
 
     @field_validator("base_url")
     @classmethod
@@ -66,7 +66,7 @@ class EndpointOptions(BaseModel):
         return value.rstrip("/")
 
     def limits(self) -> dict[str, Any]:
-        """Returns the limits of connections to the endpoint, as keyword arguments of `Pool`."""
+        """Returns the limits of connections to the endpoint, as a new dict with the keyword arguments of `Pool`."""
         return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
 
     def key(self) -> str | None:
@@ -97,7 +97,7 @@ class RefusedRequest(Exception):
 @dataclass(frozen=True, slots=True)
 class _LostCall:
     """Describes a call that failed and may be retried. `retry_after_s`: seconds for which the endpoint asked not to be
-    called.
+    called; 0 if it did not.
     """
 
     problem: str
@@ -166,8 +166,8 @@ class Endpoint:
         raise refused
 
     def _connections(self) -> Pool | Proxied:
-        """Returns the pool of connections. It is created at the first call, since it belongs to the event loop that
-        runs then.
+        """Returns the connections to the endpoint, through a proxy if the environment names one. They are created at
+        the first call, since they belong to the event loop that runs then.
         """
         if self._calls is None:
             url, headers, limits = self._options.base_url, headers_for(self._key), self._options.limits()
@@ -205,8 +205,8 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def error_text(body: str) -> str:
-    """Returns the message of an error answer in one short line (at most 300 characters). The known shapes are OpenAI's,
-    FastAPI's and plain text.
+    """Returns the message of an error answer in one line of at most 300 characters. If the body has none of the known
+    shapes (OpenAI's and FastAPI's JSON), it is the body.
     """
     text: Any = body
     try:
@@ -222,9 +222,7 @@ def error_text(body: str) -> str:
 
 
 def is_context_full(body: str) -> bool:
-    """Returns True if the body of an HTTP 400 says that the conversation no longer fits the model's context. Endpoints
-    say so in words only.
-    """
+    """Returns True if the body of an HTTP 400 says, in words, that the conversation no longer fits the model's context."""
     return _CONTEXT_IS_FULL.search(body) is not None
 
 

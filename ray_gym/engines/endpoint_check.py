@@ -86,8 +86,8 @@ class EndpointCheck:
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
-        """Raises a UserError for any HTTP status other than 200. It names the key of the config that is probably
-        wrong.
+        """Checks that the status of an answer is 200. Errors: UserError if it is not, which names the key of the config
+        that is probably wrong.
         """
         said = f"answered HTTP {status}: {error_text(body)}"
         if status in (401, 403):
@@ -109,7 +109,7 @@ class EndpointCheck:
 
 @contextmanager
 def open_endpoint_check(options: EndpointOptions, key: str | None, request: EngineCheck) -> Iterator[EndpointCheck]:
-    """Yields a check of an endpoint, whose HTTP client is closed at the end."""
+    """Yields a check of an endpoint. Its HTTP client is closed at the end of the block."""
     certificates = ssl.create_default_context()  # the machine's own, as for the calls of the run
     with httpx.Client(headers=authorization(key), verify=certificates) as client:
         yield EndpointCheck(options, key, request, client)

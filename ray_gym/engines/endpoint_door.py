@@ -18,15 +18,15 @@ from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_re
 from ray_gym.openai_api.rules import require_offered
 
 WHOLE_S = 3600.0
-"""Seconds that a whole answer may take."""
+"""Largest number of seconds that a whole answer may take."""
 WAITING_S = 30.0
-"""Seconds that a request may wait for one of `max_connections`."""
+"""Largest number of seconds that a request may wait for one of `max_connections`."""
 RETRY_AFTER_S = 5.0
 """Seconds after which a caller should retry, if the endpoint does not say it."""
 MOST_BYTES = 64 * 2**20
 """Largest number of bytes in one answer."""
 LONGEST_ERROR = 2**20
-"""Number of bytes that are read of an error answer."""
+"""Largest number of bytes that are read of an error answer."""
 
 
 class EndpointDoor:

@@ -85,7 +85,7 @@ class OpenAIModel:
 
 
 class OpenAIEngine(Engine):
-    """Checks an endpoint, and connects workers to it. It starts nothing."""
+    """Checks an endpoint, and connects workers to it. It starts no process."""
 
     Options = OpenAIOptions
     options: OpenAIOptions
@@ -94,7 +94,7 @@ class OpenAIEngine(Engine):
     def __init__(self, options: OpenAIOptions) -> None:
         super().__init__(options)
         self._key: str | None = None
-        """Key of the driver, for workers whose environment lacks it."""
+        """API key that the driver has found, for workers whose environment lacks it."""
         self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
         self._checked = False
 

@@ -235,7 +235,9 @@ def _sampling(sampling: Sampling, exact: bool) -> Json:
 
 
 def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the fields of `extra_body` that may change which tokens can be drawn."""
+    """Returns the sorted names of those fields of `extra` that may change which tokens can be drawn: all but
+    `HARMLESS_FIELDS`.
+    """
     return sorted(extra.keys() - HARMLESS_FIELDS)
 
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class ScriptedEngine(Engine):
-    """Loads a player into the workers, or deploys replicas of it."""
+    """Loads a player (a Python function that stands in for a language model) into the workers, or deploys replicas of
+    it.
+    """
 
     Options = ScriptedOptions
     options: ScriptedOptions

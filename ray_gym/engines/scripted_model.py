@@ -30,7 +30,7 @@ class ScriptedOptions(BaseModel):
     replicas: Annotated[int, Field(ge=0)] = 0
     """Number of replicas of a Serve deployment that the player runs in; 0: it runs in the workers' processes."""
     max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
-    """Largest number of calls at a replica at a time; further calls wait at the workers."""
+    """Largest number of calls that a replica carries out at a time; further calls wait."""
     transport: Transport = "batched"
     """batched: the calls of a worker to a replica are sent together. handle: each is sent alone by Serve's handle.
     Under RAY_USE_TLS always handle.
@@ -42,7 +42,7 @@ class ScriptedOptions(BaseModel):
 
 
 class ScriptedModel:
-    """Answers calls by a player. It is safe for many concurrent calls on one event loop."""
+    """Answers calls by a player, a Python function. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, player: Player, arguments: dict[str, Any], delay_s: float) -> None:
         """Creates a model. `player` is a function or coroutine function, called with a request, an `rng` if it takes
@@ -54,7 +54,7 @@ class ScriptedModel:
         self._takes_rng = takes_rng(player, arguments)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the player's message as a completion without tokens.
+        """Returns the player's message as a completion without tokens, after `delay_s` seconds.
 
         Errors: EpisodeFailure (environment if the player raises, data if the request has a `response_format`).
         """

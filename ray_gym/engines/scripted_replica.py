@@ -8,7 +8,7 @@ from ray_gym.models.base import Completion, CompletionRequest
 
 
 class ScriptedReplica(BatchedReplica):
-    """Answers the calls of all workers by one player."""
+    """Answers the calls of all workers by one player (a Python function)."""
 
     def __init__(self, options: ScriptedOptions) -> None:
         """Imports the player. Errors: UserError if it can't be imported."""

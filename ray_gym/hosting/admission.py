@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.models.engine import Gated
 
 LOOK_S = 0.5
-"""Seconds between two queries of the replicas' load while episodes wait. An answer is valid for as long."""
+"""Seconds between two queries of the replicas' load while episodes wait. An answer is valid for that time."""
 GROWTH = 0.5
 """Largest number of episodes that are admitted per query, as a share of those in flight (but at least 2): how much
 cache they need shows only later.
@@ -57,9 +57,9 @@ class ReplicaLoad:
     kv_use: float
     """Share (0 to 1) of the KV cache that current generations fill."""
     waiting: int
-    """Calls that wait in the engine."""
+    """Number of calls that wait in the engine."""
     running: int
-    """Calls that the engine generates for."""
+    """Number of calls that the engine generates for."""
     recomputed: float
     """Share (0 to 1) of the history tokens of the last calls that the cache should have had, but had lost."""
 
@@ -90,9 +90,9 @@ def is_crowded(load: ReplicaLoad, limits: AdmissionLimits) -> bool:
 
 
 class Gate:
-    """A gate decides whether an episode may enter, from the room that was last reported.
+    """A gate decides whether an episode may enter, by the number that was last reported to it (`update`).
 
-    It starts no tasks and reads no clock: its user passes the time in, in seconds.
+    It starts no tasks and reads no clock: callers pass the time, in seconds.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,9 @@ class Gate:
 
 
 class Admission:
-    """Admits the episodes of one worker. `share` is the worker's share (0 to 1) of the run's episodes."""
+    """Admits the episodes of one worker. Only models with limits of their load count. `share` is the worker's share (0
+    to 1) of the run's episodes.
+    """
 
     def __init__(self, models: Iterable[object], share: float = 1) -> None:
         self._models = [model for model in models if isinstance(model, Gated) and model.is_gated]

@@ -23,7 +23,9 @@ from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, f
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
-"""Seconds for which the lease of a driver that was just killed may still exist."""
+"""Seconds to wait until other drivers have released their leases: that of a driver which was just killed exists for a
+while.
+"""
 HEALTH_CHECK_S = 1.0
 """Seconds between Serve's health checks. A replica that died is replaced at the next check, one whose `check_health`
 fails after the third failure in a row.
@@ -54,7 +56,7 @@ class DeploymentSpec:
     """Arguments of the constructor of `replica_class`."""
     count: int
     max_ongoing_requests: int
-    """Calls that one replica takes at a time."""
+    """Largest number of calls that one replica carries out at a time."""
     actor_options: dict[str, Any]
     """Ray's options of a replica's actor: num_cpus, num_gpus, label_selector, runtime_env."""
     start_timeout_s: float
@@ -230,8 +232,8 @@ class Application:
         return False
 
     def _wait_until_released(self) -> bool:
-        """Returns True once no other driver has a lease on the application, False if one still has after `release_s`:
-        the lease of a driver that was just killed exists for a while.
+        """Waits until no other driver has a lease on the application, and returns True; returns False if one still has
+        after `release_s` seconds. The lease of a driver that was just killed exists for a while.
         """
         assert self._lease is not None
         deadline = time.monotonic() + self._release_s
@@ -284,7 +286,9 @@ def application_statuses() -> dict[str, ApplicationStatus]:
 
 
 def digest_options(options: BaseModel, *more: object) -> str:
-    """Returns a digest (hex of SHA-256) of a deployment's options and of all else (`more`) that it depends on."""
+    """Returns a digest (SHA-256 in hex) of a deployment's options, and of the values in `more`, on which the deployment
+    depends too.
+    """
     return hashlib.sha256(f"{options.model_dump_json()} {more!r}".encode()).hexdigest()
 
 

@@ -1,6 +1,4 @@
-"""Sends a request for a model's OpenAI-compatible door to one of its replicas, and streams its answer back piece by
-piece.
-"""
+"""Sends requests in OpenAI's formats to a replica of a model, and streams its answer back piece by piece."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Tells whether Ray encrypts its connections (`RAY_USE_TLS`), and how models may be reached then.
 
-Lanes are plain TCP. Where Ray's own connections are encrypted, calls go by Serve's handles, which are Ray's.
+Lanes, the connections for batched calls, are plain TCP. Where Ray's own connections are encrypted, calls go by Serve's
+handles, which are Ray's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from urllib.parse import urlsplit
 from ray_gym.hosting.affinity import Transport
 
 USE_TLS = "RAY_USE_TLS"
-"""Environment variable that every process of a cluster under TLS has: without it, it can't talk to the others."""
+"""Name of the environment variable that is set in every process of a cluster under TLS: without it, a process can't
+talk to the others.
+"""
 
 
 def is_on() -> bool:

@@ -31,11 +31,12 @@ LOOK_S = 5.0
 of a deleted application would never answer.
 """
 FIRST_PAUSE_S = 0.2
-"""Seconds between the first and the second try of a call; then the pauses double."""
+"""Longest pause between the first and the second try of a call, in seconds; it doubles for each further try."""
 LONGEST_PAUSE_S = 6.0
 """Longest pause between two tries of a call, in seconds."""
 PATIENCE_S = 30.0
-"""Sum of the pauses between the tries of one call, in seconds. A replica that died is replaced in about 6 s (measured).
+"""Sum of the pauses between the tries of one call, in seconds, after which it fails. A replica that died is replaced in
+about 6 s (measured).
 """
 
 

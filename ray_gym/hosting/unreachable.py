@@ -1,4 +1,4 @@
-"""Lists the errors that say that a replica is gone or can't be reached."""
+"""Lists the errors that mean that a replica is gone or can't be reached."""
 
 from __future__ import annotations
 

@@ -92,5 +92,5 @@ class RunMetrics:
                 self._recorder.values(STALENESS, self._environment, model).observe(behind)
 
     def count_lost_worker(self) -> None:
-        """Counts a worker that ended before it was told to."""
+        """Counts a worker that ended although it was not told to."""
         self._recorder.count(WORKERS_LOST, self._environment).since += 1

@@ -1,4 +1,4 @@
-"""Exports readings as Ray's metrics, which each node's agent gives to Prometheus."""
+"""Exports readings as Ray's metrics, which Ray's agent on each node gives to Prometheus."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Defines the OpenAI-compatible door of a model: the requests that a gateway sends to a replica that speaks that
-protocol itself.
+"""Defines the OpenAI-compatible door of a model: the requests that a gateway forwards to it, and the parts of its
+answers.
 """
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ class DoorHead:
 
 
 DoorPart = DoorHead | bytes
-"""An answer is a head and then the pieces of its body."""
+"""Part of an answer: first its head, then the pieces of its body."""

@@ -58,7 +58,7 @@ class Engine(ABC):
     """
 
     Options: ClassVar[type[BaseModel]] = NoOptions
-    """The keys beside `engine` in the config."""
+    """Class of the options: the keys beside `engine` in the config."""
 
     def __init__(self, options: Any) -> None:
         """Keeps the options, an instance of `Options`."""

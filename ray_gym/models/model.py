@@ -92,7 +92,7 @@ class CompletionRequest(msgspec.Struct):
 
 
 class VersionSpan(msgspec.Struct, frozen=True, gc=False):
-    """Marks the generated tokens [start, end) of one completion that came from this weight version."""
+    """Says that the generated tokens [start, end) of a completion came from this weight version."""
 
     version: int
     start: int

@@ -20,4 +20,6 @@ class Replicas:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the node of each replica has to have."""
     apart: int = 1
-    """Number of replicas (those of one placement group) that each need a node which has none of the others."""
+    """Number of these replicas that must all be on different nodes (bundles of one placement group); 1 if any may share
+    a node.
+    """

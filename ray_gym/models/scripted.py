@@ -1,4 +1,4 @@
-"""Exports `ray_gym.models.player` under the name that environments import it by."""
+"""Exports `ray_gym.models.player` under the name by which environments import it."""
 
 from ray_gym.models.player import Player
 

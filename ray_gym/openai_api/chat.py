@@ -31,7 +31,7 @@ from ray_gym.openai_api.request import (
 )
 
 _LOWEST_LOGPROB = -9999.0
-"""Written in place of lower logprobs: JSON has no infinity."""
+"""Logprob that is written in place of lower ones: JSON has no infinity."""
 _UNSUPPORTED = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
 """Fields that are refused, since they are not supported."""
 

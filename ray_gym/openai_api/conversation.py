@@ -108,7 +108,7 @@ def system_prompt(messages: Sequence[EarlierMessage]) -> str | None:
 
 
 def policy_view(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """Returns the messages as the policy sees them, without the system prompt."""
+    """Returns the messages as the policy sees them, in a new list without the system messages."""
     return [message.as_message() for message in messages if message.role != "system"]
 
 
@@ -271,7 +271,9 @@ def _is_empty(message: _Fields) -> bool:
 
 
 def _fields(given: Any, what: str) -> _Fields:
-    """Returns a mapping as it is. Errors: ValueError if it is none."""
+    """Returns `given` itself if it is a mapping. Errors: ValueError, which says that `what` was expected, if it is
+    none.
+    """
     if not isinstance(given, Mapping):
         raise ValueError(f"expected {what}, got {type(given).__name__}")
     return given

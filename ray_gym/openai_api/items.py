@@ -1,4 +1,4 @@
-"""Converts the events of an episode to items of OpenAI's Responses API, the reverse of `conversation`."""
+"""Converts the events of an episode to items of OpenAI's Responses API, which `conversation` can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describes a request to a model in OpenAI's formats, be it for a chat completion or of the Responses API.
+"""Describes a request to a model in OpenAI's formats, either for a chat completion or of the Responses API.
 
 `chat` and `responses` read the bodies and write the answers, without I/O. Any mistake in a body is a `Refused` with
 status 400 that names the field.
@@ -24,9 +24,10 @@ Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 MOST_TOOLS = 1_000
 """Largest number of tools of a body."""
 MOST_MESSAGES = 10_000
-"""Largest number of messages of a conversation, and of its tool calls. More would hold up the server's event loop."""
+"""Largest number of messages of a conversation, and also of its tool calls. More would hold up the server's event loop.
+"""
 LONGEST_FORMAT = 50_000
-"""Largest number of characters of a format's JSON, of which a grammar is compiled."""
+"""Largest number of characters of a format's JSON, from which a grammar is compiled."""
 
 
 class Body(BaseModel):

@@ -1,4 +1,4 @@
-"""Defines tools, carries their calls out, and decides where they run."""
+"""Defines tools, and carries out their calls: on the event loop, in threads or in processes."""
 
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, WhenLost, within
 from ray_gym.tools.tool import Tool, tool_by_schema, tools_of

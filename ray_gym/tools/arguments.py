@@ -21,14 +21,16 @@ _PROBLEMS = 5
 
 
 class BadArguments(ValueError):
-    """Says what is wrong with arguments, for the model that wrote them."""
+    """Says what is wrong with the arguments of a tool call. The model that wrote them gets the message."""
 
 
 class Arguments(Protocol):
     """Reads the arguments of the calls of one tool."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """Returns the values of a JSON object by name, checked against the tool's parameters. Errors: BadArguments."""
+        """Returns the values of a JSON object by name, checked against the tool's parameters. Errors: BadArguments if
+        `text` is no JSON object, or its values don't fit the parameters.
+        """
         ...
 
 

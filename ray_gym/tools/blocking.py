@@ -32,7 +32,7 @@ Job = Callable[[], None]
 
 
 class BlockingPool:
-    """Runs calls in threads, for one event loop."""
+    """Runs calls of blocking code in threads, for one event loop: at most `threads` at once."""
 
     def __init__(
         self, threads: int = THREADS, stuck_limit: int = STUCK_LIMIT, replaced_within_s: float = REPLACED_WITHIN_S
@@ -48,7 +48,7 @@ class BlockingPool:
 
     @property
     def is_exhausted(self) -> bool:
-        """Returns True if so many threads are stuck that no call is started any more."""
+        """Returns True if so many threads are stuck (`stuck_limit`) that no call is started any more."""
         return self._stuck.total() >= self._stuck_limit
 
     async def run(self, tool: str, method: Callable[[], Any], deadline_s: float) -> Any:

@@ -62,7 +62,9 @@ async def call_tool(
 
 
 def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:
-    """Returns the answer, or an error in its place if it is too long for conversations and records."""
+    """Returns the answer itself; if it is longer than `LONGEST_RESULT` characters, an answer with an error in its
+    place.
+    """
     longest = max(len(answer.content), len(answer.error or ""))
     if longest <= LONGEST_RESULT:
         return answer

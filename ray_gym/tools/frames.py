@@ -32,6 +32,6 @@ def _read_exactly(channel: socket.socket, size: int) -> bytes:
 
 
 def send(channel: socket.socket, reply: ZygoteReply) -> None:
-    """Writes a reply as one frame of JSON. Errors: OSError when the other end is closed."""
+    """Writes a reply as one frame of JSON. Errors: OSError if the other end is closed."""
     data = json.dumps(reply).encode()
     channel.sendall(LENGTH.pack(len(data)) + data)

@@ -25,7 +25,7 @@ from ray_gym.tools.answer import ToolError, within
 from ray_gym.tools.frames import LENGTH
 
 START_DEADLINE_S = 60.0
-"""Seconds for a zygote's imports."""
+"""Seconds for a zygote to start and to import the environment's module."""
 END_DEADLINE_S = 2.0
 """Seconds for a zygote to kill itself and the processes that it started; after that this process kills its process
 group.

@@ -49,7 +49,9 @@ class ToolOptions:
     it is imported."""
 
     memory_mb: int | None = None
-    """Megabytes that an isolated tool may take beyond the imported modules; more raises MemoryError in it."""
+    """Megabytes that an isolated tool may take beyond the imported modules; more raises MemoryError in it. None means
+    no limit.
+    """
 
     effect: WhenLost | None = None
     """Says that the tool changes something outside of the episode: it books, pays, sends. None means that it does not.
@@ -85,7 +87,7 @@ class ToolOptions:
 
 
 tool = ToolOptions
-"""The decorator, as environments write it: `@tool(participants=("policy",))`."""
+"""Decorator for a method that is a tool, e.g. `@tool(participants=("policy",))`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Tool:
     arguments: Arguments
     options: ToolOptions = ToolOptions()
     key_parameter: str | None = None
-    """Name of the parameter that gets the idempotency key, if there is one."""
+    """Name of the parameter that gets the idempotency key; None if no parameter does."""
 
     takes_time: bool = False
     """True if other code of the episode may run while the tool does: it is async, or runs in a thread or a process."""

@@ -123,7 +123,7 @@ def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
 
 
 def _run_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoReturn:
-    """Carries out the call, writes the reply to the pipe, and exits without the exit handlers that were inherited."""
+    """Carries out the call, writes the reply to the pipe, and exits. Inherited exit handlers are not run."""
     code = 1
     try:
         _die_with_parent(zygote, signal.SIGKILL)
@@ -167,8 +167,8 @@ async def _await(result: Awaitable[Any]) -> Any:
 
 
 def _limit_memory(memory_mb: int) -> None:
-    """Limits the memory of this process to `memory_mb` megabytes more than it has already: authors can't know how much
-    the imports take.
+    """Limits the memory of this process to `memory_mb` megabytes more than it has already: authors of tools can't know
+    how much the imports take.
 
     A limit of the address space alone would be loose: allocators have reserved some of it, and data may grow into that.
     """
@@ -195,7 +195,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _end() -> NoReturn:
-    """Kills all that this process has started, and the process itself."""
+    """Kills all processes that this process has started, its process group, and itself."""
     _kill_children(frozenset())
     os.killpg(0, signal.SIGKILL)
     os._exit(1)

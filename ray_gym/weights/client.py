@@ -17,7 +17,7 @@ from ray_gym.weights.orders import PauseMode, Sleep, WakeUp
 from ray_gym.weights.update import Deadlines, Status
 
 ANSWER_S = 60.0
-"""Seconds that the holder may take to say its status."""
+"""Seconds that the holder may take to answer with its status."""
 MODES = ("wait", "keep", "abort")
 
 
@@ -25,7 +25,9 @@ class Weights:
     """Reads and changes the weights of one Serve application. `docs/weights.md` describes the modes."""
 
     def __init__(self, app: str) -> None:
-        """Finds the application. Errors: UserError if there is no such application, or its weights can't be changed."""
+        """Finds the holder of the application's weights. Errors: UserError if there is no such application, or its
+        weights can't be changed.
+        """
         self.app = app
         self._holder: Any = find_holder(app)
         if self._holder is None:

@@ -45,7 +45,7 @@ REPLICAS_NAMESPACE = "serve"
 GATHER_S = 30.0
 """Seconds that an update waits for replicas that serve but have not joined yet, or not again."""
 ANSWER_S = 30.0
-"""Seconds that a holder may take to answer, or to end."""
+"""Seconds that a holder may take to answer, or to end after it was killed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def _info_of(task: Transfer, place: int, count: int, ranks: int) -> Any:
 
 
 class Transfers:
-    """Carries out transfers, one after the other, on all replicas of a model."""
+    """Carries out transfers of weights, one after the other, on all replicas of a model."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class Deadlines:
 
     check_s: float = 120
     pause_s: float = 300
-    """With the mode `wait`, a pause takes as long as the longest generation."""
+    """Seconds for the pause. With the mode `wait`, it takes as long as the longest generation."""
     load_s: float = 1800
     confirm_s: float = 60
     resume_s: float = 60
@@ -70,7 +70,7 @@ class _StepFailed(Exception):
 
 
 class Update:
-    """An update brings a model from its current checkpoint to a new one."""
+    """An update replaces the weights of a model's replicas: its current checkpoint by a new one."""
 
     def __init__(
         self,

@@ -5,5 +5,6 @@ aiohttp takes 0.1 ms of the event loop for a call, which was 40% of the CPU time
 (benchmarks/README.md). Libraries do the hard parts: llhttp parses messages (`httptools`), `aiohappyeyeballs` tries
 addresses.
 
-Proxies, redirects, compression and streams are not supported: see `ray_gym.engines.endpoint`.
+Redirects and compression are not supported, nor are proxies and streams, for which `ray_gym.engines.proxied` uses
+aiohttp.
 """

@@ -64,7 +64,7 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        """Returns True if the connection is open, idle, and has not been idle for `KEEP_ALIVE_S`."""
+        """Returns True if the connection is open, and has been idle for less than `KEEP_ALIVE_S` seconds."""
         return self._is_usable and self._answer is None and self._loop.time() - self._idle_since < KEEP_ALIVE_S
 
     async def ask(self, request: Sequence[bytes]) -> HttpResponse:
@@ -191,8 +191,8 @@ class HttpConnection(asyncio.Protocol):
             answer.set_exception(error)
 
     def _schedule_check(self, time: float) -> None:
-        """Makes sure that `_check` is called at this time of the loop, or before. One timer serves many requests: when
-        it is due, it checks how long the server has been silent, or the connection idle.
+        """Schedules `_check` for this time of the event loop, or an earlier one. One timer serves many requests: when
+        it is due, `_check` looks how long the server has been silent, or the connection idle.
         """
         time = min(time, self._loop.time() + KEEP_ALIVE_S)
         if self._timer is None or time < self._timer_at:

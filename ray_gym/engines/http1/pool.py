@@ -41,9 +41,9 @@ class Pool:
     ) -> None:
         """Creates a pool without connections.
 
-        `base_url`: http or https. `headers`: sent with every request. `limit`: largest number of requests in flight;
-        others wait. `connect_s`: seconds to open a connection. `silence_s`: seconds without a byte after which a
-        request fails. Errors: ValueError for headers that can't be sent, and names that no host can have.
+        `base_url`: an http or https address. `headers`: sent with every request. `limit`: largest number of requests in
+        flight; others wait. `connect_s`: seconds to open a connection. `silence_s`: seconds without a byte after which
+        a request fails. Errors: ValueError for headers that can't be sent, and for a host name that is not valid.
         """
         parts = urlsplit(base_url)
         self._host = parts.hostname or ""
@@ -149,7 +149,7 @@ class Pool:
 
 
 def _host(parts: SplitResult) -> str:
-    """Returns the value of the Host header. Errors: ValueError for a name that no host can have."""
+    """Returns the value of the Host header for an address. Errors: ValueError for a host name that is not valid."""
     name = parts.hostname or ""
     name = f"[{name}]" if ":" in name else name.encode("idna").decode()
     return f"{name}:{parts.port}" if parts.port else name

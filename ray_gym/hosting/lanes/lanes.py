@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 LOOK_S = 5.0
 """Seconds between two queries for the list of replicas, in a process that waits for answers."""
 NOBODY_S = 0.5
-"""Seconds between two such queries while there are no replicas."""
+"""Seconds between two queries for the list of replicas while there are none."""
 
 
 class Lanes:

@@ -26,19 +26,19 @@ from ray_gym.models.base import Completion, CompletionRequest
 TOKEN_BYTES = 32
 """Length of the secret that callers have to know."""
 BACKLOG = 1024
-"""Connections of workers that may wait to be accepted at once."""
+"""Largest number of connections of workers that may wait to be accepted."""
 
 Complete = Callable[[CompletionRequest], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Describes where a replica listens, and what a caller has to know to open a lane to it."""
+    """Tells where a replica listens, and all else that a caller has to know to open a lane (a connection) to it."""
 
     replica: str
     """Serve's unique id of the replica."""
     slots: int
-    """Calls that the replica answers at a time."""
+    """Number of calls that the replica carries out at a time."""
     address: tuple[str, int]
     """Host and port."""
     token: bytes = field(repr=False)
@@ -126,7 +126,11 @@ class BatchedReplica:
     _whereabouts: Whereabouts | None = None
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the model's completion of a request. Errors: EpisodeFailure; those in UNREACHABLE."""
+        """Returns the model's completion of a request.
+
+        Errors: EpisodeFailure if the model fails; an error in UNREACHABLE (a lost connection, a dead actor) if a retry
+        may succeed. Any other is a mistake of the replica's code.
+        """
         raise NotImplementedError
 
     async def reconfigure(self, config: dict[str, Any]) -> None:

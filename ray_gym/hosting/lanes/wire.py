@@ -54,7 +54,7 @@ class ReplicaCall(msgspec.Struct, array_like=True):
 
 
 class CallBatch(msgspec.Struct, array_like=True):
-    """Holds all that a caller sends in one turn of its event loop."""
+    """Holds the calls that a caller sends in one turn of its event loop, and those that it cancels."""
 
     calls: list[ReplicaCall]
     cancelled: list[int]
