@@ -206,7 +206,7 @@ class ActiveClock:
 
 
 class _Limit:
-    """A limit is an async context manager around an `asyncio.Timeout`, which the clock reschedules while it is entered."""
+    """A limit is an async context manager around an `asyncio.Timeout`. The clock reschedules it until it is left."""
 
     __slots__ = ("_at_s", "_limits", "_timeout")
 

@@ -187,7 +187,7 @@ def encode_json(body: Any) -> bytes:
 
 
 def decode_json(answer: bytes) -> Any:
-    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError if it is no JSON."""
+    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError for other text."""
     try:
         return msgspec.json.decode(answer)
     except msgspec.DecodeError:
@@ -222,7 +222,7 @@ def error_text(body: str) -> str:
 
 
 def is_context_full(body: str) -> bool:
-    """Returns True if the body of an HTTP 400 says, in words, that the conversation no longer fits the model's context."""
+    """Returns True if the body of an HTTP 400 says in words that the conversation doesn't fit the model's context."""
     return _CONTEXT_IS_FULL.search(body) is not None
 
 

@@ -21,7 +21,7 @@ class PlayMetrics:
         """Takes the seconds that an episode waited until its first model call; here they are ignored."""
 
     def step(self, participant: str, seconds: float) -> None:
-        """Takes the seconds of a participant's step, which is one model call and its tool calls; here they are ignored."""
+        """Takes the seconds of a participant's step (one model call and its tool calls); here they are ignored."""
 
     def answered(self, participant: str, model: str, completion: Completion, seconds: float) -> None:
         """Takes a model call that was answered, with its seconds and its tokens; here they are ignored. Calls that are

@@ -79,7 +79,7 @@ class Pulse:
 
 @asynccontextmanager
 async def beating(recorder: Recorder, role: str, export: Export) -> AsyncIterator[Recorder]:
-    """Yields the recorder, and exports what is recorded every second while the block lasts, and once more at its end."""
+    """Yields the recorder. Exports what is recorded, every second while the block lasts, and once at its end."""
     pulse = Pulse(recorder, role, export)
     pulse.start()
     try:

@@ -1,4 +1,4 @@
-"""Exports `ray_gym.models.model` and `ray_gym.models.engine` under the name by which engines and players import them."""
+"""Exports `ray_gym.models.model` and `ray_gym.models.engine` by the name that engines and players import."""
 
 from ray_gym.models.engine import Engine, EngineCheck
 from ray_gym.models.model import (

@@ -1,4 +1,4 @@
-"""Exports `ray_gym.models.player` under the name by which environments import it."""
+"""Exports `ray_gym.models.player` by the name that environments import."""
 
 from ray_gym.models.player import Player
 

@@ -126,7 +126,7 @@ def chat_events(
 
 
 def usage(completion: Completion) -> Json:
-    """Returns the field `usage` of a chat completion: the numbers of prompt tokens, generated tokens and cached tokens."""
+    """Returns the field `usage` of a chat completion: its numbers of prompt, generated and cached tokens."""
     return {
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.generated_tokens,

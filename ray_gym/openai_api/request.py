@@ -168,7 +168,10 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
 
 
 def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Returns the tools of a body. Errors: Refused (400) if one is no function with a name, or two have the same name."""
+    """Returns the tools of a body.
+
+    Errors: Refused (400) if one is no function with a name, its parameters are no object, or two have the same name.
+    """
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:

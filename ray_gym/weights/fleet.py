@@ -120,7 +120,7 @@ class Fleet:
                 future.set_result(OrderAnswer(number, "it lost sight of the holder of the weights"))
 
     async def evict(self, name: str) -> None:
-        """Forgets a replica and kills it, since nobody knows which weights it holds. Serve starts another in its place."""
+        """Forgets a replica and kills it, since it is not known which weights it has. Serve starts another for it."""
         self.drop(name)
         await self._kill(name)
 

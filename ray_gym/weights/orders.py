@@ -88,7 +88,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """Tells a replica that joins with other weights than are served, or paused, to load these, and then to join again."""
+    """Tells a replica to load this checkpoint, and then to join again: it has other weights than are served, or is
+    paused.
+    """
 
     checkpoint: Checkpoint
 

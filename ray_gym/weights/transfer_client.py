@@ -23,6 +23,7 @@ class TransferClient:
 
     def __init__(self, app: str, deadlines: Deadlines | None = None) -> None:
         """Finds the holder of the application's weights. `deadlines`: seconds for the steps; None means the defaults.
+
         Errors: UserError if there is no such application, or its weights can't be changed.
         """
         self._weights = Weights(app)

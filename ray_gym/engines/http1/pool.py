@@ -94,7 +94,7 @@ class Pool:
             self._idle.append(connection)
 
     def _take_idle(self) -> HttpConnection | None:
-        """Returns the idle connection that was used last, and closes those that can't be reused. None if none is left."""
+        """Returns the idle connection that was used last, None if there is none. Closes those that can't be reused."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_reusable:

@@ -1,4 +1,4 @@
-"""Chooses the order in which a call tries the replicas of a model. The first replica that is not full takes the call."""
+"""Chooses the order in which a call tries the replicas of a model. The first that is not full takes the call."""
 
 from __future__ import annotations
 
