@@ -16,8 +16,8 @@ def pause_s(tried: int, first_s: float = 0.5, longest_s: float = 30.0) -> float:
 
 
 def pauses(first_s: float, longest_s: float, within_s: float) -> Iterator[float]:
-    """Yields the pauses between the tries of a call, in seconds (see `pause_s`), until their sum has reached
-    `within_s`. The last pause may exceed it.
+    """Yields the pauses between the tries of a call, in seconds, until their sum has reached `within_s`; the last pause
+    may exceed it. They double from `first_s` up to `longest_s`, each times a random factor from 0.5 to 1.
     """
     waited_s, tried = 0.0, 0
     while waited_s < within_s:

@@ -41,7 +41,7 @@ def exclude(since: float, next_s: float = 0) -> None:
     """Leaves the time from `since` (a value of `time.monotonic`) until now, and the next `next_s` seconds, out of the
     clock of the episode that the current code works for. Does nothing if no clock is set.
 
-    Engines that retry calls by themselves use it (see `ActiveClock.exclude`).
+    It is for engines that retry calls by themselves: lost calls don't make the episode older.
     """
     clock = _running.get(None)
     if clock is not None:
@@ -116,8 +116,8 @@ class ActiveClock:
             await slots.acquire()
 
     def set_resting(self, resting: bool) -> None:
-        """Sets whether the episode rests, which means that nobody drives it. A rest counts as a wait (see
-        `count_wait`).
+        """Sets whether the episode rests, which means that no task drives it. A rest counts as a wait: the clock is
+        paused meanwhile.
         """
         if resting != self._resting:
             self._resting = resting

@@ -26,7 +26,7 @@ class Pace:
         self._at_once = self._left = at_once
         self._waiting: deque[tuple[asyncio.Future[Any], Any]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The running loop while the next turn is scheduled, else None: asking for the loop is a system call."""
+        """Running event loop while its next turn is scheduled, else None: asking for the loop is a system call."""
 
     def take_room(self) -> bool:
         """Takes one of the places of this turn of the event loop, and returns True. Returns False if all are taken, or

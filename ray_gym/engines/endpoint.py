@@ -141,8 +141,8 @@ class Endpoint:
             self._calls = None
 
     def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
-        """Returns an infrastructure failure of this endpoint, with the key masked in its message. `retry`: True if a
-        new attempt of the episode may succeed.
+        """Returns an infrastructure failure of this endpoint, with the key masked in its message. `retry`: True if the
+        same call may succeed later.
         """
         shown = problem.replace(self._key, "***") if self._key else problem
         return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)

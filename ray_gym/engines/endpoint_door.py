@@ -88,7 +88,7 @@ class EndpointDoor:
             self._session = None
 
     def _get_session(self) -> aiohttp.ClientSession:
-        """Returns the HTTP session, which is opened at the first call."""
+        """Returns the aiohttp client session, which is opened at the first call."""
         if self._session is None:
             proxy = proxy_to(self._base_url)
             self._session = open_session(headers_for(self._key), proxy, **self._options.limits())

@@ -136,8 +136,8 @@ def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
     """Asks the endpoint for one token, and returns True if the answer has token ids, and logprobs that are right for
     this run. If it has not, a warning is logged for `token_ids: auto`.
 
-    Errors: UserError if the answer is no chat completion, or has a status other than 200, 400 and 422; with `token_ids:
-    true`, also if the token ids or right logprobs are missing.
+    Errors: UserError if the endpoint does not answer, the answer is no chat completion, or its status is none of 200,
+    400 and 422; with `token_ids: true`, also if the token ids or right logprobs are missing.
     """
     insists = options.token_ids is True
     body = wire.probe_body(options.model, options.extra_body)

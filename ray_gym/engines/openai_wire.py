@@ -179,14 +179,18 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
 
 def has_token_ids(answer: Any) -> bool:
     """Returns True if an answer has the ids of its prompt, those of its generated tokens, and a logprob for each of the
-    latter. Errors: `BadAnswer` if it has no choices, or ids that are no numbers.
+    latter.
+
+    Errors: `BadAnswer` if it has no choices, or ids or logprobs that are no numbers.
     """
     return _tokens(answer, _first_choice(answer)) is not None
 
 
 def has_raw_logprobs(answer: Any) -> bool:
     """Returns True if a probe's logprobs are from before temperature and top-k. The probe has top_k 1, so those from
-    after it are 0. Returns False if the answer has no token ids. Errors: `BadAnswer` if it has no choices.
+    after it are 0. Returns False if the answer has no token ids.
+
+    Errors: `BadAnswer` if it has no choices, or ids or logprobs that are no numbers.
     """
     tokens = _tokens(answer, _first_choice(answer))
     return tokens is not None and bool((tokens[2] < _RAW_LOGPROB).any())

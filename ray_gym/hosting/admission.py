@@ -157,8 +157,8 @@ class Admission:
                     await asyncio.sleep(LOOK_S / 5)
 
     async def _room(self) -> float:
-        """Returns how many more episodes this worker may begin: its share, rounded up, of the least room that any of
-        its models reports; infinite if none of them limits it.
+        """Returns how many more episodes this worker may begin: its share, rounded up, of the smallest number that any
+        of its models reports; infinite if none of them limits it.
         """
         conversations = self._gate.in_flight / self._share
         rooms = await asyncio.gather(*(model.room(conversations) for model in self._models))

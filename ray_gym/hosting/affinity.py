@@ -12,8 +12,8 @@ Transport = Literal["batched", "handle"]
 """
 
 Affinity = Literal["session", "group", "none"]
-"""Calls that should reach the same replica: those of an episode (`session`), those of all episodes of a task, whose
-first prompts are alike (`group`), or no particular ones (`none`).
+"""Choice of the calls that should reach the same replica: those of an episode (`session`), those of all episodes of a
+task, whose first prompts are alike (`group`), or no particular ones (`none`).
 """
 
 

@@ -75,10 +75,11 @@ class ServeModel:
         return self._limits is not None
 
     async def room(self, conversations: float) -> float:
-        """Returns how many more episodes may begin while `conversations` are in flight (see `admission.room`).
+        """Returns how many more episodes may begin while `conversations` are in flight.
 
-        It is 0 if the replicas do not answer within `LOOK_S` seconds, since they are busy. It is infinite without
-        limits, and if the application can't be reached: then the calls of the episodes fail with the reason.
+        It is 0 if a replica exceeds a limit of its load, and also if the replicas do not answer within `LOOK_S`
+        seconds, since they are busy. It is infinite without limits, and if the application can't be reached: then the
+        calls of the episodes fail with the reason.
         """
         if self._limits is None:
             return math.inf

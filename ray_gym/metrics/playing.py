@@ -15,7 +15,7 @@ from ray_gym.models.base import Completion
 
 
 class PlayMetrics:
-    """Takes what happens in episodes, and records nothing: it is used where nobody reads metrics."""
+    """Takes what happens in episodes, and records nothing: it is used where no metrics are read."""
 
     def begun(self, queued_s: float) -> None:
         """Takes the seconds that an episode waited until its first model call; here they are ignored."""

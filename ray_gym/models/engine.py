@@ -161,7 +161,7 @@ class OpensDoor(Protocol):
 
 @runtime_checkable
 class Gated(Protocol):
-    """Describes a model that may have no room for more episodes."""
+    """Describes a model that may be too busy for more episodes."""
 
     @property
     def is_gated(self) -> bool: ...

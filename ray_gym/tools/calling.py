@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 from ray_gym.tools.tool import Tool
 
 LONGEST_RESULT = 1_000_000
-"""Largest number of characters of one answer: no conversation has room for more."""
+"""Largest number of characters of one answer: a longer one would fit into no conversation."""
 
 
 async def call_tool(

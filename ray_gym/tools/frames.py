@@ -17,7 +17,7 @@ message], [raised, message], [died, how].
 
 
 def receive(channel: socket.socket) -> bytes:
-    """Reads one frame, and returns its bytes. Errors: EOFError if the other end is closed, OSError for other failures."""
+    """Reads one frame, and returns its bytes. Errors: EOFError if the other end is closed, or OSError."""
     return _read_exactly(channel, LENGTH.unpack(_read_exactly(channel, LENGTH.size))[0])
 
 

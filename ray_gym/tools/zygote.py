@@ -206,8 +206,8 @@ def _children() -> frozenset[int]:
 
 
 def _kill_children(spared: frozenset[int]) -> None:
-    """Kills the processes that a call left behind, but not the `spared` ones. Those in other process sessions are
-    killed too: orphans become children of this process, which is a subreaper.
+    """Kills the processes that a call left behind, except the `spared` ones. It finds also those of other process
+    sessions: orphans become children of this process, which is a subreaper.
     """
     while doomed := _children() - spared:
         for child in doomed:

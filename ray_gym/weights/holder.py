@@ -78,7 +78,7 @@ class _Holder:
         is under way. It is admitted if it has the weights that are served, and is not paused; otherwise it is told to
         load them.
 
-        Errors: LookupError if the replica has not joined: then it has to.
+        Errors: LookupError if the replica reports something else before it has joined.
         """
         if isinstance(report, Joining):
             if self._fleet.knows(name):

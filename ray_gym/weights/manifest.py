@@ -81,8 +81,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def differences(expected: Manifest, given: Manifest) -> list[str]:
-    """Returns a line for each reason why the weights of `given` don't fit a model that was loaded from `expected`; none
-    if they fit.
+    """Returns, sorted, a line for each reason why the weights of `given` don't fit a model that was loaded from
+    `expected`. The list is empty if they fit.
 
     Floating-point types may differ, since the engine casts what it loads (a trainer's float32 into a bfloat16 engine).
     """

@@ -131,7 +131,7 @@ class Pool:
 
     async def _look_up_if_due(self, loop: asyncio.AbstractEventLoop) -> None:
         """Looks up the server's addresses, unless they are cached. Callers at the same time share one lookup. Errors:
-        OSError, TimeoutError.
+        OSError if the lookup fails, TimeoutError after `LOOKUP_S` seconds.
         """
         if loop.time() < self._addresses_until:
             return
@@ -140,7 +140,9 @@ class Pool:
         await asyncio.shield(self._lookup)
 
     async def _look_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Looks up the server's addresses, and loads the certificates that TLS needs. Errors: OSError, TimeoutError."""
+        """Looks up the server's addresses, and loads the certificates that TLS needs. Errors: OSError if the lookup
+        fails, TimeoutError after `LOOKUP_S` seconds.
+        """
         async with asyncio.timeout(LOOKUP_S):
             if self._is_secure and self._tls is None:
                 self._tls = await asyncio.to_thread(ssl.create_default_context)
