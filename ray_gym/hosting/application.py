@@ -274,7 +274,7 @@ def application_name(run_id: str, model: str) -> str:
 
 def start_serve() -> None:
     """Starts Serve without HTTP proxies, unless it is up already: episodes don't reach models by HTTP, so no port is
-    taken. Of Serve's log, only warnings are shown from now on.
+    taken. Serve's log shows only warnings and errors from now on.
     """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})

@@ -57,9 +57,9 @@ class ServeModel:
     ) -> None:
         """Creates a model that opens its connections at the first call.
 
-        `app`: name of the application. `affinity`: tells which calls should reach the same replica. `limits`: limits of
-        the replicas' load above which no new episode may begin; None means that they may always begin. `transport`: the
-        way of calls for which the application was deployed; if Ray uses TLS, calls go by Serve's handle whatever it is.
+        `app`: name of the application. `affinity`: tells which calls should reach the same replica. `limits`: limits
+        above which no new episode may begin; None means that they may always begin. `transport`: `batched` or `handle`,
+        as the application was deployed; if Ray uses TLS, calls go by Serve's handle in any case.
         """
         self._app = app
         self._transport = tls.choose_transport(transport)

@@ -167,7 +167,7 @@ class _Holder:
     async def _gather(self) -> None:
         """Forgets dead replicas, and waits until all replicas that serve have joined.
 
-        Errors: UserError after `GATHER_S` seconds: the others would keep other weights.
+        Errors: UserError if some have not after `GATHER_S` seconds, since they would keep other weights.
         """
         deadline = time.monotonic() + GATHER_S
         while True:
