@@ -1,1 +1,1 @@
-"""Plays an episode: holds its threads and their tokens, its calls, and the commands that drive it."""
+"""Holds the state of an episode, and the methods that drive it: threads with their tokens, calls, limits."""

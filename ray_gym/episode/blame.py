@@ -22,7 +22,8 @@ def fault_of(simulator: Participant, message: str, *, judges: bool) -> EpisodeFa
 
 
 def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: bool) -> None:
-    """Raises a model call's error anew as the simulator's failure, if the simulator is to blame; else returns.
+    """Raises a model call's error anew as the participant's failure, if it is a simulator that is to blame; else
+    returns.
 
     Infrastructure is never the simulator's fault, and an error of the policy stays the policy's. An error of kind data
     may be the task's fault, unless the episode is being scored (`judges`). Errors: EpisodeFailure.

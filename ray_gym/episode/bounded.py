@@ -40,11 +40,12 @@ class BoundedEpisode(EpisodeView):
         arguments: Any = None,
         when_lost: WhenLost = "retry",
     ) -> Any:
-        """Does something outside of the session that must not be done again when the episode is resumed elsewhere.
+        """Does something outside of the episode that must not be done again when the episode is resumed elsewhere.
 
         `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded,
-        and returned again in a replay. If a worker dies in between, the effect is made again with the same key, or
-        fails the episode (`when_lost`). Errors: EpisodeFailure; Diverged.
+        and returned again in a replay. `when_lost` says what happens if the worker dies before the result is recorded:
+        "retry" makes the effect again with the same key, "fail" fails the episode. Errors: EpisodeFailure, also for any
+        exception of `make`; Diverged if a replay does not match the record.
         """
         return await self.calls.effect(name, arguments, make, when_lost)
 
@@ -54,8 +55,9 @@ class BoundedEpisode(EpisodeView):
         """Calls a function (package.module:name; JSON data in and out) in a process of its own, and kills it after
         `deadline_s` seconds.
 
-        Its result is recorded, and returned again in a replay. Errors: EpisodeFailure (environment) if there is no such
-        function.
+        Its result, or its error, is recorded, and returned again in a replay. `memory_mb`: most megabytes that the
+        process may take; None: no limit of its own. Errors: EpisodeFailure (environment) if there is no such function;
+        Diverged if a replay does not match the record.
         """
         given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
 
@@ -69,7 +71,8 @@ class BoundedEpisode(EpisodeView):
         """Calls a blocking function in a thread, within `tool_deadline_s` seconds, and returns its result. A replay
         calls it again, since it works on the state.
 
-        Errors: exceptions of the function; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
+        Errors: exceptions of the function; TimeoutError; EpisodeFailure (infra) when this worker has no threads left;
+        Diverged if a replay does not match the record.
         """
         name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
         call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
@@ -79,7 +82,7 @@ class BoundedEpisode(EpisodeView):
 
     async def _complete(self, thread: Thread, asked: Asked, kind: EventKind = "message") -> Completion | None:
         """Makes a model call within all limits, and returns its answer; None means that a limit ended the episode
-        instead.
+        instead. The answer joins the thread as an event of `kind`. Errors: EpisodeFailure; Diverged.
         """
         participant = thread.participant
         counts = participant.name in self.environment.participants
@@ -97,8 +100,10 @@ class BoundedEpisode(EpisodeView):
         return answered.completion
 
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
-        """Carries out a tool call, and returns its answer. A tool with an effect outside of the session is called once,
-        even if workers die; its answer is recorded.
+        """Carries out a tool call, and returns its answer.
+
+        The answer of a tool with an effect outside of the episode is recorded, so that a replay does not call the tool
+        again.
         """
 
         async def carry_out(key: str = "") -> ToolAnswer:
@@ -169,7 +174,10 @@ class BoundedEpisode(EpisodeView):
         return True
 
     def end_if_finished(self) -> bool:
-        """Asks the environment whether the episode is over, and ends it if so. Returns True if the environment says so."""
+        """Asks the environment whether the episode is over, and ends it if so.
+
+        Returns True if the environment says so.
+        """
         outcome = self.environment.finished(self.state, self)
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))

@@ -108,7 +108,8 @@ class Calls:
     async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
         """Makes one model call on a thread, and waits for its answer.
 
-        Errors: EpisodeFailure; Diverged; RuntimeError if another call is under way on the thread.
+        In a replay, the answer comes from the journal. Errors: EpisodeFailure; Diverged if a replay does not match the
+        record; RuntimeError if another call is under way on the thread.
         """
         number = thread.take()
         try:
@@ -121,8 +122,8 @@ class Calls:
     async def effect(
         self, name: str, arguments: Any, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
     ) -> Any:
-        """Does something outside of the session once, and keeps its result (JSON data). `make` is given the effect's
-        idempotency key.
+        """Does something outside of the episode once, and returns its result (JSON data), which is recorded. `make` is
+        given the effect's idempotency key. A replay returns the recorded result.
 
         Errors: EpisodeFailure of kind infra if it was under way when a worker died and `when_lost` is "fail"; an
         EpisodeFailure for any exception of `make`, which is recorded too; Diverged.
@@ -132,10 +133,10 @@ class Calls:
             return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
-        """Does work on the session's state that takes time, such as a tool, and returns its result.
+        """Does work on the episode's state that takes time, such as a tool, and returns its result.
 
-        A replay does it again, and lets it continue in the order of the first time. Errors: exceptions of `make`;
-        Diverged.
+        A replay does it again, and keeps the order in which such work and the calls were over the first time. Errors:
+        exceptions of `make`; Diverged if a replay does not match the record.
         """
         made = self.log.make(*self._next_number(name), b"")
         with _UnderWay(made, self.log, self._clock):
@@ -268,8 +269,8 @@ class Calls:
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
     """Returns the completion and its stored form.
 
-    Lone surrogates, which JSON can spell and UTF-8 can't, are replaced before anybody reads the answer: a replay must
-    give the same text as the first time.
+    Lone surrogates, which JSON can spell and UTF-8 can't, are replaced in the completion itself before anybody reads
+    the answer: a replay must give the same text as the first time.
     """
     try:
         return completion, answers.store(completion)

@@ -1,8 +1,8 @@
-"""An episode being played has the session's state and the commands that drive it.
+"""Defines an episode while it is played: its state, and the commands that drive it (`turn`, `step`, `tell`, `call`).
 
-A session is driven by commands (`turn`, `step`, `tell`, `call`). The environment's `run` is one driver of them. Every
-command records what happened, keeps the limits and asks the environment whether it is over; a command after the end
-raises `EpisodeOver`, so no model is ever called after it.
+The environment's `run` gives these commands, or a caller from outside. Every command records what happened and keeps
+the limits, and the environment is asked whether the episode is over. After the end, commands raise `EpisodeOver`: no
+model is called any more, except for judges while the episode is scored.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ class Episode(BoundedEpisode):
         self._shown.clear()
 
     def begin(self, opening: Opening) -> None:
-        """Gives every thread its system prompt and first messages. Errors: ValueError if the opening names an unknown
-        participant; EpisodeFailure (data) if nobody could answer the task's messages.
+        """Gives every thread its system prompt and first messages, and asks the environment whether the episode is
+        over.
+
+        Errors: ValueError if the opening names an unknown participant; EpisodeFailure (data) if nobody could answer the
+        task's messages.
         """
         for name in [*opening.messages, *opening.system, opening.first]:
             if name not in (self.participants if name in opening.system else self.threads):
@@ -58,7 +61,8 @@ class Episode(BoundedEpisode):
         """Lets one participant speak, and returns its turn.
 
         The participant takes steps until it calls no more tools, its steps (or `max_steps`) are used up, or the episode
-        ends. Errors: EpisodeOver; EpisodeFailure.
+        ends. Then the others are told of the turn. If its turns are used up, or there is nothing that it could answer,
+        the episode ends, and the turn is empty. Errors: EpisodeOver; EpisodeFailure.
         """
         self._require_open()
         participant = self.participants[name]
@@ -83,7 +87,7 @@ class Episode(BoundedEpisode):
 
     def open_turn(self, name: str) -> Turn | None:
         """Returns the open turn of a participant that is driven from outside, or begins a new one. Returns None if all
-        its turns are used up, which ends the episode.
+        its turns are used up, which ends the episode. Errors: EpisodeOver.
         """
         self._require_open()
         last = self.turns[-1] if self.turns else None
@@ -114,8 +118,10 @@ class Episode(BoundedEpisode):
             self.end_if_finished()
 
     async def step(self, turn: Turn) -> bool:
-        """Makes one model call, and carries out the tool calls in its answer. Returns True if there were any. Errors:
-        EpisodeOver; EpisodeFailure.
+        """Makes one model call, and carries out the tool calls in its answer.
+
+        Returns True if there were any; False also if a limit ended the episode before the call, or cut the answer.
+        Errors: EpisodeOver; EpisodeFailure.
         """
         self._require_open()
         began, live = time.monotonic(), self.calls.live
@@ -208,8 +214,10 @@ class Episode(BoundedEpisode):
         return completion.message
 
     async def complete_thread(self, thread: str, asked: Asked) -> Completion | None:
-        """Makes one model call over all messages of a thread. An answer that was cut ends the episode; None means that
-        a limit ended it before the call.
+        """Makes one model call over all messages of a thread, and returns the completion.
+
+        An answer that was cut ends the episode; None means that a limit ended it before the call. Errors:
+        EpisodeFailure, also for a simulator's answer that was cut.
         """
         completion = await self._complete(self.threads[thread], asked)
         if completion is not None and completion.finish_reason != "stop":
@@ -220,10 +228,10 @@ class Episode(BoundedEpisode):
         """Asks a judge, a reward model or a simulator, in a fresh conversation with its system prompt and these
         messages.
 
-        Works after the end too, from `score`. An error is the judge's fault (while scoring) or the simulator's, never
-        the policy's. So is an answer that a limit has cut, unless it `may_be_cut`: then it is returned as far as it
-        goes. Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if
-        the episode has ended and is not being scored.
+        It may be used after the end too, from `score`. An error is the judge's fault (while scoring) or the
+        simulator's, never the policy's. An answer that a limit has cut is such an error, unless `may_be_cut` is True:
+        then it is returned as far as it goes. Errors: EpisodeFailure; ValueError for a name that is not in the
+        environment's `auxiliary`; EpisodeOver if the episode has ended and is not being scored.
         """
         completion = await self.consult(auxiliary, *messages)
         if completion.finish_reason != "stop" and not may_be_cut:
@@ -232,8 +240,11 @@ class Episode(BoundedEpisode):
         return completion.message
 
     async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
-        """Asks as `ask` does, and returns the whole completion, also if its answer was cut or the context had no room
-        for it.
+        """Asks a judge, a reward model or a simulator in a fresh conversation, and returns the whole completion, also
+        if its answer was cut or did not fit into the context.
+
+        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if the
+        episode has ended and is not being scored.
         """
         if not self.scoring:
             self._require_open()

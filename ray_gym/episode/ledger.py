@@ -60,7 +60,7 @@ class Sample:
 
     @property
     def token_ids(self) -> TokenIds:
-        """Returns the token ids: int32 [length]. Repeated calls join the arrays only once."""
+        """Returns the token ids: int32 [length], not as a copy. Repeated calls join the arrays only once."""
         if len(self._ids) > 1:
             self._ids = [np.concatenate(self._ids)]
         return self._ids[0] if self._ids else NO_TOKENS
@@ -101,7 +101,7 @@ class Ledger:
         return self.samples[-1].token_ids if self.samples and not self.gap else NO_TOKENS
 
     def add(self, completion: Completion, prompt_events: list[int], event_seq: int, sampling: Sampling) -> None:
-        """Appends the tokens of one model call.
+        """Appends the tokens of one model call, to a new sample if the call forks. A call without tokens leaves a gap.
 
         `prompt_events` are the numbers of the events whose messages were new in its prompt, in order; `event_seq` is
         the number of the answer's event. Errors: ValueError if the completion's arrays don't fit together.

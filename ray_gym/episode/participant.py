@@ -21,9 +21,9 @@ class Participant:
     trainable: bool
     """True if its samples may be trained on."""
     max_turns: int
-    """Turns that it may have in an episode."""
+    """Most turns that it may have in an episode."""
     max_steps_per_turn: int
-    """Model calls that it may make in one turn."""
+    """Most model calls that it may make in one turn."""
     system_prompt: str | None = None
     """System prompt of the config; None if the config has none."""
     tool_choice: ToolChoice = "auto"

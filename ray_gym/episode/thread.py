@@ -32,7 +32,11 @@ class Asked(msgspec.Struct, frozen=True):
 
     @staticmethod
     def by(participant: Participant, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...]) -> Asked:
-        """Returns what a participant asks of its model by its config."""
+        """Returns the options of a model call as a participant's config has them, with these tools.
+
+        `tools` are those that the prompt shows, `allowed` the same as the state narrows them now. Without tools, the
+        tool choice is "none".
+        """
         choice = participant.tool_choice if tools else "none"
         return Asked(participant.sampling, tools, allowed, choice, participant.parallel_tool_calls)
 
@@ -95,8 +99,8 @@ class Thread:
         self._hashed = min(self._hashed, kept)
 
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
-        """Returns the request of a model call over all messages, with at most `max_tokens` tokens to generate. `accept`
-        appends its answer.
+        """Returns the request of a model call over all messages, with at most `max_tokens` tokens to generate. It holds
+        the thread's own list of messages, not a copy. `accept` appends the answer.
         """
         sampling = asked.sampling
         if max_tokens < sampling.max_tokens:

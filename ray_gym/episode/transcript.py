@@ -74,7 +74,10 @@ class Transcript:
             self.put(thread, "system", Message("system", chosen))
 
     def put(self, thread: str, kind: EventKind, message: Message) -> Event:
-        """Appends a message to a thread, and records it as an event."""
+        """Appends a message to a thread, records it as an event, and returns the event.
+
+        Errors: TypeError if its content is no text.
+        """
         on = self.threads[thread]
         event = self.write(
             kind,

@@ -65,7 +65,10 @@ class EpisodeView:
         return self.stop is not None
 
     def rng(self, name: str) -> random.Random:
-        """Returns the random numbers of this name. The same name gives the same numbers every time this try is played."""
+        """Returns the random number generator of this name, which is one and the same object at every call.
+
+        The same name gives the same numbers every time this try is played.
+        """
         if name not in self._rngs:
             self._rngs[name] = random.Random(derive_seed(self.spec.seed, self.spec.try_, "rng", name))
         return self._rngs[name]
@@ -76,7 +79,7 @@ class EpisodeView:
         return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
 
     def elapsed_s(self) -> float:
-        """Returns the seconds that this episode was played, added up over all its attempts."""
+        """Returns the seconds that this episode was played, added up over all its attempts, without pauses."""
         return self.clock.elapsed_s
 
     def now(self) -> float:
@@ -128,7 +131,10 @@ class EpisodeView:
         self._scored_from = len(self.events)
 
     def score_again(self, why: str) -> None:
-        """Turns the verdicts of graders so far into notes, since the episode is scored again. `why` is noted too."""
+        """Turns the verdicts that graders gave since the scoring began into notes, since the episode is scored again.
+
+        `why` is noted too.
+        """
         for event in self.events[self._scored_from :]:
             if event.kind == "verdict":
                 event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"

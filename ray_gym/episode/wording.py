@@ -12,7 +12,8 @@ def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
     """Says whether a text contains the given words by themselves, not as part of longer words.
 
     Words that begin or end with something else than a letter, a digit or an underscore (`<done>`) are found next to
-    anything there. So are words that begin or end in a script that sets no spaces between words.
+    anything there. The same holds for words that begin or end in a script that sets no spaces between words.
+    `any_case`: True ignores the case. Empty words are never found.
     """
     if any_case:
         text, words = text.casefold(), words.casefold()

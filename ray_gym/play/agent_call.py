@@ -18,7 +18,10 @@ from ray_gym.play.session import CommandSession
 
 
 class TurnIsOver(Exception):
-    """Says that a participant has used up the steps of its turn. It has to say something, so that the others can speak."""
+    """Says that a participant has used up the steps of its turn.
+
+    It has to say something, so that the others can speak.
+    """
 
 
 class UnknownAnswer(Exception):
@@ -99,7 +102,8 @@ def command_of(call: AgentCall, participant: str, session: CommandSession) -> As
 def _whole(call: AgentCall, participant: str, session: CommandSession) -> tuple[Message, ...]:
     """Returns the whole conversation of a call, with the messages before it.
 
-    As in OpenAI's API, instructions hold for one call only. Errors: UnknownAnswer; ValueError as in `command_of`.
+    As in OpenAI's API, instructions hold for one call only. Errors: UnknownAnswer; ValueError if a tool call has no
+    result, or a result no tool call.
     """
     if call.after is None:
         return call.messages

@@ -177,8 +177,7 @@ def check(command: Command, episode: Episode) -> None:
 
 async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
     """Carries out a command on the episode. Returns the answer of an `Ask`, or the failure if the model can't be asked
-    this; None for other commands.
-
+    this; None for other commands, and if a limit ended the episode instead. An `End` does nothing here.
     Errors: EpisodeOver; EpisodeFailure; exceptions of the environment's code.
     """
     match command:
@@ -202,8 +201,9 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
 
 
 async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
-    """Carries out an `Ask`. Returns a failure if the model can't be asked this: then the conversation is as it was
-    before.
+    """Carries out an `Ask`, and returns its answer. Returns a failure if the model can't be asked this: then the
+    conversation is as it was before. None means that a limit ended the episode instead. Errors: EpisodeOver;
+    EpisodeFailure.
     """
     name = ask.participant
     thread = ask.thread or episode.transcript.open_empty_thread(name, ask.forked_for)

@@ -21,7 +21,7 @@ class Entrance:
 
     @contextmanager
     def take_place(self) -> Iterator[None]:
-        """Counts a caller as waiting while the block runs. Errors: TooManyWaiting."""
+        """Counts a caller as waiting while the block runs. Errors: TooManyWaiting if as many wait as there may be."""
         if self._waiting >= self._most:
             raise TooManyWaiting(f"{self._waiting} commands wait in this session, as many as there may be")
         self._waiting += 1

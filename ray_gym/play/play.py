@@ -126,7 +126,7 @@ def fail_episode(episode: Episode, failure: Failure) -> Played:
 
 async def _play_to_end(episode: Episode) -> Failure | None:
     """Sets the episode up and plays it. Returns the policy's own fault, if that ended the episode: such an episode is
-    scored.
+    scored. None means that there was none. Errors: EpisodeFailure for any other fault.
     """
     await set_up(episode)
     try:
@@ -143,6 +143,7 @@ async def _play_to_end(episode: Episode) -> Failure | None:
 
 async def set_up(episode: Episode) -> None:
     """Makes the state, the tools and the first messages of an episode by the environment's hooks. Errors:
+
     EpisodeFailure.
     """
     environment, limits = episode.environment, episode.limits
@@ -156,7 +157,10 @@ async def set_up(episode: Episode) -> None:
 
 
 async def _run(episode: Episode) -> None:
-    """Runs the environment's `run` until it returns, the episode has ended, or its deadline has passed."""
+    """Runs the environment's `run` until it returns, the episode has ended, or its deadline has passed.
+
+    Errors: exceptions of `run`.
+    """
     if episode.stopped:
         return
     deadline_s = episode.limits.episode_deadline_s
@@ -184,8 +188,9 @@ async def score(episode: Episode) -> Score:
 
 
 async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
-    """Returns the result of an environment's hook, and awaits it within `seconds` if it is awaitable. Errors: as
-    `_limit_time`.
+    """Returns the result of an environment's hook, and awaits it within `seconds` if it is awaitable. Errors:
+
+    TimeoutError that names the limit; EpisodeFailure (judge) if a judge was being asked then; exceptions of the hook.
     """
     if not inspect.isawaitable(result):
         return result
@@ -218,7 +223,7 @@ async def _limit_time(
 async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     """Scores the completed episodes of a group by the environment's `score_group`. Raises nothing but CancelledError.
 
-    Returns the failure for which none of them could be scored; None if they were.
+    Returns the failure for which none of them could be scored; None if they were, or if there are none.
     """
     environment = stage.environment
     played = [one for one in group if one.status == "completed"]

@@ -115,7 +115,7 @@ class CommandSession:
         return 0.0 if self._under_way else time.monotonic() - self._touched
 
     def touch(self) -> None:
-        """Counts as a sign of life: `idle_s` begins anew."""
+        """Begins `idle_s` anew, since the session's caller has given a sign of life."""
         self._touched = time.monotonic()
 
     def digest_of(self, key: str) -> bytes | None:
@@ -168,7 +168,10 @@ class CommandSession:
         return await self._result(task)
 
     async def _enter(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
-        """Returns the task that carries out the command, and True if it was begun now."""
+        """Returns the task that carries out the command, and True if it was begun now, False if its key was known.
+
+        Errors: all of `perform`, except for OSError.
+        """
         if (task := self._tasks.get(key)) is not None:
             self._require_same(key, given)
             return task, False
@@ -182,7 +185,9 @@ class CommandSession:
         return self._accept(key, command), True
 
     async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
-        """Returns the task that closes the session. The first `Close` begins it."""
+        """Returns the task that closes the session. The first `Close` begins it. Errors: EpisodeOver if the session has
+        ended otherwise.
+        """
         await self._rest()
         if self._closing is None and self.played is not None:
             raise EpisodeOver(self.episode.stop)
@@ -196,7 +201,11 @@ class CommandSession:
         return self._begin(key, command)
 
     async def _result(self, task: asyncio.Task[Done]) -> Done:
-        """Returns the result of a command. If the command is cut, its caller waits only until the cut is recorded."""
+        """Returns the result of a command. If the command is cut, its caller waits only until the cut is recorded.
+
+        Errors: Closed or EpisodeOver if it was cut; LetGo if this worker gave the session up; OSError if it can't be
+        recorded; exceptions of the command.
+        """
         others = [self._closed] if task is not self._closing else []
         await asyncio.wait([task, *others], return_when=asyncio.FIRST_COMPLETED)
         await self._log.sync()  # before anybody is told of it
@@ -315,7 +324,11 @@ class CommandSession:
             episode.clock.set_resting(not self._under_way)
 
     async def _guard(self, step: Awaitable[Result]) -> Result | None:
-        """Awaits a step of the session. If the step fails, the session ends with that failure."""
+        """Awaits a step of the session, and returns its result.
+
+        If the step fails by an EpisodeFailure, or the replay has diverged, the session ends with that failure, and the
+        result is None.
+        """
         episode, result = self.episode, None
         try:
             result = await step

@@ -17,7 +17,7 @@ Sent = TypeVar("Sent", bound=Request)
 
 
 def to_json(request: Request) -> bytes:
-    """Returns a request as JSON with the fields that were set. This takes some milliseconds per megabyte."""
+    """Returns a request as JSON (UTF-8) with the fields that were set. This takes some milliseconds per megabyte."""
     return request.model_dump_json(exclude_unset=True).encode()
 
 
@@ -30,7 +30,10 @@ def read(kind: type[Sent], text: bytes) -> Sent:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes the dictionary of a JSON object. It is Python code, so that other threads can run."""
+    """Makes a dictionary from the keys and values of a JSON object.
+
+    It is Python code, so that other threads can run.
+    """
     return dict(pairs)
 
 
@@ -127,9 +130,9 @@ class ParticipantChange(Request):
 
 
 class RolloutRequest(Request):
-    """Asks for a rollout of tasks that are given, of generated ones, or of those of a source in the service's config.
+    """Asks for a rollout. At most one of `tasks`, `generate` and `source` is given, and says which tasks are played.
 
-    Without any of these, the tasks come from the source `default`.
+    Without any of these, the tasks are those of the source `default` in the service's config.
     """
 
     environment: Name | None = None
@@ -188,7 +191,10 @@ class EpisodePage(Answer):
 
 
 class GroupDone(Answer):
-    """A group whose episodes are all over is an event of the stream. The event's id is the cursor after the group."""
+    """Describes an event of the stream of groups: all episodes of a group are over.
+
+    The event's id is the cursor after the group.
+    """
 
     group_id: str
     task_id: str
@@ -275,7 +281,7 @@ class SessionInfo(Answer):
     environment: str
     task_id: str
     participants: dict[str, View]
-    """View of the policy, by its name. The other participants' views are not shown."""
+    """View of the policy, by its name; empty if the environment has no policy. The others' views are not shown."""
     stop: StopInfo | None
     """Reason why the episode is over: then it can only be scored. None as long as it is not over."""
     score: ScoreInfo | None
@@ -361,7 +367,7 @@ class Health(Answer):
 
 
 class Readiness(Answer):
-    """Says whether the service accepts requests."""
+    """Says whether the service accepts requests, and names its models."""
 
     status: Literal["ready", "starting", "stopping"]
     models: list[str]

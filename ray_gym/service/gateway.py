@@ -12,8 +12,8 @@ from ray_gym.models.base import Engine
 class Gateway(Protocol):
     """A gateway opens the service to callers on the network.
 
-    It is made from the ServiceSection, the service's directory and the config's folder. Its class is found as the
-    classes of engines are (`ray_gym.plugins`).
+    It is made from the ServiceSection, the service's directory and the config's folder. Its class is a plugin
+    (`ray_gym.plugins.find_gateway`).
     """
 
     environment: Mapping[str, str]
@@ -22,19 +22,19 @@ class Gateway(Protocol):
     def check(self) -> ServiceSection:
         """Checks the section before anything starts, and returns it with limits for its number of callers.
 
-        Errors: `UserError`.
+        Errors: `UserError` for a mistake in the section, or in a file that it names.
         """
         ...
 
     def open(self, say: Callable[[str], None]) -> str:
         """Takes the port before any model starts, and returns the service's address. `say` prints a line.
 
-        Errors: `UserError`, `RunFailed`.
+        Errors: `UserError` if the port can't be taken, `RunFailed` if the gateway does not come up.
         """
         ...
 
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
-        """Starts to forward requests to the Service actor and the models. Blocks.
+        """Starts forwarding requests to the Service actor and the models. Blocks.
 
         `actor` and `namespace` are the actor's; `engines` are those of the models by name. Errors: `UserError`,
         `RunFailed`.
@@ -42,7 +42,7 @@ class Gateway(Protocol):
         ...
 
     def stop(self) -> None:
-        """Stops to forward requests. It is called also when the service ends by an error."""
+        """Stops forwarding requests. It is called also when the service ends by an error."""
         ...
 
     def close(self) -> None:

@@ -12,5 +12,5 @@ def id_for(caller: str, key: str | None) -> str:
 
 
 def digest(text: str) -> str:
-    """Returns 128 bits of the text's SHA-256, as 32 hexadecimal digits."""
+    """Returns the first 128 bits of a text's SHA-256, as 32 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]

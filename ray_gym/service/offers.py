@@ -23,7 +23,7 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
     """Makes and checks an engine for every model of the config, by the model's name.
 
     Models that no participant uses are among them, since callers may use any of them. Nothing is started. The tasks of
-    all sources are checked, too. Errors: UserError.
+    all sources are checked, too. Errors: UserError for a mistake in the config, an offer or a task.
     """
     file = str(config_path)
     samplings: dict[str, dict[str, Sampling]] = {name: {} for name in config.models}
@@ -70,7 +70,10 @@ class Offer:
     """Keys that lead to the offer in the service's config; empty for the config's own environment."""
 
     def config(self, config: RunConfig, **changes: Any) -> RunConfig:
-        """Returns the service's config with the environment and participants of this offer, and with changed sections."""
+        """Returns the service's config with the environment and participants of this offer.
+
+        `changes`: sections by name, which replace those of the config and of the offer.
+        """
         moved = {(*self.place, name): (name,) for name in ("environment", "participants")}
         own = {"environment": self.environment, "participants": dict(self.participants)}
         return config.with_sections(moved, **{**own, **changes})
@@ -110,7 +113,10 @@ def offers_of(config: RunConfig) -> dict[str, Offer]:
 
 
 def choose_offer(offers: Mapping[str, Offer], name: str | None) -> Offer:
-    """Returns the offer of a name, or the first offer if the name is None. Errors: Refused."""
+    """Returns the offer of a name, or the first offer if the name is None.
+
+    Errors: Refused (422) if no offer has this name.
+    """
     if name is None:
         return next(iter(offers.values()))
     if name not in offers:

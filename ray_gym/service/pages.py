@@ -110,7 +110,7 @@ class EpisodeCursor:
 
     @classmethod
     def parse(cls, text: str | None) -> EpisodeCursor:
-        """Reads a cursor from its text; None gives the start of the run. Errors: Refused."""
+        """Reads a cursor from its text; None gives the start of the run. Errors: Refused (422) for any other text."""
         if text is None:
             return cls()
         found = _EPISODE_CURSOR.fullmatch(text)
@@ -169,8 +169,10 @@ def read_episodes(
 def read_groups(location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0) -> list[GroupAt]:
     """Reads the next groups after a cursor: at most `limit` whole groups, all of one file.
 
-    They are fewer than `limit` if they are large, and none if there are no more yet. `samples` and `commits` are those
-    of `read_episodes`. Errors: Refused, as `read_episodes`.
+    They are fewer than `limit` if they are large, or if the file has no more, and none if there are no more yet. A
+    group that the cursor splits is given whole. `samples`: True if rows have their column `samples`, which holds the
+    tokens. `commits` is the number of committed files that the caller knows of. Errors: Refused for a cursor that is no
+    place in this run, and for a file that is missing or can't be read.
     """
     for commit, part, start in _parts_after(location, cursor, commits):
         table = part.rows(samples)
@@ -190,7 +192,11 @@ def read_groups(location: str, cursor: str | None, limit: int, samples: bool = T
 
 
 def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
-    """Says whether any episode is after the cursor by now. Errors: Refused, as `read_episodes`."""
+    """Says whether any episode is after the cursor by now.
+
+    `commits` is the number of committed files that the caller knows of. Errors: Refused for a cursor that is no place
+    in this run, and for a file that is missing or can't be read.
+    """
     return next(_parts_after(location, cursor, commits), None) is not None
 
 
@@ -222,7 +228,7 @@ class _Part:
     commit: int
 
     def count(self) -> int:
-        """Returns the number of rows."""
+        """Returns the number of the file's rows."""
         with self._readable(), self.storage.open_committed(self.name) as file:
             return len(file)
 
@@ -246,9 +252,10 @@ class _Part:
 
 
 def _parts_after(location: str, cursor: str | None, commits: int) -> Iterator[tuple[int, _Part, int]]:
-    """Yields the commits from a cursor on: the number, the file, and the row to begin with.
+    """Yields the commits from a cursor on: the number, the file, and the number of its rows to skip.
 
-    Commits before the cursor are left out. Errors: Refused.
+    `commits`: number of commits that exist at least. Errors: Refused for a cursor that is no place in this run, and for
+    a file that is missing or can't be read.
     """
     place = EpisodeCursor.parse(cursor)
     storage = storage_at(location)
@@ -273,9 +280,10 @@ def _part(storage: Storage, committed: Mapping[int, str], number: int) -> _Part:
 
 
 def _committed_files(storage: Storage, commits: int) -> dict[int, str]:
-    """Returns the names of the committed files by the numbers of their commits. At least `commits` of them exist.
+    """Returns the names of the committed files by the numbers of their commits.
 
-    A folder that changes while it is listed may show a file without an earlier one: then it is listed again.
+    A folder that changes while it is listed may show a file without an earlier one. If files seem to be missing, or
+    there are fewer than `commits`, it is listed again, LOOKS times in all; the last list is returned.
     """
     for _ in range(LOOKS):
         names = {n: name for name in storage.names(EPISODES) if (n := number_of(name)) is not None}
@@ -291,7 +299,7 @@ def _read_table(location: str, name: str, samples: bool) -> pa.Table:
 
 
 def _group_ends(table: pa.Table) -> list[int]:
-    """Returns for each group the number of rows up to its end. The rows of a group are consecutive."""
+    """Returns, for each group of a table, the number of rows up to its end. The rows of a group are consecutive."""
     ends, end = [], 0
     for _, members in groupby(table.column("group_id").to_pylist()):
         end += sum(1 for _ in members)
@@ -300,12 +308,15 @@ def _group_ends(table: pa.Table) -> list[int]:
 
 
 def _rows_of(table: pa.Table) -> list[Row]:
-    """Returns the rows of a table with values that JSON has."""
+    """Returns the rows of a table as dictionaries with values that JSON has: NaN and infinities become None."""
     return [_replace_infinities(row) for row in table.to_pylist()]
 
 
 def _replace_infinities(value: Any) -> Any:
-    """Replaces NaN and the infinities, which JSON does not have, by None. The items of a list are of one type."""
+    """Returns a value with None in place of NaN and infinities, which JSON does not have.
+
+    The items of a list are of one type.
+    """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -322,7 +333,7 @@ def _refuse_cursor(cursor: str) -> Refused:
 
 
 def _refuse_damaged(storage: Storage, commit: int, what: str) -> Refused:
-    """Logs that a file is damaged, and returns the refusal. The path is in the log only.
+    """Logs that a file is missing or damaged, and returns the refusal (500). The path is in the log only.
 
     Such a file is never skipped silently: the caller would miss episodes without knowing it.
     """

@@ -30,12 +30,16 @@ from ray_gym.service.setup import ServiceSetup
 class Service:
     """Answers callers about environments, rollouts and sessions. `start` is called first, `close` last.
 
-    All methods raise Refused. `caller` is a caller's name, and `key` its idempotency key, None without one. Lists come in
-    pages of at most `limit` items, from a cursor on.
+    Methods with a `caller` raise Refused if they refuse the request, also for another caller's rollout or session.
+    `caller` is a caller's name, and `key` its idempotency key, None without one. Lists come in pages of at most `limit`
+    items, from a cursor on.
     """
 
     def __init__(self, setup: ServiceSetup) -> None:
-        """Makes the environments that are offered. Errors: UserError for an environment that can't be made."""
+        """Describes the environments that are offered, and makes the service without starting it.
+
+        Errors: UserError for an environment that can't be made, or a name that two offers have.
+        """
         offers = offers_of(setup.config)
         self._log, self._name = setup.config.log, setup.config.service.name
         self._models = list(setup.config.models)
@@ -76,15 +80,16 @@ class Service:
     # ---- rollouts ----
 
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
-        """Submits a rollout, and returns its status and True if it is new.
+        """Submits a rollout, and returns its status and True; False if `key` names an earlier one, which is returned.
 
-        `text` is a RolloutRequest as `api.to_json` writes it. It may be large, and is read in a thread.
+        `text` is a RolloutRequest as `api.to_json` writes it. It may be large, and is read in a thread. Errors:
+        Refused; ValueError if `text` is no such request.
         """
         request = await asyncio.to_thread(wire.read, RolloutRequest, text)
         return await self._rollouts.submit(caller, request, key)
 
     async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        """Returns a page of the caller's rollouts, the newest first."""
+        """Returns a page of the caller's rollouts that are in memory, the newest first."""
         return self._rollouts.list_page(caller, cursor, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
@@ -96,30 +101,35 @@ class Service:
         return await self._rollouts.cancel(caller, run_id)
 
     async def location(self, caller: str, run_id: str) -> str:
-        """Returns the location of a rollout's files."""
+        """Returns the path of a rollout's directory."""
         return await self._rollouts.location(caller, run_id)
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
-        """Waits until more than `commits` files are committed, the rollout has ended, or `timeout_s` seconds are over.
+        """Waits until more than `commits` files are committed, the rollout has ended, or the time is up.
 
-        Returns the status and the number of committed files.
+        The time is `timeout_s` seconds, but at most 60. Returns the status and the number of committed files. Errors:
+        Refused, also if the service is stopping.
         """
         return await self._rollouts.wait(caller, run_id, commits, timeout_s)
 
     # ---- sessions ----
 
     async def open_session_text(self, caller: str, text: bytes, key: str | None) -> SessionPlace:
-        """Opens a session and returns its place. `text` is a SessionRequest as `api.to_json` writes it."""
+        """Opens a session, and returns its place once a worker has it.
+
+        `text` is a SessionRequest as `api.to_json` writes it. If `key` names an earlier session, its place is returned.
+        Errors: Refused; ValueError if `text` is no such request.
+        """
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        """Returns a page of the caller's sessions, the newest first."""
+        """Returns a page of the caller's sessions that are open or have ended lately, the newest first."""
         return self._sessions.list_page(caller, cursor, limit)
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:
-        """Returns the present place of a session."""
+        """Returns the present place of a session: a worker, for which it waits, or the run that it was committed in."""
         return await self._sessions.place(caller, session_id)
 
     async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
-        """Waits until a session is committed or `within_s` seconds are over, and returns its place."""
+        """Waits until a session is committed, or `within_s` seconds (at most 60) are over, and returns its place."""
         return await self._sessions.wait_until_committed(caller, session_id, within_s)

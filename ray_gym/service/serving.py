@@ -44,8 +44,9 @@ ANSWER_S = 30
 def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None], *, wait: bool = False) -> None:
     """Serves a config until a signal ends it.
 
-    `say` prints a line. `wait`: True to wait for GPUs that the cluster does not have yet. Errors: UserError, with
-    nothing left behind; RunFailed.
+    `say` prints a line. `wait`: True to wait for GPUs that the cluster does not have yet. Errors: UserError for a
+    mistake in the config or an address that is taken; RunFailed if something does not come up or has ended; OSError if
+    the service's directory can't be made. Everything that was started is stopped then.
     """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     configure(config.log, service=config.service.name)
@@ -77,7 +78,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
 def refuse_second(service: str) -> None:
     """Refuses to start a second service of this name. Errors: UserError if one is up on this cluster, and stays up.
 
-    It waits RELEASE_S seconds, since the Service actor of a `ray-gym serve` that was killed ends soon after it.
+    It waits up to RELEASE_S seconds, since the Service actor of a `ray-gym serve` that was killed ends soon after it.
     """
     deadline = time.monotonic() + RELEASE_S
     while time.monotonic() < deadline:
@@ -98,7 +99,10 @@ def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack
 
 
 def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
-    """Starts the Service actor and returns its handle. Errors: UserError, RunFailed."""
+    """Starts the Service actor and returns its handle. `started` stops the actor when it is closed.
+
+    Errors: UserError for a mistake that the actor finds; RunFailed if it does not come up.
+    """
     name = actor_name(setup.config.service.name)
     actor = ray.remote(Service).options(name=name, namespace=NAMESPACE, num_cpus=0, max_concurrency=CALLS).remote(setup)
     started.callback(_stop_service, actor)
@@ -114,12 +118,15 @@ def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
 
 
 def _start_error(error: BaseException) -> Exception:
-    """Returns the error to raise when the Service actor does not start."""
+    """Returns the error to raise when the Service actor does not start: `error` if it is a UserError, else RunFailed."""
     return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
 
 
 def _wait(actor: Any) -> None:
-    """Waits until a signal comes (see `unwind_on_sigterm`). Errors: RunFailed if the service's process ended by itself."""
+    """Waits until a signal comes (see `unwind_on_sigterm`).
+
+    Errors: RunFailed if the service's process ended by itself.
+    """
     try:
         while True:
             time.sleep(LOOK_S)

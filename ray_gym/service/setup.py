@@ -19,9 +19,10 @@ LOCK = ".lock"
 
 @contextmanager
 def claim_directory(directory: Path) -> Iterator[None]:
-    """Claims a service's directory for the block, by a lock that the kernel releases when this process ends.
+    """Makes a service's directory, and claims it for the block by a lock.
 
-    Errors: UserError if another service has claimed it, OSError.
+    The kernel releases the lock when this process ends. Errors: UserError if another service has claimed the directory;
+    OSError if it can't be made or locked.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK).open("w") as lock:

@@ -43,7 +43,7 @@ class Cursor(BaseModel):
 
     @classmethod
     def parse(cls, saved: Any) -> Cursor:
-        """Reads a cursor from saved JSON values. Errors: UserError."""
+        """Reads a cursor from saved JSON values. Errors: UserError if they are no cursor."""
         try:
             return cls.model_validate(saved)
         except ValidationError as error:
@@ -94,7 +94,10 @@ class Progress:
         self._commit = max(self._commit, commit - 1)
 
     def acknowledge(self, number: int) -> None:
-        """Settles a delivered group. Errors: ValueError for a group that was acknowledged before, or never delivered."""
+        """Settles a delivered group.
+
+        Errors: ValueError for a group that was acknowledged before, or never delivered.
+        """
         if number not in self.out:
             raise ValueError(f"group {number} was acknowledged already, or never delivered here")
         del self.out[number]
@@ -108,6 +111,6 @@ class Progress:
             self.next += 1
 
     def cursor(self, version: int) -> Cursor:
-        """Returns the cursor of the present place. `version`: that of the weights."""
+        """Returns the cursor of the present place. `version`: version of the weights now."""
         commit = min([self._commit, *(commit - 1 for commit in self.out.values())])
         return Cursor(stream=self.stream, version=version, commit=commit, next=self.next, beyond=sorted(self.beyond))

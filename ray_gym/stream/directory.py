@@ -56,7 +56,7 @@ class StreamState:
 def read_state(
     directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
 ) -> StreamState:
-    """Reads the state of a stream at a cursor from its files and journals.
+    """Reads the state of a stream at a cursor from its files and journals, which it takes over from an earlier host.
 
     `dropped`: numbers of the dropped groups. Errors: OSError; UserError for a generator that fails.
     """
@@ -96,7 +96,10 @@ class _Unfinished:
     """Numbers of the groups from `first` on that are finished or settled."""
 
     def get(self, episode_id: str, /) -> EpisodeSpec | None:
-        """Returns the spec of an episode; None if it is over, or not of this stream."""
+        """Returns the spec of an episode; None if it is over, or not of this stream.
+
+        Errors: UserError for a generator that fails.
+        """
         try:
             number = number_of(episode_id)
         except ValueError:
@@ -155,7 +158,11 @@ def open_directory(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple
 def _open_existing(
     storage: Storage, config: RunConfig, tasks: str, saved: Cursor | None
 ) -> tuple[RunDirectory, Identity, Cursor]:
-    """Opens the directory of a stream that was played before. Errors: UserError, RunFailed, OSError."""
+    """Opens the directory of a stream that was played before.
+
+    Returns it, the stream's identity and the cursor. Errors: UserError if something else is there, if the stream plays
+    something else, if another host plays it, or if the cursor is no place in it; RunFailed, OSError.
+    """
     where = storage.location
     if not (storage.exists(CONFIG) and storage.exists(STREAM)):
         raise UserError(f"run.name: there is something at {where} already that is no stream; choose another name")
@@ -179,7 +186,10 @@ def _open_existing(
 
 
 def _claim(location: str, config: RunConfig) -> RunDirectory:
-    """Opens a run directory. Waits TAKEOVER_S seconds for an earlier host to release it. Errors: UserError."""
+    """Opens a run directory. Waits up to TAKEOVER_S seconds for an earlier host to release it.
+
+    Errors: UserError, such as RunIsTaken if it is not released in time.
+    """
     deadline = time.monotonic() + TAKEOVER_S
     while True:
         try:
@@ -191,7 +201,11 @@ def _claim(location: str, config: RunConfig) -> RunDirectory:
 
 
 def _check_cursor(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the_start: bool) -> None:
-    """Checks that a cursor is a place in the stream of this directory. Errors: UserError."""
+    """Checks that a cursor is a place in the stream of this directory.
+
+    `from_the_start`: True if the trainer gave no cursor. Errors: UserError for another stream's cursor, one that is
+    ahead of the files, or one that needs removed files.
+    """
     where = directory.location
     if cursor.stream != identity.id:
         raise UserError(
@@ -221,10 +235,11 @@ def _remove_half_made(storage: Storage) -> None:
 def remove_before(
     cursor: Cursor, identity: Identity, directory: RunDirectory, dropped: DroppedGroups
 ) -> tuple[Identity, int]:
-    """Deletes the files whose groups are all settled at a cursor. Returns the new identity and the number of the files.
+    """Deletes the files whose groups are all settled at a cursor.
 
-    `stream.json` is written before. The newest file stays, since the number of the next commit comes from it. Errors:
-    UserError for another stream's cursor; OSError.
+    Returns the new identity and the number of the files. `stream.json` is written before, and the records of dropped
+    groups before the cursor are deleted too. The newest file stays, since the number of the next commit comes from it.
+    A cursor from before an earlier removal deletes nothing. Errors: UserError for another stream's cursor; OSError.
     """
     if cursor.stream != identity.id:
         raise UserError(f"cursor.stream: {cursor.stream!r}, but this stream is {identity.id!r}")

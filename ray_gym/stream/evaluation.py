@@ -40,8 +40,8 @@ class Evaluations:
     def held_for(self) -> int:
         """Returns the number of episodes for which the stream's groups are held back.
 
-        These are the episodes of evaluations with priority that wait for a worker. Evaluations whose first worker is not
-        up yet don't count.
+        These are the episodes of evaluations with priority that wait for a worker. Evaluations whose first worker is
+        not up yet don't count.
         """
         return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
 
@@ -90,7 +90,10 @@ class Evaluations:
         return summary
 
     def _plan(self, config: RunConfig, config_file: Path) -> Plan:
-        """Makes and checks the plan of an evaluation. Errors: UserError."""
+        """Makes and checks the plan of an evaluation.
+
+        Errors: UserError for a mistake in its config, tasks or models.
+        """
         file = str(config_file)
         plan = Plan.of(
             config,
@@ -103,7 +106,7 @@ class Evaluations:
     def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
         """Returns a copy of the stream's engine for a model, since a check may change the engine.
 
-        Errors: UserError for a model that the stream does not have.
+        Errors: UserError for a model that the stream does not have, or whose section differs from the stream's.
         """
         engine = self._stream.engines.get(name)
         if engine is None:
@@ -118,9 +121,9 @@ class Evaluations:
 
 
 def _open_directory(plan: Plan, config_file: Path) -> RunDirectory:
-    """Makes the directory of an evaluation, or opens that of an interrupted evaluation.
+    """Makes the directory of an evaluation, or opens it if there is one of this name.
 
-    Errors: UserError, RunFailed, OSError.
+    Errors: UserError if that one plays something else; RunFailed, OSError.
     """
     config = plan.config
     there = child_of(output_root(config), str(config.run.name))

@@ -51,7 +51,7 @@ class FinishedGroup:
 
 
 def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
-    """Reads which groups a committed file has. Blocks.
+    """Reads which groups a committed file has, and returns them in the order of their rows. Blocks.
 
     Errors: OSError; ValueError for a file that does not belong to a stream.
     """

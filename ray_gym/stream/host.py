@@ -83,7 +83,7 @@ ROLL_S = 1.0
 class Host:
     """A host plays the groups of a stream. `open` is called first, then `start`; `close` last.
 
-    `version` is that of the weights, as the trainer knows it.
+    The parameter `version` of its methods is the version of the weights, as the trainer knows it.
     """
 
     def __init__(self, setup: HostSetup) -> None:
@@ -104,7 +104,7 @@ class Host:
     async def open(self) -> OpenedStream:
         """Checks the config, its tasks and the cursor, and opens the stream's directory.
 
-        Errors: UserError, RunFailed, OSError.
+        Errors: UserError for a mistake in one of them; RunFailed, OSError if the directory can't be opened.
         """
         return await asyncio.to_thread(self._open)
 
@@ -120,9 +120,10 @@ class Host:
         return OpenedStream(where.name, where.location, self._cursor, self._known)
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
-        """Starts to play. `engines`: those of the models by name, which are up.
+        """Starts playing the stream's groups. `engines`: those of the models by name, which are up.
 
-        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError, RayError.
+        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError,
+        RayError.
         """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
@@ -144,7 +145,10 @@ class Host:
         return versions
 
     async def _restore_groups(self, state: StreamState) -> None:
-        """Puts the groups that an earlier host has begun or finished into the window and the outbox. Errors: OSError."""
+        """Puts the groups that an earlier host has begun or finished into the window and the outbox.
+
+        Errors: OSError.
+        """
         window = self._setup.options.window(self._setup.config)
         self._outbox = Outbox(
             self._setup.options, window, self._setup.version, self._dropped, GroupQueue(self._cursor.commit)
@@ -167,7 +171,9 @@ class Host:
         return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True)
 
     async def close(self) -> dict[str, Any]:
-        """Stops playing, and returns the content of summary.json. Unfinished episodes can be resumed.
+        """Stops playing, and returns the content of summary.json; an empty one if playing was not started.
+
+        Unfinished episodes can be resumed.
 
         Errors: RunFailed, OSError.
         """
@@ -195,9 +201,10 @@ class Host:
     # ---- calls of the trainer ----
 
     async def next(self, version: int) -> Delivery:
-        """Waits for the next group and delivers it.
+        """Notes the version of the weights, waits for the next group, and delivers it.
 
-        Errors: RunFailed and UserError if no group can be played any more; OSError.
+        The delivery has no group if all were delivered, or the host is being closed. Errors: RunFailed or UserError if
+        no group can be played any more; OSError.
         """
         await self.advance(version)
         while True:
@@ -211,7 +218,10 @@ class Host:
             await changed.wait()
 
     async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
-        """Notes that the trainer has acknowledged groups. Errors: OSError."""
+        """Notes that the trainer has acknowledged groups, and the version of the weights.
+
+        Numbers of groups that are not delivered, or are acknowledged already, are ignored. Errors: OSError.
+        """
         self._outbox.acknowledge(numbers)
         await self.advance(version)
         self._wake()
@@ -223,7 +233,10 @@ class Host:
         self._wake()
 
     async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it. Errors: OSError."""
+        """Notes a newer version of the weights, and drops the groups that are too old for it.
+
+        A version that is not newer is ignored. Errors: OSError.
+        """
         if version > self._outbox.version:
             for model in self._plan.trained:
                 self._commits.metrics.tell_version(model, version)
@@ -241,9 +254,9 @@ class Host:
             self._wake()
 
     async def remove_before(self, cursor: Cursor) -> int:
-        """Deletes the files whose groups are all settled at a cursor, and returns their number.
+        """Deletes the files whose groups are all settled at a cursor, and returns the number of files.
 
-        Errors: OSError, UserError.
+        Errors: UserError for another stream's cursor; OSError.
         """
         self._identity, removed = await asyncio.to_thread(
             remove_before, cursor, self._identity, self._directory, self._dropped
@@ -251,7 +264,7 @@ class Host:
         return removed
 
     async def status(self) -> dict[str, Any]:
-        """Returns the numbers of groups by name, their bounds, and the version of the weights."""
+        """Returns how many groups are in each state, their bounds, and the version of the weights, by name."""
         return self._status()
 
     def _status(self) -> dict[str, Any]:
@@ -261,11 +274,17 @@ class Host:
     # ---- the weights ----
 
     async def _check_versions(self) -> dict[str, int]:
-        """Asks which versions of the weights the trained models serve now, and notes them. Errors: OSError."""
+        """Asks which versions of the weights the trained models serve now, notes and returns them by the model's name.
+
+        The result is empty if they don't answer in time. Errors: OSError.
+        """
         return await self._note_versions(await self._served.look())
 
     async def _note_versions(self, versions: dict[str, int]) -> dict[str, int]:
-        """Notes the versions that the trained models serve now, of which the oldest counts. Errors: OSError."""
+        """Notes the versions that the trained models serve now, by name, and returns them.
+
+        The oldest of them counts as the version of the weights. Errors: OSError.
+        """
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:

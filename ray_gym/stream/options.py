@@ -15,7 +15,10 @@ class StreamOptions:
     """Holds the options that a trainer gives its stream."""
 
     max_staleness: int | None = None
-    """Most versions by which a group's tokens may be older than the weights. Older groups are dropped. None: no limit."""
+    """Most versions by which a group's tokens may be older than the weights.
+
+    Older groups are dropped. None: no limit.
+    """
     groups_per_version: int | None = None
     """Number of groups that the trainer takes for each update of the weights.
 
@@ -35,7 +38,7 @@ class StreamOptions:
     """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
 
     def check(self, config: RunConfig) -> None:
-        """Checks the options, also against the config. Errors: UserError."""
+        """Checks the options, also against the config. Errors: UserError for a mistake in them, or in the config."""
         for name, least in (
             ("max_staleness", 0),
             ("groups_per_version", 1),
@@ -66,7 +69,7 @@ class StreamOptions:
             )
 
     def max_open(self, config: RunConfig) -> int:
-        """Returns the most groups that are begun and not acknowledged yet."""
+        """Returns how many groups may be begun and not acknowledged yet: `max_open_groups`, or its default."""
         if self.max_open_groups is not None:
             return self.max_open_groups
         return max(2 * math.ceil(config.fanout.concurrency / config.tasks.repeats), 2 * (self.groups_per_version or 1))

@@ -45,7 +45,7 @@ class DroppedGroups:
         self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(record).encode())
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Deletes the records of groups."""
+        """Deletes the records of the dropped groups with these numbers."""
         for number in numbers:
             self.storage.delete(f"{DROPPED}/{number}.json")
 
@@ -109,9 +109,9 @@ class Outbox:
         await self._drop_unwanted()
 
     async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it. Older versions are ignored.
+        """Notes a newer version of the weights, and drops the groups that are too old for it.
 
-        Errors: OSError.
+        Older versions are ignored. Errors: OSError.
         """
         if version > self.version:
             self.version = version
@@ -138,7 +138,7 @@ class Outbox:
     async def refuse(self, number: int) -> None:
         """Drops a delivered group that the trainer refuses, since the weights have changed and it is too old now.
 
-        Errors: OSError.
+        A group that is not out is ignored. Errors: OSError.
         """
         group = self._out.pop(number, None)
         if group is not None:
@@ -146,12 +146,12 @@ class Outbox:
             await self._drop(group, "stale")
 
     def take_dropped(self) -> tuple[int, ...]:
-        """Returns the numbers of the groups that were dropped since the last call."""
+        """Returns the numbers of the groups that were dropped since the last call, except those that were refused."""
         numbers, self._unreported = tuple(self._unreported), []
         return numbers
 
     def status(self) -> dict[str, Any]:
-        """Returns the numbers of groups by name, their bounds, and the version of the weights."""
+        """Returns how many groups are in each state, their bounds, and the version of the weights, by name."""
         return {
             "version": self.version,
             "open": len(self.window.open),

@@ -1,6 +1,6 @@
 """Asks the holders of the weights which versions the trained models of a stream serve.
 
-So the stream notices every update, whichever program has made it.
+Thus the stream notices every update, whichever program has made it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class ServedVersions:
         self._holders: dict[str, Any] = {name: holder for name, holder in found.items() if holder is not None}
 
     async def look(self) -> dict[str, int]:
-        """Returns the version of each model, as `ask` does; nothing if a holder does not answer within ANSWER_S.
+        """Returns the version of the weights that each model serves, by name.
 
-        Such a holder is being started again, or its application is ending.
+        The result is empty if a holder fails, or does not answer within ANSWER_S seconds: it is being started again, or
+        its application is ending.
         """
         try:
             async with asyncio.timeout(ANSWER_S):

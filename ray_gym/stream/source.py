@@ -72,7 +72,7 @@ class Supply:
                 await self._taken.wait()
 
     def _make(self, count: int) -> list[tuple[int, LeaseGroup]]:
-        """Makes the next groups: `count`, or fewer at the end. Errors: UserError."""
+        """Makes the next groups: `count`, or fewer at the end. Errors: UserError for a generator that fails."""
         made: list[tuple[int, LeaseGroup]] = []
         while len(made) < count and not self._all_made:
             number, self._number = self._number, self._number + 1
@@ -90,9 +90,9 @@ LOOKED_AT = 4
 
 
 def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any], epochs: int | None) -> GroupSource:
-    """Makes the source of a config's groups. `folder`: where relative paths are looked for.
+    """Makes the source of a config's groups. `folder`: folder where relative paths are looked for.
 
-    Errors: UserError for a missing file or a bad row.
+    `epochs`: number of epochs; None: no end. Errors: UserError for a missing file or a bad row.
     """
     section, seed = config.tasks, config.run.seed
     if section.generate is not None:
@@ -169,7 +169,7 @@ class GroupSource:
         return self.rows[_order(self.seed, epoch, len(self.rows))[place]]
 
     def _generate(self, number: int) -> TaskRow:
-        """Generates and checks a group's task. Errors: UserError."""
+        """Generates and checks a group's task. Errors: UserError if the generator fails, or makes a wrong task."""
         try:
             task = self.environment.generate(random.Random(derive_seed(self.seed, "task", number)), number)
         except NotImplementedError as error:
@@ -183,7 +183,10 @@ class GroupSource:
 
 
 def number_of(an_id: str) -> int:
-    """Returns the number of a group from its id or an episode's id. Errors: ValueError for an id that no stream made."""
+    """Returns the number of a group from its id or an episode's id.
+
+    Errors: ValueError for an id that no stream made.
+    """
     number = an_id.partition("-")[0]
     if not (number.isascii() and number.isdigit()):
         raise ValueError(f"{an_id!r} is no id of a stream's")

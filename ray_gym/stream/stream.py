@@ -145,7 +145,10 @@ class Stream:
         return self
 
     async def __anext__(self) -> Group:
-        """Waits for the next group. After a restart it comes again, unless it was acknowledged before the cursor."""
+        """Waits for the next group, and returns it. After a restart it comes again, unless the cursor has it settled.
+
+        Errors: StopAsyncIteration if there are no more groups; UserError, RunFailed.
+        """
         while True:
             await self._check_sent()
             delivery = await self._next_delivery()
@@ -164,8 +167,8 @@ class Stream:
     def acknowledge(self, *groups: Group) -> None:
         """Acknowledges groups: the trainer does not need them any more.
 
-        No later cursor brings them again, and other groups may begin in their place. Errors: ValueError for a group that
-        was acknowledged before, or never delivered.
+        No later cursor brings them again, and other groups may begin in their place. Errors: ValueError for a group
+        that was acknowledged before, or never delivered.
         """
         for group in groups:
             self._progress.acknowledge(group.number)
@@ -175,7 +178,10 @@ class Stream:
 
     @property
     def version(self) -> int:
-        """Returns the newest version of the weights that the trainer has given, or that came with a group."""
+        """Returns the newest version of the weights that the trainer has given, or that came with a group.
+
+        At first it is the version that the models serve, or that of the cursor.
+        """
         return self._version
 
     def weights(self, model: str) -> Weights:
@@ -214,9 +220,10 @@ class Stream:
         return self._progress.cursor(self._version).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
-        """Deletes the files that only hold groups from before a cursor, and returns their number.
+        """Deletes the files whose groups are all acknowledged or dropped at a cursor, and returns the number of files.
 
-        No older cursor can be used afterwards, so this one has to be saved in a checkpoint before.
+        No older cursor can be used afterwards, so this one has to be saved in a checkpoint before. Errors: UserError
+        for a wrong cursor; RunFailed.
         """
         removed: int = await _await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
@@ -229,7 +236,8 @@ class Stream:
         """Plays another config on the stream's models as a run of its own under `name`.
 
         Returns the run's summary with its location. `first`: True lets no group of the stream begin while an episode of
-        the evaluation waits for a worker. An interrupted evaluation of the same name is resumed.
+        the evaluation waits for a worker. An interrupted evaluation of the same name is resumed. Errors: UserError for
+        a mistake in the config; RunFailed, also if the stream is closed meanwhile.
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
@@ -237,7 +245,7 @@ class Stream:
         return summary
 
     async def status(self) -> dict[str, Any]:
-        """Returns the numbers of groups by name (begun, playing, waiting, out, delivered, acknowledged, stale, small).
+        """Returns the counts of groups by name (begun, playing, waiting, out, delivered, acknowledged, stale, small).
 
         Waiting groups are finished; groups that are out are delivered and not acknowledged. It also has the bounds
         `max_open` and `max_ahead`, and `stalest`, the most versions that a delivered group was behind.

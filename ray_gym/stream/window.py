@@ -2,9 +2,9 @@
 
 There are two bounds, both on groups that are begun:
 
-** **open** groups are begun, and neither acknowledged nor dropped. There are at most `max_open`, so that a slow trainer
+* **open** groups are begun, and neither acknowledged nor dropped. There are at most `max_open`, so that a slow trainer
   is not overrun.
-* **ahead** are groups that are begun, and neither delivered before the weights last changed nor dropped. There are at
+* Groups that are **ahead** are begun, and neither delivered before the weights last changed nor dropped. There are at
   most (max_staleness + 1) * groups_per_version. A trainer that takes `groups_per_version` groups for every update then
   finds them at most `max_staleness` versions old, as long as no group is overtaken by others that began later. A group
   that is overtaken may get too old, and is dropped.
@@ -49,7 +49,7 @@ class Window:
         self.open.discard(number)
 
     def drop(self, number: int) -> None:
-        """Notes that the trainer will never get a group."""
+        """Notes that a group was dropped: the trainer will not train on it."""
         self.open.discard(number)
         self.ahead.discard(number)
 

@@ -48,7 +48,7 @@ LONGEST_WAIT_S = 60.0
 class RolloutQueue:
     """A queue holds the rollouts of all callers and plays them in their order, a few at once.
 
-    Use it on one event loop. Its methods raise Refused, also for another caller's rollout.
+    Use it on one event loop. Methods that take a `run_id` raise Refused (404) if the caller has no rollout of this id.
     """
 
     def __init__(
@@ -84,9 +84,12 @@ class RolloutQueue:
     # ---- what callers ask ----
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
-        """Makes a rollout and queues it. Returns its status, and True if it is new: its key was not used before.
+        """Makes a rollout and queues it.
 
-        The rollout is made also if the call is cancelled meanwhile.
+        Returns its status and True. If this caller has used the idempotency key `key` for the same request before, it
+        returns the status of that rollout and False. The rollout is made also if the call is cancelled meanwhile.
+        Errors: Refused if the request is wrong, if its key was used for another one, if too many rollouts wait, if
+        files can't be written, or if the service is stopping.
         """
         task = asyncio.create_task(self._submit(caller, request, key))
         self._tasks.add(task)
@@ -94,22 +97,26 @@ class RolloutQueue:
         return await asyncio.shield(task)
 
     def list_page(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        """Returns a page of the caller's rollouts: at most `limit`, the newest first, from a cursor on."""
+        """Returns a page of the caller's rollouts that are in memory: at most `limit`, the newest first.
+
+        It begins after `cursor`; None means at the newest.
+        """
         page = list_newest(self._rollouts.list_of(caller), cursor, limit)
         return RolloutList(rollouts=[rollout.status() for rollout in page.items], next=page.next)
 
     async def status(self, caller: str, run_id: str) -> RolloutStatus:
-        """Returns the status of a rollout."""
+        """Returns the status of a rollout. Errors: Refused (404) if the caller has none of this id."""
         return (await self._find_own(caller, run_id)).status()
 
     async def location(self, caller: str, run_id: str) -> str:
-        """Returns the path of the directory of a rollout's run."""
+        """Returns the path of a rollout's directory. Errors: Refused (404) if the caller has no rollout of this id."""
         return str(self._folder / (await self._find_own(caller, run_id)).id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
         """Cancels a rollout and returns its status. Its finished episodes are kept.
 
-        The cancellation is on disk when this returns. Workers may still be stopping then.
+        The cancellation is on disk when this returns. Workers may still be stopping then. Errors: Refused if the caller
+        has no such rollout (404), if it is over (409), or if the cancellation can't be written (503).
         """
         rollout = await self._find_own(caller, run_id)
         if rollout.is_over:
@@ -132,7 +139,7 @@ class RolloutQueue:
         """Waits until more than `commits` files are committed, the rollout has ended, or the time is up.
 
         The time is `timeout_s` seconds, but at most LONGEST_WAIT_S. Returns the status and the number of committed
-        files.
+        files. Errors: Refused if the caller has no such rollout (404), or if the service is stopping (503).
         """
         rollout = await self._find_own(caller, run_id)
         try:
@@ -152,7 +159,7 @@ class RolloutQueue:
     # ---- from start to end ----
 
     async def recover(self) -> None:
-        """Reads the rollouts that an earlier service of this name left, and resumes those that are not over."""
+        """Reads the rollouts that an earlier service left in the folder, and queues those that are not over."""
         self._queue.extend(await self._rollouts.recover())
         self._play_next()
 
@@ -168,7 +175,7 @@ class RolloutQueue:
     async def _find_own(self, caller: str, run_id: str) -> Rollout:
         """Finds a rollout of this caller by its id.
 
-        Errors: Refused if there is none, also if it is another caller's.
+        Errors: Refused (404) if there is none, also if it is another caller's.
         """
         rollout = await self._rollouts.find(run_id)
         if rollout is None or rollout.caller != caller:
@@ -197,7 +204,11 @@ class RolloutQueue:
             return rollout.status(), True
 
     def _refuse_if_full(self, caller: str) -> None:
-        """Checks that the queue, and this caller's share of it, have room. Errors: Refused."""
+        """Checks that the queue can take another rollout of this caller.
+
+        Errors: Refused if it is full, or if the caller has its share of rollouts that are not over (429); if the
+        service is stopping (503).
+        """
         self._refuse_if_closing()
         service = self._config.service
         places = service.queued_rollouts + service.active_rollouts
@@ -210,12 +221,15 @@ class RolloutQueue:
             )
 
     def _refuse_if_closing(self) -> None:
-        """Checks that the service is not stopping. Errors: Refused."""
+        """Checks that the service is not stopping. Errors: Refused (503) if it is."""
         if self._closing:
             raise service_unavailable("the service is stopping")
 
     async def _make(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
-        """Checks a request, writes the directory of its run, and returns the rollout. Errors: Refused."""
+        """Checks a request, writes the directory of its run, and returns the rollout, which is not queued yet.
+
+        Errors: Refused if the request is wrong (422), or if a file can't be read or written (503).
+        """
         offer = choose_offer(self._offers, request.environment)
         async with self._planning:
             submission = await asyncio.to_thread(
@@ -230,7 +244,7 @@ class RolloutQueue:
         return rollout
 
     def _unwritable(self, error: Exception) -> Refused:
-        """Logs that a file could not be written, and returns the refusal."""
+        """Logs that a file could not be written, and returns the refusal (503)."""
         logger.error("rollouts can't be written: %s", describe(error))
         return service_unavailable("the service can't write its files now", RETRY_S)
 
@@ -248,7 +262,10 @@ class RolloutQueue:
         self._play_next()
 
     async def _play(self, rollout: Rollout) -> None:
-        """Plays a rollout to its end. Any error makes it a failed one."""
+        """Plays a rollout until it is over or the service stops.
+
+        After an error it has failed, unless it was cancelled.
+        """
         try:
             await self._carry_out(rollout)
         except (UserError, RunFailed, OSError) as error:
@@ -263,7 +280,8 @@ class RolloutQueue:
     async def _carry_out(self, rollout: Rollout) -> None:
         """Plays a rollout from opening its directory to its summary.
 
-        Errors: UserError, RunFailed, OSError when the directory can't be opened, or written any more.
+        Errors: UserError, RunFailed or OSError if the run can't be planned, or its directory can't be opened or
+        written.
         """
         plan, directory = await asyncio.to_thread(self._open, self._folder / rollout.id)
         try:
@@ -283,9 +301,10 @@ class RolloutQueue:
             await asyncio.to_thread(directory.close)
 
     def _open(self, folder: Path) -> tuple[Plan, RunDirectory]:
-        """Plans a rollout's run and opens its directory. Both are done as for a resume, also the first time.
+        """Plans a rollout's run and opens its directory.
 
-        Blocks. Errors: UserError, OSError.
+        Both are done as for a resume, also the first time. Blocks. Errors: UserError if the run does not fit what was
+        recorded, such as another model or other tasks; OSError.
         """
         before = find_run(folder)
         config = before.read_config()
@@ -308,11 +327,13 @@ class RolloutQueue:
         return outcome if outcome.failure is None else Outcome(outcome.tally, True, self._without_path(outcome.failure))
 
     def _reason(self, error: Exception) -> str:
-        """Returns the reason of a failure, as callers may read it."""
+        """Returns the message of an error without the path of the service's files, which callers must not see."""
         return self._without_path(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
 
     def _without_path(self, text: str) -> str:
-        """Removes the path of the service's files from a message, since callers must not see it."""
+        """Returns a message without the path of the service's files and without `--resume: `, which mean nothing to
+        callers.
+        """
         return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
 
 

@@ -62,9 +62,10 @@ class Rollout:
     episodes: int
     """Number of episodes that the rollout has."""
     created_at: float
-    """Seconds of `time.time()`, as in the two fields below."""
+    """Seconds of `time.time()` at which the rollout was made. `started_at` and `ended_at` have the same unit."""
     state: RolloutState = "queued"
     started_at: float | None = None
+    """None until the rollout is played."""
     ended_at: float | None = None
     """None as long as more episodes may be committed."""
     is_on_disk: bool = False
@@ -107,7 +108,7 @@ class Rollout:
         )
 
     async def wait_for_change(self) -> None:
-        """Waits until a file is committed or the state changes."""
+        """Waits until `notify` is called: a file was committed, the state has changed, or the service stops."""
         await self._changed.wait()
 
     def notify(self) -> None:
@@ -116,13 +117,16 @@ class Rollout:
         changed.set()
 
     def note_commit(self, number: int) -> None:
-        """Notes the number of the newest commit."""
+        """Notes the number of the newest commit. If it is another one than before, calls that wait are woken."""
         if number != self.commits:
             self.commits = number
             self.notify()
 
     def begin(self, tally: Tally) -> None:
-        """Notes that the rollout is played from now on. `tally` counts its episodes meanwhile."""
+        """Notes that the rollout is played from now on, and wakes the calls that wait for a change.
+
+        `tally` counts its episodes meanwhile. A cancelled rollout stays cancelled.
+        """
         self.tally = tally
         self.started_at = self.started_at or time.time()
         if self.state == "queued":
@@ -130,7 +134,9 @@ class Rollout:
         self.notify()
 
     def end(self, outcome: Outcome) -> dict[str, Any]:
-        """Takes over the outcome of the run, and returns the fields that the rollout adds to the run's summary.
+        """Takes the state, the counts and the failure from the outcome of the run.
+
+        Returns the fields that the rollout adds to the run's summary: `cancelled`, `started_at`, `ended_at`.
 
         An interrupted rollout is queued again, to be resumed, unless it was cancelled.
         """
@@ -142,24 +148,30 @@ class Rollout:
         return {"cancelled": self.state == "cancelled", "started_at": self.started_at, "ended_at": self.ended_at}
 
     def fail(self, reason: str) -> None:
-        """Marks a rollout whose directory could not be opened, played or closed as failed, unless it was cancelled."""
+        """Notes that the rollout has failed for a reason, unless it was cancelled, and that it ends now."""
         if self.state != "cancelled":
             self.state, self.failure = "failed", reason
         self.ended_at = time.time()
 
     def release(self) -> None:
-        """Drops the tally, since the rollout is not played any more. Its status stays in memory."""
+        """Drops the tally, since the rollout is not played any more, and wakes the calls that wait for a change."""
         self.tally = None
         self.notify()
 
     def as_json(self, request: dict[str, Any], key: str | None) -> bytes:
-        """Returns the content of the file `request.json`. `key` is a hash of the idempotency key, None without one."""
+        """Returns the content of the file `request.json`.
+
+        `request` has the fields of the request. `key` is a hash of the idempotency key; None without one.
+        """
         kept = {name: getattr(self, name) for name in ("caller", "body", "environment", "episodes", "created_at")}
         return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
 
 
 def read_rollout(folder: Path) -> Rollout | None:
-    """Reads a rollout from its directory. None means that the directory holds none, or can't be read. Blocks."""
+    """Reads a rollout from its directory. Blocks.
+
+    None means that the directory holds none, or that it can't be read; the latter is logged.
+    """
     try:
         kept = json.loads((folder / REQUEST).read_bytes())
         summary = read_summary((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
@@ -179,7 +191,7 @@ def read_rollout(folder: Path) -> Rollout | None:
 
 
 def _apply_summary(rollout: Rollout, summary: dict[str, Any]) -> None:
-    """Sets the state and the counts of a rollout from its run's summary."""
+    """Sets the state, the counts, the times and the failure of a rollout from its run's summary."""
     rollout.counts = RolloutCounts.of(summary)
     rollout.started_at, rollout.ended_at = summary.get("started_at"), summary.get("ended_at")
     if summary.get("cancelled"):

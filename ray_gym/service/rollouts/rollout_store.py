@@ -1,4 +1,4 @@
-"""Stores rollouts by their ids. In memory are all that are not over, and the newest of those that are.
+"""Stores rollouts by their ids. It keeps in memory all that are not over, and the newest of those that are.
 
 Older ones are read from their directories when callers ask for them.
 """
@@ -23,7 +23,10 @@ class RolloutStore:
     """A store holds the rollouts of all callers by their ids. Use it on one event loop."""
 
     def __init__(self, folder: Path, most: int = REMEMBERED) -> None:
-        """Takes the folder with the rollouts' directories. `most`: ended rollouts of each caller in memory."""
+        """Takes the folder with the rollouts' directories.
+
+        `most`: greatest number of ended rollouts of each caller that stay in memory.
+        """
         self._folder = folder
         self._most = most
         self._rollouts: dict[str, Rollout] = {}
@@ -32,11 +35,11 @@ class RolloutStore:
 
     @property
     def in_memory(self) -> Iterable[Rollout]:
-        """Returns the rollouts in memory, among which are all that are not over."""
+        """Returns a live view of the rollouts in memory, among which are all that are not over."""
         return self._rollouts.values()
 
     def add(self, rollout: Rollout) -> None:
-        """Adds a rollout, which is in memory from now on."""
+        """Adds a rollout to those in memory."""
         self._rollouts[rollout.id] = rollout
 
     async def find(self, run_id: str) -> Rollout | None:
@@ -58,14 +61,20 @@ class RolloutStore:
         return Counter(rollout.state for rollout in self._rollouts.values()) + self._forgotten
 
     def forget_old(self, caller: str) -> None:
-        """Removes a caller's oldest ended rollouts from memory, so that at most `most` of them stay there."""
+        """Removes a caller's oldest ended rollouts from memory, so that at most `most` of them stay there.
+
+        Rollouts whose end is not on disk stay in any case, and are not counted.
+        """
         over = [one for one in self.list_of(caller) if one.is_on_disk and one.ended_at is not None]
         for rollout in sorted(over, key=lambda one: -one.created_at)[self._most :]:
             del self._rollouts[rollout.id]
             self._forgotten[rollout.state] += 1
 
     async def recover(self) -> list[Rollout]:
-        """Reads the rollouts that an earlier service left. Returns those that are not over, the oldest first."""
+        """Reads the rollouts that an earlier service left into memory, then forgets each caller's oldest ended ones.
+
+        Returns the rollouts that are not over, the oldest first.
+        """
         for rollout in await asyncio.to_thread(self._read_all):
             self.add(rollout)
         for caller in {rollout.caller for rollout in self.in_memory}:
@@ -73,9 +82,10 @@ class RolloutStore:
         return [rollout for rollout in self.in_memory if not rollout.is_over]
 
     def _read_all(self) -> list[Rollout]:
-        """Reads all rollouts from their directories, the oldest first.
+        """Reads all rollouts from their directories, and returns them, the oldest first. Blocks.
 
-        Directories without the file `request.json` are deleted, since no caller knows their ids.
+        Those that can't be read are left out. Directories without the file `request.json` are deleted, since no caller
+        knows their ids.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         found = []

@@ -85,10 +85,11 @@ def submission_of(
     engines: Mapping[str, Engine],
     run_id: str,
 ) -> Submission:
-    """Makes a run from a request, and checks it. Errors: Refused.
+    """Makes a run from a request, and checks it.
 
     `config` is the service's, with the folder of the rollouts as `output.dir`. Relative paths of task files are looked
-    for in `config_dir` first. `engines`: engines of all models by name, which are not changed.
+    for in `config_dir` first. `engines`: engines of all models by name, which are not changed. Errors: Refused if the
+    request is wrong (422), or if the source's task file can't be used (503).
     """
     try:
         wanted = _config(request, offer, config, config_dir, run_id)
@@ -105,7 +106,10 @@ def submission_of(
 
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
-    """Makes the plan of a run from the config in its directory `folder`. Errors: UserError."""
+    """Makes the plan of a run from `config`, which is that in its directory `folder`.
+
+    Errors: UserError if the service has a model no more, or if the config or the tasks can't be used.
+    """
 
     def engine(name: str) -> Engine:
         if name not in engines:
@@ -116,7 +120,7 @@ def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -
 
 
 def refusal_of(error: UserError, request: RolloutRequest) -> Refused:
-    """Turns an error about the config of a run into a refusal that names the field of the request."""
+    """Turns an error about the config of a run into a refusal (422) that names the field of the request."""
     lines = [line.removeprefix(f"{REQUEST}: ") for line in str(error).splitlines()]
     if request.generate is not None:
         lines = [line.replace("tasks.generate: ", "generate: ", 1) for line in lines]
@@ -129,7 +133,10 @@ def refusal_of(error: UserError, request: RolloutRequest) -> Refused:
 
 
 def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir: Path, run_id: str) -> RunConfig:
-    """Makes the config of the run that a request asks for. Errors: Refused."""
+    """Makes the config of the run that a request asks for.
+
+    Errors: Refused for a wrong field of the request (422), or a task file that is not there (503).
+    """
     wanted = offer.config(
         config,
         run=RunSection(name=run_id, seed=request.seed),
@@ -146,7 +153,10 @@ def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir
 
 
 def _tasks_section(request: RolloutRequest, offer: Offer) -> TasksSection:
-    """Makes the section `tasks` of the run's config. Errors: Refused."""
+    """Makes the section `tasks` of the run's config.
+
+    Errors: Refused (422) if the request gives two of `tasks`, `generate` and `source`, or an unknown source.
+    """
     given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]
     if len(given) > 1:
         raise unprocessable_content(
@@ -168,7 +178,10 @@ def _tasks_section(request: RolloutRequest, offer: Offer) -> TasksSection:
 def _change_participants(
     changes: Mapping[str, ParticipantChange], offer: Offer, config: RunConfig
 ) -> dict[str, ParticipantSection]:
-    """Returns the offer's participants with the changes of the request. Errors: Refused."""
+    """Returns the sections of the offer's participants by name, with the changes of the request.
+
+    Errors: Refused (422) for an unknown participant or model.
+    """
     for name, change in changes.items():
         if name not in offer.participants:
             known = ", ".join(offer.participants)
@@ -207,7 +220,10 @@ def _change_sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
 def _tasks(
     request: RolloutRequest, config: RunConfig, environment: Environment[Any, Any], config_dir: Path, most: int
 ) -> list[TaskRow]:
-    """Reads or generates the tasks, and checks that there are at most `most` episodes. Errors: Refused, UserError."""
+    """Reads or generates the tasks of a request, and checks that there are at most `most` episodes.
+
+    Errors: Refused for too many episodes (422) or a task file that can't be used (503); UserError for a wrong task.
+    """
     section = config.tasks
     if request.tasks is not None:
         given = request.tasks[: request.limit]
@@ -226,7 +242,10 @@ def _tasks(
 
 
 def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
-    """Checks the tasks of a request, then yields them with their places. Errors: UserError with every mistake."""
+    """Checks the tasks of a request, then yields them with their places.
+
+    Errors: UserError that lists the first MAX_PROBLEMS mistakes, and says how many more there are.
+    """
     found: list[Placed] = []
     problems: list[str] = []
     for index, fields in enumerate(given):
@@ -254,7 +273,7 @@ def _as_lines(tasks: list[dict[str, Any]]) -> bytes:
 
 
 def _check_count(episodes: int, most: int) -> None:
-    """Checks that a rollout has at most `most` episodes. Errors: Refused."""
+    """Checks that a rollout has at most `most` episodes. Errors: Refused (422) if it has more."""
     if episodes > most:
         raise unprocessable_content(
             f"{episodes} episodes are more than this service plays in one rollout ({most}); submit several"
@@ -262,7 +281,7 @@ def _check_count(episodes: int, most: int) -> None:
 
 
 def _broken_source(request: RolloutRequest, error: UserError) -> Refused:
-    """Logs a mistake in a task file of the service for its operator, and returns a refusal without the details."""
+    """Logs a mistake in a task file of the service for its operator, and returns a refusal (503) without the details."""
     name = request.source or DEFAULT
     logger.warning("source %s: %s", name, error)
     return Refused(

@@ -52,7 +52,7 @@ class Registry:
         self._path(session_id).unlink(missing_ok=True)
 
     def all(self) -> Iterator[SessionRecord]:
-        """Yields all sessions in the registry. Errors: OSError, ValueError for a broken file."""
+        """Yields all sessions in the registry. Errors: OSError; ValueError, KeyError or TypeError for a broken file."""
         for path in sorted(self.folder.glob("*.json")):
             fields = json.loads(path.read_text())
             yield SessionRecord(**{**fields, "spec": EpisodeSpec(**fields["spec"])})

@@ -34,7 +34,8 @@ class SessionRun:
     def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
         """Takes the name of the offer, and a plan without episodes.
 
-        `on_committed` is called with the ids of the sessions that a file has, and the file's name, once it is committed.
+        `on_committed` is called with the ids of the sessions that a file has, and the file's name, once it is
+        committed.
         """
         self.name = name
         self.plan = plan
@@ -53,7 +54,7 @@ class SessionRun:
 
     @property
     def location(self) -> str:
-        """Returns the location of the run's directory, once the run was started."""
+        """Returns the location of the run's directory. Errors: AssertionError before the run is started."""
         assert self._directory is not None
         return self._directory.location
 
@@ -87,20 +88,21 @@ class SessionRun:
         return Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
 
     def add(self, spec: EpisodeSpec) -> None:
-        """Adds a session to be played, which is not among those that `start` got."""
+        """Adds a session to be played. It must not be one of those that were given to `start`."""
         assert self._commits is not None and self._driver is not None
         self._commits.dispatcher.add(spec)
         self._driver.wake()
 
     def find_committed(self, ids: set[str]) -> list[str]:
-        """Finds which of these sessions are committed. Blocks."""
+        """Finds which of these sessions are committed, and returns their ids. Blocks."""
         assert self._directory is not None
         return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []
 
     async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
         """Waits until a worker (an actor) has leased a session, and returns the worker; None if the session has ended.
 
-        Errors: Refused if no worker has leased it within LEASE_S seconds, or the driver has ended.
+        `has_ended` says whether it has. Errors: Refused (503) if no worker has leased it within LEASE_S seconds, or the
+        driver has ended.
         """
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):
@@ -117,7 +119,10 @@ class SessionRun:
         raise service_unavailable("no worker has the session now", retry_after_s=2)
 
     async def close(self) -> None:
-        """Stops the driver and its workers, and closes the directory. Open sessions can be resumed."""
+        """Stops the driver and its workers, and closes the directory. Open sessions can be resumed.
+
+        An error of the driver is logged.
+        """
         self._stopping.set()
         if self._driving is not None:
             await asyncio.wait({self._driving})

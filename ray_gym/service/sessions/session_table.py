@@ -59,8 +59,8 @@ Result = TypeVar("Result")
 class SessionTable:
     """A session table holds the sessions of one worker by their ids, and carries out their callers' commands.
 
-    The worker calls `host` and `show`. The other methods are for callers, and raise Refused. They wait for a session
-    that this worker does not have yet.
+    The worker calls `host` and `show`. The other methods are for callers. Except for `settle`, they raise Refused, and
+    wait up to OPENING_S seconds for a session that this worker does not have yet.
     """
 
     def __init__(self, environment: str, idle_s: float) -> None:
@@ -80,7 +80,7 @@ class SessionTable:
         self._one_suspect = asyncio.Lock()
 
     async def host(self, session_id: str, session: CommandSession) -> Played:
-        """Opens a session and waits until it has ended.
+        """Opens a session, waits until it has ended, and returns its result. Callers reach the session meanwhile.
 
         If this call is cancelled, the session can be resumed by another worker.
         """
@@ -102,7 +102,7 @@ class SessionTable:
         self._wake_waiting(session_id)
 
     async def _open_session(self, session_id: str, session: CommandSession) -> None:
-        """Opens a session. A suspect one waits until no other suspect is being opened."""
+        """Opens a session. One of `suspects` waits until no other suspect is being opened."""
         if session_id not in self.suspects:
             await session.open()
             return
@@ -119,7 +119,7 @@ class SessionTable:
             arrival.set()
 
     async def _wait_until_ended(self, session: CommandSession) -> Played:
-        """Waits until a session has ended, and closes it when it has got no command for too long."""
+        """Waits until a session has ended, and returns its result. Closes it if it gets no command for too long."""
         while session.played is None:
             left_s = self._idle_s - session.idle_s
             try:
@@ -156,7 +156,7 @@ class SessionTable:
     # ---- commands of callers ----
 
     async def info(self, session_id: str) -> SessionInfo:
-        """Returns the state of a session."""
+        """Returns the state of a session. Errors: Refused if this worker does not have it."""
         return views.info(session_id, self._environment, await self.find(session_id))
 
     async def begin(self, session_id: str) -> SessionInfo:
@@ -171,7 +171,10 @@ class SessionTable:
         return views.info(session_id, self._environment, session)
 
     async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:
-        """Calls a tool for a participant and returns its answer. `key`: idempotency key, as for all commands."""
+        """Calls a tool for a participant and returns its answer.
+
+        `key` is the idempotency key: the same call with the same key gets the same answer again. Errors: Refused.
+        """
         session = await self.find(session_id)
         call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
         arguments = views.arguments_text(request.arguments)
@@ -182,13 +185,19 @@ class SessionTable:
         return views.tool_answer(done, session)
 
     async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
-        """Says something for a participant and returns the messages that it hears in reply."""
+        """Says something for a participant and returns the messages that it hears in reply. `key`: idempotency key.
+
+        Errors: Refused.
+        """
         session = await self.find(session_id)
         done = await self._perform(session, key, Say(request.participant, request.content))
         return views.message_answer(done, request.participant, session)
 
     async def score(self, session_id: str, key: str) -> SessionInfo:
-        """Ends and scores a session, and returns its state. A session that has ended already keeps its score."""
+        """Ends and scores a session, and returns its state. A session that has ended already keeps its score.
+
+        `key`: idempotency key. Errors: Refused, also if the session is closed meanwhile.
+        """
         session = await self.find(session_id)
         if session.played is None:
             try:
@@ -214,7 +223,8 @@ class SessionTable:
         """Makes a black-box agent's model call, and returns the completion and a name for it.
 
         Both are None if the episode is over: no model is called after its end. `key` names the call. The gateway calls
-        `settle` afterwards, to say whether the answer has reached the agent.
+        `settle` afterwards, to say whether the answer has reached the agent. Errors: Refused for an unknown
+        participant, a key of another call, a turn that is over, a call that the model refuses, or a full session.
         """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
@@ -245,15 +255,18 @@ class SessionTable:
         return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
-        """Notes whether an agent has received the whole answer to its call.
+        """Notes whether an agent has received the whole answer to its call `key`.
 
-        If it has not, the same request again gets the same answer.
+        If it has not, the same request again gets the same answer. Nothing happens for a session that is not open here.
         """
         if (session := self._open.get(session_id)) is not None:
             session.deliveries.settle(key, delivered)
 
     async def _perform(self, session: CommandSession, key: str, command: Command) -> Done:
-        """Carries out a command and returns its result. Errors: Refused."""
+        """Carries out a command and returns its result.
+
+        Errors: Refused if the session is full or over, or if the command is not valid.
+        """
         session.touch()
         if not isinstance(command, End | Close):
             _require_room(session)
@@ -269,7 +282,7 @@ class SessionTable:
 
 
 def _require_room(session: CommandSession) -> None:
-    """Checks that a session has room for another command. Errors: Refused."""
+    """Checks that a session is not too large for another command. Errors: Refused (409) if it is."""
     if session.given >= COMMANDS:
         raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
     if session.size >= LARGEST:

@@ -60,7 +60,10 @@ class SessionPlayer(LeasePlayer):
         return played
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Fails a session before it is played, and puts it into the session table, where its caller reads the reason."""
+        """Fails a session before it is played, and returns its result.
+
+        The session is put into the session table, where its caller reads the reason.
+        """
         played = LeasePlayer._fail_unplayed(self, spec, failure)
         self.table.show(spec.episode_id, CommandSession(spec, self.stage, CallLog(), played=played))
         return played
@@ -86,7 +89,10 @@ class SessionWorker(Worker):
 
 
 def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
-    """Returns a function that starts session workers as Ray actors, for a driver."""
+    """Returns a function by which a driver starts session workers as Ray actors.
+
+    `offer`: name of the environment that their sessions play.
+    """
 
     async def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
         options = {

@@ -93,7 +93,12 @@ class Sessions:
         """Events of the sessions whose commit a call waits for, by session id."""
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
-        """Opens a session and returns its place. `key`: idempotency key, with which the same call opens it once."""
+        """Opens a session, and returns its place once a worker has it.
+
+        `key` is the idempotency key: if this caller has opened a session with it before, that one's place is returned.
+        None: always open another. Errors: Refused if the key was used with another request, if too many sessions are
+        open, or if the request is wrong or can't be served now.
+        """
         session_id = id_for(caller, key)
         body = await asyncio.to_thread(lambda: digest(request.model_dump_json()))  # a task may be large
         async with self._locks.setdefault(session_id, asyncio.Lock()):
@@ -116,7 +121,10 @@ class Sessions:
         return SessionPlace(session_id, placed.offer, placed.worker, placed.location, is_new=True)
 
     def _refuse_if_full(self, caller: str) -> None:
-        """Checks that the service, and this caller's share of it, have room for a session. Errors: Refused."""
+        """Checks that another session of this caller may be opened.
+
+        Errors: Refused (429) if the service, or this caller, has as many open ones as it may have.
+        """
         service = self._config.service
         if len(self._open) >= service.max_sessions:
             raise too_many_requests(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
@@ -128,7 +136,7 @@ class Sessions:
             raise too_many_requests(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
     async def _admit(self, session: SessionRecord) -> None:
-        """Records a session and adds it to its run, to be played. Errors: Refused.
+        """Records a session and adds it to its run, to be played. Errors: Refused (503) if that is not possible now.
 
         If the run is started again meanwhile, the session is given to it at its start or added afterwards, never both.
         """
@@ -146,7 +154,11 @@ class Sessions:
             raise
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:
-        """Returns the present place of a session. Call it again if the session's worker has died."""
+        """Returns the present place of a session. Call it again if the session's worker has died.
+
+        It waits until a worker has the session, if it has not ended. Errors: Refused if the caller has no such session
+        (404), or no worker gets it (503).
+        """
         known = self._find_own(caller, session_id)
         run = await self._run_for(self._offers[known.offer])
         worker = await run.holder_of(session_id, lambda: session_id not in self._open)
@@ -155,7 +167,7 @@ class Sessions:
     def list_page(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         """Returns a page of the caller's sessions: at most `limit`, the newest first, from a cursor on.
 
-        Sessions that are still being opened are not on it.
+        They are the open ones, without those that are still being opened, and the ended ones that are remembered.
         """
         of_all = [*self._open.values(), *self._ended.values()]
         page = list_newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
@@ -171,7 +183,11 @@ class Sessions:
         )
 
     async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
-        """Waits until a session is committed or `within_s` seconds are over, and returns its place."""
+        """Waits until a session is committed or the time is up, and returns its place.
+
+        The time is `within_s` seconds, but at most LONGEST_WAIT_S. Errors: Refused if the caller has no such session
+        (404), or no worker gets it (503).
+        """
         self._find_own(caller, session_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, LONGEST_WAIT_S)):
@@ -182,7 +198,7 @@ class Sessions:
     def _find_own(self, caller: str, session_id: str) -> SessionRecord:
         """Finds a session of this caller by its id.
 
-        Errors: Refused if there is none, also if it is another caller's.
+        Errors: Refused (404) if there is none, also if it is another caller's.
         """
         known = self._open.get(session_id) or self._ended.get(session_id)
         if known is None or known.caller != caller:
@@ -194,7 +210,10 @@ class Sessions:
         return {"sessions.open": len(self._open)}
 
     async def recover(self) -> None:
-        """Resumes the sessions that were open when an earlier service ended."""
+        """Resumes the sessions that were open when an earlier service ended, except those of offers that are gone.
+
+        Errors: Refused if a run can't be started; OSError, and others for a broken file of the registry.
+        """
         for registered in await asyncio.to_thread(lambda: list(self._registry.all())):
             if registered.offer in self._offers:
                 self._open[registered.spec.episode_id] = registered
@@ -206,15 +225,19 @@ class Sessions:
         await asyncio.gather(*(run.close() for run in self._runs.values()))
 
     async def _run_for(self, offer: Offer) -> SessionRun:
-        """Returns the run of an offer, which is started if it is not up. Errors: Refused."""
+        """Returns the run of an offer, which is started if it is not up.
+
+        Errors: Refused (503) if it can't be started.
+        """
         async with self._locked_run(offer) as run:
             return run
 
     @asynccontextmanager
     async def _locked_run(self, offer: Offer) -> AsyncIterator[SessionRun]:
-        """Yields the run of an offer, which no other call starts meanwhile. Errors: Refused.
+        """Yields the run of an offer, which no other call starts meanwhile.
 
-        The run is started with the first session, and again if its driver has ended.
+        The run is started with the first session, and again if its driver has ended. Errors: Refused (503) if it can't
+        be started.
         """
         async with self._locks.setdefault(f"run {offer.name}", asyncio.Lock()):
             run = self._runs.get(offer.name)
@@ -223,7 +246,10 @@ class Sessions:
             yield run
 
     async def _start_run(self, offer: Offer) -> SessionRun:
-        """Starts the run of an offer with all its open sessions. Errors: Refused."""
+        """Starts the run of an offer with all its open sessions, and notes which of them are committed already.
+
+        Errors: Refused (503) if it can't be started.
+        """
         if (ended := self._runs.pop(offer.name, None)) is not None:
             await ended.close()
         try:
@@ -239,7 +265,10 @@ class Sessions:
         return run
 
     def _plan(self, offer: Offer) -> Plan:
-        """Makes the plan of an offer's run. Errors: UserError."""
+        """Makes the plan of an offer's run of sessions, without episodes.
+
+        Errors: UserError for a mistake in the config.
+        """
         service = self._config.service
         config = offer.config(
             self._config,
@@ -256,7 +285,10 @@ class Sessions:
         return Plan.of(config, offer.name, engines=self._engines.__getitem__)
 
     async def _note_committed(self, ids: Sequence[str], file: str | None) -> None:
-        """Notes that sessions are committed in a file (None: not known which), and wakes the calls that wait."""
+        """Notes that sessions are committed in a file (None: not known which), and wakes the calls that wait.
+
+        Their files in the registry are deleted. Errors: OSError.
+        """
         for session_id in ids:
             registered = self._open.pop(session_id, None)
             if registered is not None:
@@ -273,7 +305,10 @@ class Sessions:
 
 
 def _spec(session_id: str, request: SessionRequest, environment: Environment[Any, Any]) -> EpisodeSpec:
-    """Makes the spec of a session's episode, with the given task or a generated one. Errors: Refused."""
+    """Makes the spec of a session's episode, with the given task or a generated one.
+
+    Errors: Refused (422) for a wrong task, or if none can be generated.
+    """
     try:
         if request.task is None:
             placed = list(generate_tasks(environment, request.seed, 1))

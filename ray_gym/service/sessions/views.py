@@ -32,7 +32,7 @@ The service simulates the others, and callers don't see their views.
 
 
 def info(session_id: str, environment: str, session: CommandSession) -> SessionInfo:
-    """Describes the state of a session. `environment`: name of its offer."""
+    """Describes the state of a session that a worker has. `environment`: name of its offer."""
     episode = session.episode
     return SessionInfo(
         id=session_id,
@@ -45,7 +45,7 @@ def info(session_id: str, environment: str, session: CommandSession) -> SessionI
 
 
 def info_of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
-    """Describes a session whose episode is committed, from its row of the table."""
+    """Describes a session whose episode is committed, from its row of the table. It has no tools any more."""
     return SessionInfo(
         id=session_id,
         environment=environment,
@@ -83,7 +83,7 @@ def message_answer(done: Done, participant: str, session: CommandSession) -> Mes
 
 
 def arguments_text(arguments: dict[str, Any] | str) -> str:
-    """Returns the arguments of a tool call as JSON text."""
+    """Returns the arguments of a tool call as text: an object as JSON, and a text as it is."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
