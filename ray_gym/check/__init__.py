@@ -1,3 +1,4 @@
-"""Implements `ray-gym check-env`, which plays an environment in process, with players that behave and players that
-don't, and reports its faults.
+"""Implements `ray-gym check-env`. It plays an environment in its own process and reports the environment's faults.
+
+The players are scripted: some behave well, and others don't.
 """

@@ -29,16 +29,16 @@ from ray_gym.check.waiting import WaitsForEver
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check looks at what was played for one kind of fault.
+    """A check looks for one kind of fault in what was played.
 
-    `question` tells the user what is checked; `look` returns its findings.
+    `question` tells the user what is checked; `look` returns its findings, which are empty if there is no fault.
     """
 
     name: str
     question: str
     look: Callable[[Evidence], Awaitable[list[Finding]]]
     after: tuple[str, ...] = ()
-    """Names of checks that have to pass first: otherwise this one would only find the same again."""
+    """Names of checks that have to pass first: otherwise this one would only find the same faults again."""
 
 
 HOOKS = Check("hooks", "they end, and cope with anything that is said", hooks.look)
@@ -58,22 +58,22 @@ CHECKS = (
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """An outcome is what one check found."""
+    """Holds the result of one check: its findings, or the check that has to pass before it."""
 
     check: Check
     findings: list[Finding]
     waits_for: str | None = None
-    """Name of the check that has to pass before this one can say anything."""
+    """Name of the failed check that has to pass before this one is carried out; None if it was carried out."""
 
     @property
     def failed(self) -> bool:
-        """Returns True if the check found something."""
+        """Says whether the check has findings. A check that was not carried out has none."""
         return bool(self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """A report has the outcomes of all checks."""
+    """Holds the outcomes of all checks, and notes."""
 
     outcomes: list[CheckOutcome]
     notes: list[str]
@@ -81,16 +81,18 @@ class CheckReport:
 
     @property
     def failed(self) -> bool:
-        """Returns True if a check failed."""
+        """Says whether any check failed."""
         return any(outcome.failed for outcome in self.outcomes)
 
 
 async def carry_out(
     subject: Subject, other_process: OtherProcess, tell: Callable[[str], None] = lambda step: None
 ) -> CheckReport:
-    """Carries out all checks.
+    """Carries out all checks and returns their report.
 
-    `tell` is called with the name of each step. Errors: RunFailed if the other process died.
+    `tell` is called with the name of each step before it. If a hook waits for ever, the report says so, and the checks
+    that are left are not carried out. Errors: RunFailed if the other process died; UserError if infrastructure that the
+    environment needs is down.
     """
     theatre, outcomes = Theatre(subject), list[CheckOutcome]()
     try:
@@ -111,18 +113,21 @@ async def carry_out(
 
 
 def _outcomes_cut_short(left: Sequence[Check], finding: Finding) -> Iterator[CheckOutcome]:
-    """Yields outcomes for the checks that are left when a hook waits for ever, since that stands in their way."""
+    """Yields outcomes for the checks that are not carried out because something waits for ever.
+
+    The check of the hooks gets the finding, and the others wait for that check.
+    """
     for check in left:
         yield CheckOutcome(check, [finding]) if check is HOOKS else CheckOutcome(check, [], HOOKS.name)
 
 
 def _failed_before(evidence: Evidence, check: Check) -> Iterator[str]:
-    """Yields the names of failed checks that this one comes after."""
+    """Yields the names of the failed checks that have to pass before this one."""
     return (name for name in check.after if name in evidence.failed)
 
 
 def _notes(evidence: Evidence) -> list[str]:
-    """Describes what was played, and which perfect players are missing."""
+    """Returns lines that say what was played, and which participants have no perfect player."""
     environment, plays = evidence.subject.make(), evidence.plays
     failures = Counter(play.played.failure.kind.value for play in plays if play.played.failure is not None)
     failed = "".join(f", {count} failed by {kind}" for kind, count in sorted(failures.items()))

@@ -1,4 +1,4 @@
-"""Makes arguments for tool calls: some that their schema takes, and some that it doesn't."""
+"""Makes arguments for tool calls: some that fit the tool's schema, and some that don't."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ _DEEPEST = 4
 
 
 def fitting_arguments(schema: ToolSchema, rng: random.Random, text: Callable[[], str]) -> str:
-    """Makes arguments that the schema takes, as far as it says; `text` gives the strings."""
+    """Makes the arguments of a call as JSON text that fits the schema. `text` makes the strings.
+
+    Keywords of JSON schema beside types, bounds, lengths and choices are not looked at.
+    """
     return json.dumps(_value(schema.parameters, schema.parameters.get("$defs", {}), rng, text, 0))
 
 
 def broken_arguments(schema: ToolSchema) -> list[str]:
-    """Makes arguments that the schema does not take."""
+    """Makes texts that are no arguments for the schema: broken JSON, wrong types, and an unknown argument."""
     required, properties = schema.parameters.get("required", []), schema.parameters.get("properties", {})
     wrong = [arguments for arguments in BROKEN if arguments or required]
     typed = [name for name, one in properties.items() if "type" in one]

@@ -1,6 +1,7 @@
 """Chooses the players of an episode of a check.
 
-Perfect players, where the environment has them, take the parts that nobody else is given.
+Participants for which a cast names no player are played by the environment's perfect players, or by random ones if it
+has none.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ CASTS = (PERFECT, RANDOM, NULL, NASTY_POLICY, NASTY_OTHERS, NASTY)
 
 
 def casts_for(environment: Environment[Any, Any]) -> tuple[str, ...]:
-    """Returns the names of the casts that an environment can be played with."""
+    """Returns the names of the casts that an environment can be played with.
+
+    Casts with adversarial others are left out if there is only one participant.
+    """
     alone = len(environment.participants) + len(environment.auxiliary) == 1
     return tuple(cast for cast in CASTS if not (alone and cast in (NASTY_OTHERS, NASTY)))
 
 
 def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
-    """Returns a player for every participant, auxiliary ones included."""
+    """Returns a player for every participant, auxiliary ones included, by name. `name`: name of the cast."""
     perfect = perfect_of(environment, task)
 
     def player_of(participant: str) -> Player:
@@ -40,7 +44,10 @@ def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mappin
 
 
 def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
-    """Returns the perfect players; none if making them fails, which the check of the score reports."""
+    """Returns the environment's perfect players for a task, by participant.
+
+    The result is empty if making them raises, which the check of the score reports.
+    """
     try:
         return environment.perfect(task)
     except Exception:

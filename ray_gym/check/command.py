@@ -17,7 +17,8 @@ from ray_gym.plugins import find_environment
 def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks_file: Path | None) -> Subject:
     """Finds the environment, reads its options, and takes `count` tasks from a file or its generator.
 
-    Errors: UserError for an unknown environment, bad options, bad rows, no tasks.
+    `options`: words of the form KEY=VALUE. `tasks_file`: file of tasks; None: the tasks are generated. Errors:
+    UserError for an unknown environment, bad options or bad rows, or if there are no tasks.
     """
     environment_class = find_environment(name)
     given = validate(environment_class.Options, _options(options), "--option")
@@ -25,7 +26,7 @@ def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks
 
 
 def _options(texts: Sequence[str]) -> dict[str, Any]:
-    """Reads options, with values as in a config. Errors: UserError."""
+    """Reads options of the form KEY=VALUE, in which the value is YAML. Errors: UserError for any other form."""
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")

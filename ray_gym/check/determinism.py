@@ -1,4 +1,4 @@
-"""Is an episode the same when it is played again, in another process with another hash seed?"""
+"""Checks that an episode is the same when it is played again, in another process with another hash seed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ SLOWER = 5
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Plays the same episodes in the other process, and compares their records."""
+    """Plays the same episodes in the other process, and compares their records.
+
+    It returns a finding for the first record that differs, or if that process takes too long, and findings for calls of
+    clocks and of unseeded random numbers. Errors: WaitsForEver; RunFailed if the other process died.
+    """
     name = evidence.subject.environment_class.__name__
     findings = [Finding(name, called, _MEND) for called, _ in evidence.trace.outside.most_common(5)]
     scenes = [play.scene for play in evidence.plays]

@@ -1,4 +1,4 @@
-"""Plays everything for the checks once; most of them only look at it."""
+"""Plays all scenes for the checks once. Most checks only look at what was played."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ray_gym.check.trace import Trace
 from ray_gym.errors import FailureKind, UserError
 
 TRACED_TASKS = 2
-"""Tasks whose scenes are played under the trace, which makes them slow."""
+"""Number of tasks whose scenes are played under the trace, which makes them slow."""
 
 
 @dataclass(slots=True)
 class Evidence:
-    """The evidence is all that was played of one subject, and what was seen meanwhile."""
+    """Holds all that was played of one subject, and what was seen meanwhile."""
 
     subject: Subject
     theatre: Theatre
@@ -29,25 +29,26 @@ class Evidence:
     trace: Trace
     other_process: OtherProcess
     took_s: float
-    """Seconds to play it all once."""
+    """Seconds that it took to play all scenes once."""
     failed: set[str] = field(default_factory=set)
-    """The names of the checks that found something so far."""
+    """Names of the checks that have found something so far."""
 
     def by(self, *casts: str) -> Iterator[Play]:
-        """Returns the plays of some casts."""
+        """Yields the plays of these casts, in the order in which they were played."""
         return (play for play in self.plays if play.scene.cast in casts)
 
 
 def scenes_of(subject: Subject) -> list[Scene]:
-    """Returns a scene for every task and cast."""
+    """Returns a scene for every task and every cast that the environment can be played with."""
     return [Scene(task, cast) for task in range(len(subject.tasks)) for cast in casts_for(subject.make())]
 
 
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
-    """Plays all scenes, each on a fresh instance, and some again under the trace.
+    """Plays all scenes, each on a fresh instance of the environment, and those of the first tasks again under the
+    trace.
 
-    Errors: UserError where what the environment needs outside of itself is out of order: every episode would wait for
-    it.
+    Errors: UserError if the first episode failed by infrastructure, since every episode would wait for it;
+    WaitsForEver.
     """
     plays: list[Play] = []
     lags: list[Lag] = []
@@ -64,15 +65,16 @@ async def gather_evidence(subject: Subject, theatre: Theatre, other_process: Oth
 
 
 def _refuse_an_outage(first: Play) -> None:
-    """Refuses to go on after a failure of infrastructure. Errors: UserError."""
+    """Checks that the first episode did not fail by infrastructure. Errors: UserError if it did."""
     failure = first.played.failure
     if failure is not None and failure.kind == FailureKind.INFRA:
         raise UserError(f"nothing can be checked now: {failure.where}: {failure.message}")
 
 
 async def _trace(subject: Subject) -> Trace:
-    """Plays the first scenes under a trace, in a theatre of its own, whose threads start under the trace, and end with
-    it.
+    """Plays the scenes of the first TRACED_TASKS tasks under a trace, and returns the trace.
+
+    They have a theatre of their own, so that its threads start under the trace and end with it.
     """
     trace, theatre = Trace(subject.make()), Theatre(subject)
     try:

@@ -1,4 +1,4 @@
-"""A finding of a check says where, what, and how to mend it."""
+"""Defines the findings of checks. A finding says where a fault is, what is wrong, and how to mend it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ class Finding:
 
 
 def shorten(text: str, length: int = 160) -> str:
-    """Puts a text on one line for messages, makes it printable, and cuts it after `length` characters."""
+    """Returns a text on one line for messages, with escapes for what UTF-8 can't encode.
+
+    It is cut after `length` characters, and then says how many the text has.
+    """
     plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return plain if len(plain) <= length else f"{plain[:length]}... ({len(text)} characters)"

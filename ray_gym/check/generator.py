@@ -1,4 +1,4 @@
-"""Does the seed decide the tasks, are they different ones, and does a file of them keep them whole?"""
+"""Checks that the seed alone decides the tasks, that they differ, and that they can be read back from JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 GENERATED = 100
 FEWEST_DISTINCT = 0.5
-"""Share of the generated tasks that must be distinct; small spaces of tasks repeat themselves."""
+"""Share of the generated tasks that must be distinct. It is small, since some environments have few tasks."""
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Generates tasks twice, in two orders, and reads them back from JSON."""
+    """Generates tasks twice, in two orders, reads them back from JSON, and returns findings.
+
+    Tasks of a file are only read back.
+    """
     subject = evidence.subject
     own = [(f"row {index}", row.task) for index, row in enumerate(subject.tasks)]
     if subject.from_file:

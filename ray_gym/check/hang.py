@@ -1,7 +1,8 @@
-"""Ends a check that hangs: an environment that never gives the event loop back would otherwise never be reported.
+"""Ends a check whose environment never gives the event loop back, which could not be reported otherwise.
 
-A thread looks whether the loop still beats, and says where the environment is. Code that holds the GIL (a regular expression, say)
-stops that thread, too: for it there is the timer of `faulthandler`, which needs no GIL, prints where all threads are, and ends the process.
+A thread looks whether the loop still runs, and says where the environment is if it does not. Code that holds the GIL,
+such as a regular expression, stops that thread too. Then the timer of `faulthandler`, which needs no GIL, prints where
+all threads are, and ends the process.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from ray_gym.run.worker.watchdog import authors_place, frames_outwards
 HANGS_AFTER_S = 20.0
 """Seconds without a beat of the event loop after which the check is ended."""
 GRACE_S = 5.0
-"""Seconds for the thread to be first, before the timer of `faulthandler` ends the process."""
+"""Further seconds after which the timer of `faulthandler` ends the process, so that the thread can do it before."""
 _MEND = "make what may take that long @tool(isolated=True), await episode.isolated(...) or a Library grader: these have a deadline"
 
 
 class HangWatch:
-    """Watches the event loop of the thread that enters it.
+    """Watches the event loop of the thread that makes it, from entering it until leaving it.
 
-    If the loop hangs, it calls `tell` if it can, and ends the process with 1.
+    If the loop does not run for `after_s` seconds or a little more, it calls `tell` with a finding, if it can, and ends
+    the process with exit code 1.
     """
 
     def __init__(

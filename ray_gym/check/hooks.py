@@ -1,4 +1,4 @@
-"""Do the hooks cope with anything that is said, and return what they should?"""
+"""Checks that the hooks cope with anything that is said, and that they return values of the right types."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _PLAYER = "scripted player"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Finds hooks that raised or returned the wrong type, players that failed, and environments that could not be
-    closed.
+    """Finds hooks that raised or returned the wrong type, perfect players that failed, and environments that could not
+    be closed. It returns one finding for each place.
     """
     raised = [finding for play in evidence.plays for finding in _errors_raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}

@@ -1,4 +1,4 @@
-"""Do sessions leave each other alone? They are played one after the other and at the same time, all on one instance."""
+"""Checks that episodes do not affect each other when they are played at the same time on one instance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 AT_ONCE = 8
-"""Episodes that are played at the same time."""
+"""Number of episodes that are played at the same time."""
 _MEND = "keep all that belongs to a session in the state that `setup` gives, nothing in the instance, the class or the module"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Plays everything again on a single instance, several episodes at once.
+    """Plays all scenes again on a single instance, AT_ONCE at the same time, and compares the records.
 
-    (The first plays were on an instance each.)
+    The first plays had an instance each. It returns one finding, for the first record that differs. Errors:
+    WaitsForEver.
     """
     async with evidence.theatre.environment() as environment:
         return await _play_together(evidence, environment)

@@ -1,4 +1,4 @@
-"""Measures how late an event loop is, and where it was then."""
+"""Measures how late an event loop is, and in which line of the environment's code it was then."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ray_gym.environment import Environment
 from ray_gym.run.worker.watchdog import authors_place, frames_outwards
 
 BEAT_S = 0.005
-"""Seconds between two beats of the loop."""
+"""Seconds between two runs of the timer that shows that the loop is free (a beat)."""
 LOOK_S = 0.01
-"""Seconds between two looks of the thread that watches it."""
+"""Seconds between two looks of the thread that watches the loop."""
 LATE_S = 0.05
 """Seconds by which a beat is late enough to be noted."""
 ASLEEP = 0.1
-"""Share of the time: a loop that has worked less than this has slept."""
+"""Share of the waiting time: a loop whose thread has used less CPU time than this counts as asleep."""
 _PLAYERS = RememberingModel.complete.__code__
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """A lag says where in a scene the loop stood still, and for how many seconds."""
+    """Says at which place of the environment's code the loop stood still in a scene, and for how many seconds."""
 
     scene: Scene
     place: str
@@ -34,7 +34,7 @@ class Lag:
 
 
 class LoopWatch:
-    """Watches how late the event loop is, while it is entered on the loop's thread."""
+    """Watches how late the event loop is, from entering it until leaving it, both on the loop's thread."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         self.late: dict[str, float] = {}
@@ -75,7 +75,10 @@ class LoopWatch:
                 self.late[place] = max(late, self.late.get(place, 0.0))
 
     def _late(self) -> float:
-        """Returns the seconds that the loop has been busy, or asleep; 0 if it is only that others have the CPU."""
+        """Returns the seconds for which the loop has been busy or asleep since its last beat was due.
+
+        Time in which other programs had the CPU does not count.
+        """
         began, worked_then = self._last_beat
         waited, worked = time.monotonic() - began - BEAT_S, time.clock_gettime(self._clock) - worked_then
         return waited if worked < ASLEEP * waited else min(worked, waited)

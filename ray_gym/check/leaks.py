@@ -1,9 +1,9 @@
-"""Does a participant see what only another was told?
+"""Checks that a participant does not see what only another participant was told.
 
-A secret is a long line that only one participant was told: of its system prompt and first messages, if nobody else was
-given it at the start, or of a tool's answer, if the others may not call that tool. It leaks if it comes up whole in
-what another is told later, unless its owner has said it, or the other knew it. (Rules that all are given are no secret,
-and neither is what the environment relays in words of its own.)
+A secret is a long line that only one participant was told. It is a line of its system prompt or first messages that
+nobody else was given at the start, or a line of an answer of a tool that others may not call. It leaks if another
+participant is told the whole line later, unless its owner has said it, or the other knew it. Rules that all are given
+are no secret, and what the environment relays in words of its own is no leak.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 SHORTEST = 24
-"""Characters of a line that tells something; shorter ones come up by chance."""
+"""Least number of characters of a secret, since shorter lines come up by chance."""
 _AT_FIRST = ("system", "opening")
 _MEND = "let `relay` and tools give the other side only what it may know"
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret is a line that its owner was told, and others should not see.
+    """A secret is a line that its owner was told, and that the participants in `hidden_from` should not see.
 
-    `source` names the tool that told it, if any.
+    `source` is ` by TOOL` if a tool's answer told it, else empty.
     """
 
     line: str
@@ -40,7 +40,7 @@ class Secret:
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Finds secrets that leak, in all plays."""
+    """Finds secrets that leak, in all plays, and returns one finding for each participant that sees some."""
     found = []
     for play in evidence.plays:
         await asyncio.sleep(0)  # they may have said much
@@ -79,7 +79,7 @@ def _finding(play: Play, listener: str, event: Event, secret: Secret) -> Finding
 
 
 def _told_at_first(play: Play) -> Iterator[Secret]:
-    """Yields the lines that one participant alone was told before anyone spoke."""
+    """Yields the long lines that one participant alone was told before anyone spoke, as secrets from all others."""
     told = dict.fromkeys(play.stage.environment.participants, "")
     for event in play.played.episode.events:
         if event.kind in _AT_FIRST and event.thread in told:
@@ -92,7 +92,10 @@ def _told_at_first(play: Play) -> Iterator[Secret]:
 
 
 def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
-    """Yields the lines of a tool's answer, as secrets from those who may not call that tool, too."""
+    """Yields the long lines of a tool's answer to `owner`, as secrets from those who may not call the tool.
+
+    `name`: name of the tool.
+    """
     tool = play.played.episode.tools.get(name or "")
     if tool is None:
         return
@@ -103,5 +106,5 @@ def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Ite
 
 
 def _long_lines(text: str) -> Iterator[str]:
-    """Yields the lines of a text that are long enough to tell something."""
+    """Yields the lines of a text, without spaces around them, that have at least SHORTEST characters."""
     return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)

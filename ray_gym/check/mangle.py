@@ -1,4 +1,4 @@
-"""Spoils a right answer: that gets further into the code that reads answers than noise does."""
+"""Spoils right answers. A spoilt answer gets further into the code that reads answers than noise does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = ("-1", "0", "1e999", "NaN", "9" * 5_000, "\u0663", "\u00b2", "3.0", "
 
 
 def mangle(message: Message, rng: random.Random) -> Message:
-    """Returns a message whose text and arguments are spoiled; its calls may come twice."""
+    """Returns a copy of a message whose text and arguments are spoilt at random. Its calls may come twice."""
     calls = tuple(ToolCall(call.id, call.name, _mangle(call.arguments, rng)) for call in message.tool_calls)
     text = _mangle(message.content, rng) if message.content else ""
     return replace(message, content=text, tool_calls=calls * rng.choice((1, 1, 2)))
@@ -41,7 +41,7 @@ def _mangle(text: str, rng: random.Random) -> str:
 
 
 def _other_number(text: str, rng: random.Random) -> str:
-    """Returns the text with something else in the place of one number."""
+    """Returns the text with an odd number in the place of one number; appended if the text has no digit."""
     digits = [place for place, character in enumerate(text) if character.isdecimal()]
     if not digits:
         return text + rng.choice(_NUMBERS)

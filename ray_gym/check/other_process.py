@@ -1,6 +1,7 @@
 """Plays scenes again in a process of its own, with another hash seed: `python -m ray_gym.check.other_process`.
 
-Subjects and scenes go in, records come out, as pickles, until the input ends.
+The process reads subjects with scenes as pickles from its standard input, until that ends. It writes the scenes'
+records as pickles to its standard output.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ray_gym.errors import RunFailed
 
 
 class OtherProcess:
-    """Runs the other process, as a context manager; it starts when it is first needed."""
+    """Starts the other process when it is first needed, and kills it when the `with` block is left."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -36,14 +37,15 @@ class OtherProcess:
             self._process = None
 
     def end(self) -> None:
-        """Kills the process, from any thread."""
+        """Kills the process, if it was started. Any thread may call it."""
         if self._process is not None:
             self._process.kill()
 
     def play(self, subject: Subject, scenes: Sequence[Scene], deadline_s: float) -> list[str]:
-        """Plays scenes in the process and returns their records, as JSON. Blocks.
+        """Plays scenes in the process and returns the record of each, as JSON text. Blocks.
 
-        Errors: TimeoutError; WaitsForEver; RunFailed if the process died.
+        Errors: TimeoutError after `deadline_s` seconds, which kills the process; WaitsForEver if something in the
+        environment does; RunFailed if the process died.
         """
         if self._process is None:
             self._process = _start()

@@ -1,6 +1,6 @@
-"""Defines scripted players that behave, that know nothing, and that misbehave.
+"""Defines scripted players that say nothing of use, that act at random, and that misbehave.
 
-Their moves depend on the request and its seed alone.
+Their messages depend on the request and its seed alone.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ray_gym.models.player import Player
 from ray_gym.tools.tool import Tool
 
 MOST_CALLS = 6
-"""Tool calls of one message, at most."""
+"""Most tool calls of one message."""
 _WORD = re.compile(r"[\w.:@-]+")
 
 
 def null_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Says nothing of use."""
+    """Answers every request by an empty message or by "I don't know."."""
     return Message("assistant", rng.choice(("", "I don't know.", "I don't know.")))
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Calls a tool that it is offered, with words that it has seen as arguments, or says some of these words."""
+    """Calls a tool that it is offered, with words of the conversation as arguments, or says some of these words."""
     seen = _WORD.findall("\n".join(message.content[-2_000:] for message in request.messages)) or ["yes"]
 
     def words() -> str:
@@ -42,9 +42,11 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Player:
-    """Makes a player that says and calls what nobody expects: odd texts and empty messages; broken arguments, unknown
-    tools and those of others, the same call again, many calls at once; and what the perfect player would do, or nearly
-    so.
+    """Makes a player whose messages nobody expects: odd or empty texts, broken arguments, unknown tools and those of
+    others, the same call again, many calls at once.
+
+    `tools` are all tools of the environment by name. `perfect`: a player whose messages it sometimes gives, right or
+    spoilt; None: there is none.
     """
 
     async def player(request: CompletionRequest, rng: random.Random) -> Message:
@@ -65,7 +67,7 @@ def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Pl
 
 
 async def _right_move(perfect: Player, request: CompletionRequest, rng: random.Random) -> Message:
-    """Returns the perfect player's message, or a word if it fails: it was made for a better conversation."""
+    """Returns the perfect player's message, or "Pardon?" if it raises, since it may not cope with this conversation."""
     try:
         done = perfect(request, rng)
         return await done if inspect.isawaitable(done) else done

@@ -1,7 +1,7 @@
-"""Does an episode whose worker died go on from its journal as if nothing had happened, wherever it was cut?
+"""Checks that an episode whose worker died goes on from its journal as if nothing had happened, wherever it was cut.
 
-Things that an environment opens outside of the worker can't be put back to where they were at a cut: there, only whole
-journals are replayed.
+If an environment opens things outside of the worker, they can't be put back to where they were at a cut. For such an
+environment, only whole journals are replayed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 SCENES_A_CAST = 2
-"""Scenes of each cast that are cut and replayed."""
+"""Number of scenes of each cast that are cut and replayed."""
 _RUN = "check"
 _MEND = "let what is asked and done depend on the task, the state, the answers and episode.rng/new_id/now alone"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Cuts the journals of some plays, and replays them."""
+    """Cuts the journals of the first scenes of each cast, replays them, and returns up to three findings.
+
+    Errors: WaitsForEver.
+    """
     findings: list[Finding] = []
     casts = {play.scene.cast for play in evidence.plays}
     with tempfile.TemporaryDirectory(prefix="ray_gym_check_") as folder:
@@ -38,7 +41,10 @@ async def look(evidence: Evidence) -> list[Finding]:
 
 
 async def _cut_and_replay(evidence: Evidence, play: Play, folder: Path) -> list[Finding]:
-    """Plays a scene, cuts its journal after the first, the middle and the last answer, and plays it on from there."""
+    """Plays a scene, cuts its journal after the first, the middle and the last answer, and plays it on from there.
+
+    It returns one finding for the first cut after which the episode goes another way, else none. Errors: WaitsForEver.
+    """
     whole = await _attempt(evidence, play, folder, "1-0")
     payloads = [payload for _, payload in Scan((folder / "1-0.journal").read_bytes())]
     (folder / "1-0.journal").unlink()
@@ -67,8 +73,8 @@ async def _cut_and_replay(evidence: Evidence, play: Play, folder: Path) -> list[
 
 
 def _by_thread(play: Play) -> dict[str, Any]:
-    """Returns a record without the order in which threads that run at the same time took turns, which only the journal
-    keeps.
+    """Returns a play's record with its events sorted by thread and without their numbers. The order in which threads
+    that ran at the same time took turns is only in the journal.
     """
     events = [{key: value for key, value in event.items() if key != "seq"} for event in play.row["events"]]
     return {**play.row, "events": sorted(events, key=lambda event: str(event["thread"]))}
@@ -80,7 +86,7 @@ def _clear(folder: Path) -> None:
 
 
 async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *adopted: str) -> Play:
-    """Plays a scene with a journal, going on from the fenced files that it adopts."""
+    """Plays a scene with a new journal WRITER.journal, and continues from the answers in the fenced files `adopted`."""
     journal = Journal(folder / f"{writer}.journal", _RUN, flush=False)
     try:
         return await evidence.theatre.play(play.scene, memory=dict(play.memory), journal=journal, adopted=adopted)
@@ -89,6 +95,6 @@ async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *a
 
 
 def _model_calls(payloads: list[bytes]) -> int:
-    """Counts the answers of models among the records of a journal."""
+    """Returns the number of models' answers among the records of a journal."""
     records = [decode(payload) for payload in payloads]
     return sum(isinstance(one, Called) and not one.thread.startswith(("effect ", "tool ")) for one in records)

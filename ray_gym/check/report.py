@@ -1,4 +1,4 @@
-"""Prints what the checks found: a line a check, and details only of those that failed."""
+"""Prints the report of the checks: a line for each check, and the findings of those that failed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def print_report(console: Console, report: CheckReport) -> None:
 
 
 def print_hang(console: Console, finding: Finding) -> None:
-    """Prints the finding about an environment that hangs: no check gets to its end."""
+    """Prints the finding about an environment that holds up the event loop, so that nothing else could be checked."""
     console.print("[red]x [/] [bold]event loop[/]   it hangs; nothing else could be checked", highlight=False)
     _print_finding(console, finding)
 

@@ -1,4 +1,4 @@
-"""Plays the episodes of a check."""
+"""Plays the episodes of a check, each of which is a scene, and compares their records."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from ray_gym.seeds import derive_seed
 from ray_gym.tools.runner import ToolRunner
 
 _LATER_S = 2 * WAITS_S
-"""Seconds for a tool: more than `WAITS_S`, so that what waits for ever is found as that."""
+"""Seconds that a tool may take: more than `WAITS_S`, so that a tool that waits for ever is reported as such."""
 _NO_RETRIES = RetriesSection(infra=0, user=0, judge=0, environment=0, nondeterminism=0)
 LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
 PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
 COMPARED = 2
-"""Episodes of a group that is scored together."""
+"""Number of episodes of a group whose episodes are scored together."""
 
 Memory = dict[tuple[str, int], Message]
 """Messages of players, by thread and seed of the request."""
@@ -60,16 +60,19 @@ class Scene:
 
 @dataclass(slots=True)
 class Play:
-    """A play is what came of a scene. `row` is its record without what may differ between two plays."""
+    """Holds the result of playing a scene.
+
+    `row` is the first episode's record, without what may differ between plays.
+    """
 
     scene: Scene
     group: list[Played]
-    """One episode, or as many as it takes to compare, where a group is scored together."""
+    """The scene's episode; COMPARED episodes if the environment scores whole groups."""
     stage: Stage
     row: dict[str, Any]
     memory: Memory
     answered: int
-    """Model calls that were not answered from a journal."""
+    """Number of model calls that were not answered from a journal."""
 
     @property
     def played(self) -> Played:
@@ -78,29 +81,30 @@ class Play:
 
     @property
     def is_repeatable(self) -> bool:
-        """Returns True if another play must give the same.
+        """Says whether another play of the scene must give the same record.
 
-        A group's comparisons run at the same time: it is chance which of them fails first, and with it the group.
+        It need not if a whole group was scored and failed: its comparisons run at the same time, and it is chance which
+        of them fails first.
         """
         return len(self.group) == 1 or self.played.status == "completed"
 
 
 @dataclass(slots=True)
 class RememberingModel:
-    """Gives the same answers in every play of a scene, so that players that keep a state are no reason for a
-    difference.
+    """Answers model calls by a player, and remembers the answers: every play of a scene that shares `memory` gets the
+    same ones. Thus players that keep a state make no difference between plays.
     """
 
     player: Player
     memory: Memory
     goes_on: Callable[[], None]
-    """Called at each answer."""
+    """Function that is called before each answer, which shows that the episode goes on."""
     answered: int = 0
     offered: set[str] = field(default_factory=set)
     """Names of the tools that the player was shown."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Lets other episodes go on first, then answers. Errors: EpisodeFailure if the player raises."""
+        """Lets other tasks of the event loop run first, then answers. Errors: EpisodeFailure if the player raises."""
         await asyncio.sleep(0)
         self.goes_on()
         self.answered += 1
@@ -128,7 +132,7 @@ class Theatre:
 
     @asynccontextmanager
     async def environment(self) -> AsyncIterator[Environment[Any, Any]]:
-        """Yields a fresh instance, which is closed after its use."""
+        """Yields a fresh instance of the environment, and closes it at the end of the block. Errors: WaitsForEver."""
         environment = self.subject.make()
         try:
             yield environment
@@ -136,7 +140,7 @@ class Theatre:
             await self.close_environment(environment)
 
     async def close_environment(self, environment: Rules) -> None:
-        """Closes an environment; what that raises goes into `bad_ends`. Errors: WaitsForEver."""
+        """Closes an environment. An exception of its `close` is added to `bad_ends`. Errors: WaitsForEver."""
         async with limit_waiting(environment, "closing it"):
             try:
                 await environment.close()
@@ -144,7 +148,7 @@ class Theatre:
                 self.bad_ends.append(describe(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
-        """Returns the episode of a scene, with a seed of its own for each repeat."""
+        """Returns the spec of a scene's episode, with a seed of its own for each repeat (from 0)."""
         row = self.subject.tasks[scene.task]
         seed = derive_seed(self.subject.seed, row.task_id, scene.cast, repeat)
         return EpisodeSpec(f"{row.task_id}/{scene.cast}/{repeat}", row.task_id, row.task_id, repeat, seed, row.task)
@@ -156,7 +160,10 @@ class Theatre:
         memory: Memory,
         goes_on: Callable[[], None] = lambda: None,
     ) -> Stage:
-        """Sets a scene up: its participants, models and limits."""
+        """Returns the stage of a scene: its participants with their models, and limits.
+
+        `memory` has the messages that players gave before. `goes_on` is called before each answer.
+        """
         players: Mapping[str, Player] = cast_of(scene.cast, environment, self.subject.task(scene.task))
         limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
         cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
@@ -171,10 +178,11 @@ class Theatre:
         journal: Journal | None = None,
         adopted: Sequence[str] = (),
     ) -> Play:
-        """Plays a scene on a fresh instance, closed at the end, unless `environment` is given. Errors of the
-        environment are in the play.
+        """Plays a scene on `environment`; None: on a fresh instance, which is closed at the end.
 
-        Errors: WaitsForEver.
+        `memory` has the messages that players gave in earlier plays; None: there are none. `journal` records the
+        episode, and `adopted` names fenced journals that it continues. Exceptions of the environment's code are
+        failures in the result. Errors: WaitsForEver.
         """
         if environment is None:
             async with self.environment() as fresh:
@@ -196,17 +204,20 @@ class Theatre:
 
 
 def record_of(played: Played) -> dict[str, Any]:
-    """Returns the row of an episode as it is read back, without what may differ between two plays."""
+    """Returns the row of an episode without the fields that may differ between two plays."""
     return without_volatile(row_of(played, "check", "checked"))
 
 
 def as_json(row: dict[str, Any]) -> str:
-    """Returns a row as JSON, for comparison across processes."""
+    """Returns a row as JSON text with sorted keys, for comparison across processes."""
     return json.dumps(row, sort_keys=True, default=str)
 
 
 def difference(one: Any, other: Any, place: str = "") -> str | None:
-    """Says where two records differ first, and how; None if they don't."""
+    """Returns a text that says where two values differ first, and how; None if they are equal.
+
+    NaN equals NaN. In dictionaries, `events` are compared first. `place`: path of the values in their records.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         parts = [(f"{place}.{key}".lstrip("."), one.get(key), other.get(key)) for key in one.keys() | other.keys()]
         parts.sort(key=lambda part: (not part[0].startswith("events"), part[0]))

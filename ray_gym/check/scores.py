@@ -1,4 +1,4 @@
-"""Is the reward where it should be: in its range, highest for perfect players, and not to be had for nothing?"""
+"""Checks that rewards are in their range, highest for perfect players, and seldom highest for players that do nothing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 MOST_BY_NULL = 0.5
-"""Share of the tasks that may give the highest reward for nothing: where nothing is to be done, say."""
+"""Share of the episodes in which a null policy may get the highest reward: there may be nothing to do in a task."""
 MOST_BY_CHANCE = 0.8
-"""Share of the episodes in which noise may get the highest reward."""
+"""Share of the episodes in which random or adversarial policies may get the highest reward."""
 SLACK = 1e-6
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Checks the rewards of all plays: their range, perfect players', null and random ones', and that scoring again
-    gives the same.
+    """Checks the rewards of all plays: that they are in their range, highest for perfect players and seldom so for
+    others, and that scoring again gives the same. It returns a finding for each kind of fault. Errors: WaitsForEver.
     """
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
@@ -43,13 +43,13 @@ Problem = tuple[str, str]
 
 
 def has_no_score(play: Play) -> bool:
-    """Says whether `score` gave something that is no score."""
+    """Says whether an episode failed because `score` or `score_group` returned something that is no score."""
     failure = play.played.failure
     return failure is not None and failure.kind == FailureKind.ENVIRONMENT and "() returned " in failure.message
 
 
 def _is_open(evidence: Evidence) -> bool:
-    """Says whether no reward is known to be the highest: of a reward model, or of comparisons."""
+    """Says whether no reward is known to be the highest, since the range has no end or whole groups are scored."""
     environment = evidence.subject.make()
     return environment.scores_groups() or not math.isfinite(environment.reward_range[1])
 
@@ -100,8 +100,8 @@ def _for_nothing(evidence: Evidence) -> Iterator[Problem]:
 
 
 async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
-    """Finds perfect players that do no better than a null policy, task by task, where no reward is known to be the
-    highest.
+    """Yields a problem for the first task in which perfect players get no higher reward than a null policy. It is for
+    environments in which no reward is known to be the highest. Errors: WaitsForEver.
     """
     null = {play.scene.task: play for play in evidence.by(NULL)}
     environment = evidence.subject.make()
@@ -121,7 +121,11 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
 
 
 async def _score_again(evidence: Evidence, play: Play) -> Problem | None:
-    """Scores an episode again and compares. Judges that play at random may say something else; perfect ones don't."""
+    """Scores an episode of perfect players again, and returns a problem if the score differs, else None.
+
+    Other episodes are not scored again, since judges that play at random may say something else. Errors: WaitsForEver;
+    EpisodeFailure if `score` fails now.
+    """
     before = play.played.score
     if play.scene.cast != PERFECT or before is None:
         return None
@@ -139,12 +143,14 @@ async def _score_again(evidence: Evidence, play: Play) -> Problem | None:
 
 
 def _reward(played: Played) -> float | None:
-    """Returns the policy's reward of a completed episode, else None."""
+    """Returns the policy's reward of a completed episode; None for another episode, or without a score."""
     return played.score.reward if played.status == "completed" and played.score is not None else None
 
 
 def _rewards(played: Played) -> list[tuple[str, float]]:
-    """Returns the policy's reward and the others', each with a text that says whose it is."""
+    """Returns the rewards of a completed episode: a text and the reward, for the policy and then for each other
+    participant. The text is empty for the policy, else ` for NAME`. The list is empty without a score.
+    """
     if _reward(played) is None or played.score is None:
         return []
     return [("", played.score.reward), *((f" for {name}", reward) for name, reward in played.score.others.items())]

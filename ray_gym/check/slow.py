@@ -1,7 +1,8 @@
-"""Does a hook or a tool hold up the event loop, on which all other episodes of a worker wait?
+"""Checks that no hook or tool holds up the event loop, on which all other episodes of a worker wait.
 
-A beat on the loop, and a thread that looks where the loop is when the beat is late. A machine that is busy makes beats late, too: so what
-is blamed has worked or slept all that time, as the loop's own CPU time says, and at the same place in every one of several plays.
+A timer runs on the loop, and a thread looks where the loop is when the timer is late. A machine that is busy makes
+timers late too. So a place is only blamed if the loop has worked or slept there all that time, as the CPU time of its
+thread shows, and if this happens in every one of several plays.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 AGAIN = 2
-"""Further plays in which a place has to be late before it is blamed."""
+"""Number of further plays in which the loop has to be late at a place before the place is blamed."""
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Plays the scenes with the worst lags again, and finds the places that are late each time."""
+    """Plays the scene with the worst lag of each function again, and returns findings for functions that are late each
+    time. Errors: WaitsForEver.
+    """
     worst: dict[str, Lag] = {}
     for lag in evidence.lags:
         known = worst.get(_function(lag.place))
@@ -48,5 +51,5 @@ async def _is_late_again(evidence: Evidence, lag: Lag) -> bool:
 
 
 def _function(place: str) -> str:
-    """Returns a place without its line."""
+    """Returns a place without its file and line, which is the name of the function."""
     return place.partition(" (")[0]

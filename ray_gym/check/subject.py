@@ -1,4 +1,4 @@
-"""The subject of a check is an environment with its options, and the tasks that it is played on."""
+"""Defines the subject of a check: an environment with its options, and the tasks that it is played on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Subject:
     from_file: bool = False
 
     def make(self) -> Environment[Any, Any]:
-        """Makes a fresh instance."""
+        """Makes a fresh instance of the environment."""
         return self.environment_class(self.options)
 
     def task(self, index: int) -> Task:
-        """Reads the task of an index anew."""
+        """Returns a new object of the task with this index in `tasks`, read from its JSON."""
         return self.environment_class.task_type.model_validate_json(self.tasks[index].task)
 
 
@@ -43,9 +43,10 @@ def subject_of(
     seed: int,
     tasks_file: Path | None = None,
 ) -> Subject:
-    """Makes a subject with tasks of a file or of the environment's generator.
+    """Makes a subject with up to `count` tasks, of a file or of the environment's generator.
 
-    Errors: UserError for bad rows, and for an environment that has neither a generator nor a file.
+    `tasks_file`: file of tasks; None: they are generated from `seed`. Errors: UserError for bad rows, and for an
+    environment that has no generator if there is no file.
     """
     environment = environment_class(options)
     if tasks_file is not None:

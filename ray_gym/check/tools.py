@@ -1,7 +1,7 @@
-"""Are tools for those that they are declared for, and are bad arguments answered rather than raised?
+"""Checks that tools serve only the participants that they are declared for, and that they answer bad arguments.
 
-Every tool is called by everyone with broken and with odd arguments, on a session's fresh state; and the plays are
-looked through.
+Every participant calls every tool with broken and with odd arguments, on the fresh state of an episode. The plays are
+searched for forbidden calls and for tools that raised.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 ODD_CALLS = 12
-"""Calls of each tool with odd arguments that its schema takes."""
+"""Number of calls of each tool by each participant with odd arguments that fit its schema."""
 _WRONG_CALLER = "check `caller` where calls are carried out, and never call a tool in another participant's name"
 _RAISES = "refuse with `raise ToolError(...)` what the tool can't do; narrow the types of its arguments"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Finds tools that are offered to, or carried out for, the wrong participants, and tools that raise."""
+    """Finds tools that are offered to or carried out for the wrong participants, or that raise.
+
+    It returns one finding for each place. Errors: WaitsForEver.
+    """
     findings = list(_declared_for_nobody(evidence))
     for play in evidence.plays:
         findings += _offered_to_others(play)
@@ -73,9 +76,9 @@ def _offered_to_others(play: Play) -> Iterator[Finding]:
 
 
 def _carried_out_for_others(play: Play) -> Iterator[Finding]:
-    """Finds forbidden calls that were carried out.
+    """Finds calls by participants for whom the tool is not declared, which were carried out or given another's name.
 
-    The result with the call's id says what became of it, and in whose name it was carried out.
+    The result with the call's id shows this.
     """
     episode = play.played.episode
     tools = episode.tools
@@ -95,10 +98,9 @@ def _carried_out_for_others(play: Play) -> Iterator[Finding]:
 
 
 def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
-    """Finds a result that answers none of its participant's own calls, right after another participant made a call that
-    it may not make.
-
-    (An environment may well call tools itself, for actions that it reads in texts, say.)
+    """Finds tool results that answer none of their participant's own calls, and that follow a message in which another
+    participant made a call that it may not make. Other results without a call are no fault: an environment may call
+    tools itself, such as for actions that it reads in texts.
     """
     tools = play.played.episode.tools
     own_ids: dict[str | None, set[str | None]] = {}
@@ -172,7 +174,7 @@ async def _call(episode: Episode, name: str, call: ToolCall, is_allowed: bool) -
 
 
 def _snapshot(state: Any) -> bytes | None:
-    """Returns the state as a pickle; None for a state that can't be compared this way."""
+    """Returns the state as a pickle; None for a state that can't be pickled."""
     try:
         return pickle.dumps(state)
     except Exception:

@@ -1,7 +1,7 @@
-"""Records calls of the environment's own code that a replay can't give again, and what its hooks return.
+"""Records which clocks and unseeded random numbers the environment's code calls, and what its hooks return.
 
-A profile function sees every call of Python code and of built-in functions. It makes everything slow, so it looks at a
-few episodes only.
+A replay can't give the results of such calls again. A profile function sees every call of Python code and of built-in
+functions. It makes everything slow, so only a few episodes are played under it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
 _SEED = random.Random.seed.__code__
 _IGNORED = ("importlib", "logging")
-"""Packages whose calls of the clock change nothing that is played."""
+"""Packages whose calls of the clock don't change what is played."""
 _CLOCKS = {"time", "time_ns"}
 _STOPWATCHES = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time") for unit in ("", "_ns")}
-"""Libraries use these for their deadlines, which is no fault: only calls by the environment's own lines count."""
+"""Clocks that only count if the environment's own code calls them: libraries use them for their deadlines."""
 _NOW_UNLESS_GIVEN = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
-"""Functions that tell the time of now if they are given fewer arguments than that."""
+"""Functions of `time` that tell the present time if they get fewer arguments than this number."""
 
 
 class Trace:
-    """Records what is called and returned while it is entered; records of all its blocks are kept."""
+    """Records calls and returned values in its `with` blocks. The records of all blocks are added up."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         self.outside: Counter[str] = Counter()
@@ -47,7 +47,7 @@ class Trace:
         self._before: tuple[Any, Any] = (None, None)
 
     def __enter__(self) -> Trace:
-        """Starts the trace. Threads are seen if they start from here on."""
+        """Starts the trace on this thread, and on threads that are started from now on."""
         self._is_on, self._before = True, (sys.getprofile(), threading.getprofile())
         threading.setprofile(self._see)
         sys.setprofile(self._see)
@@ -79,7 +79,10 @@ class Trace:
             self.outside[f"{place} calls {called}"] += 1
 
     def _outside(self, caller: FrameType, function: Any) -> str | None:
-        """Names a built-in function that is called here, if it is a clock or a source of unseeded random numbers."""
+        """Returns a name for a built-in function if it is a clock or a source of unseeded random numbers, else None.
+
+        `caller` is the frame that calls it.
+        """
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if owner is time and (_tells_now(name, caller) or (name in _STOPWATCHES and self._is_own(caller))):
             return f"time.{name}()"
@@ -93,7 +96,9 @@ class Trace:
         return _package_of(frame) == self._package
 
     def _authors_place(self, innermost: FrameType) -> str | None:
-        """Returns the place in the environment's code, if it is nearer to the call than the engine's."""
+        """Returns the innermost place of the environment's code; None if ray_gym's own code lies between it and the
+        call, or if there is none.
+        """
         frame: FrameType | None = innermost
         while frame is not None:
             package = _package_of(frame)
@@ -106,7 +111,7 @@ class Trace:
 
 
 def _codes_of(environment_class: type) -> dict[CodeType, str]:
-    """Returns the code of the hooks that an environment overrides."""
+    """Returns the names of the hooks that an environment overrides, by their code objects."""
     found = {}
     for hook in HOOKS:
         code = getattr(getattr(environment_class, hook), "__code__", None)
@@ -120,7 +125,7 @@ def _package_of(frame: FrameType) -> str:
 
 
 def _tells_now(name: str, caller: FrameType) -> bool:
-    """Says whether a function of `time` tells the time of now."""
+    """Says whether a call of this function of `time` tells the present time. `caller` is the frame that calls it."""
     if name in _NOW_UNLESS_GIVEN:
         count = _arguments_given(caller)
         return count is not None and count < _NOW_UNLESS_GIVEN[name]
@@ -128,15 +133,15 @@ def _tells_now(name: str, caller: FrameType) -> bool:
 
 
 def _arguments_given(caller: FrameType) -> int | None:
-    """Returns the number of arguments of the call that is made right now, which only the code says; None for
-    `*arguments`.
+    """Returns the number of arguments of the call that `caller` is making, read from its bytecode; None if they are
+    given as `*arguments`.
     """
     code, place = caller.f_code.co_code, caller.f_lasti
     return code[place + 1] if dis.opname[code[place]] in ("CALL", "PRECALL") else None
 
 
 def _unseeded_generator(frame: FrameType) -> str | None:
-    """Names a random generator that is made without a seed."""
+    """Returns a name if this frame is the seeding of a random generator without a seed, else None."""
     if frame.f_code is _SEED and frame.f_locals.get("a") is None:
         return "random.Random() without a seed"
     return None

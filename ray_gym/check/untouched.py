@@ -1,4 +1,4 @@
-"""Is the task the same after it was played? The next episode of its group is to have the same."""
+"""Checks that playing leaves the task as it was, since the next episode of its group has to get the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Compares the task of each play with the original."""
+    """Compares the task of each play with the original, and returns one finding for the first that differs."""
     for play in evidence.plays:
         episode = play.played.episode
         before = evidence.subject.task(play.scene.task)

@@ -1,4 +1,4 @@
-"""Ends what waits for ever: a hook or a tool that gives the event loop back, and never comes to its end.
+"""Ends hooks and tools that give the event loop back and never come to an end: they wait for ever.
 
 Scripted players answer at once, so only the environment can take long between two of their answers.
 """
@@ -16,14 +16,17 @@ from ray_gym.episode.rules import Rules
 from ray_gym.run.worker.watchdog import authors_place
 
 WAITS_S = 60.0
-"""Seconds between two answers of players: more than libraries are given to make a task or to score an answer."""
+"""Most seconds between two answers of players: more than libraries are given to make a task or to score an answer."""
 _MEND = (
     "give what it waits for a deadline, `async with asyncio.timeout(seconds)`, and see that it is never left waiting"
 )
 
 
 class WaitsForEver(Exception):
-    """Says that nothing else can be checked: every further episode might take as long."""
+    """Says that something in the environment waits for ever.
+
+    Nothing else is checked then, since it might wait again.
+    """
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.what)
@@ -32,9 +35,10 @@ class WaitsForEver(Exception):
 
 @asynccontextmanager
 async def limit_waiting(environment: Rules, doing: str) -> AsyncIterator[Callable[[], None]]:
-    """Yields a function that has to be called whenever things go on; without a call for `WAITS_S`, the block is ended.
+    """Limits how long the block may wait.
 
-    Errors: WaitsForEver.
+    Yields a function, which is to be called whenever the block has got further. `doing` says in messages what the block
+    does. Errors: WaitsForEver if the function is not called for WAITS_S seconds.
     """
     loop, is_over = asyncio.get_running_loop(), False
 
@@ -57,7 +61,7 @@ async def limit_waiting(environment: Rules, doing: str) -> AsyncIterator[Callabl
 
 
 def _place(error: BaseException, environment: Rules) -> str | None:
-    """Returns the place where the environment's own code was waiting when it was cancelled."""
+    """Returns the place where the environment's own code was waiting when it was cancelled; None if it was not."""
     for one in _reasons(error):
         stack: list[FrameType] = [frame for frame, _ in traceback.walk_tb(one.__traceback__)]
         place = authors_place(stack[::-1], environment)
@@ -67,7 +71,7 @@ def _place(error: BaseException, environment: Rules) -> str | None:
 
 
 def _reasons(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields an error and the errors that led to it."""
+    """Yields an error, then the error that led to it, and so on."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -188,9 +188,10 @@ async def score(episode: Episode) -> Score:
 
 
 async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
-    """Returns the result of an environment's hook, and awaits it within `seconds` if it is awaitable. Errors:
+    """Returns the result of an environment's hook, and awaits it within `seconds` if it is awaitable.
 
-    TimeoutError that names the limit; EpisodeFailure (judge) if a judge was being asked then; exceptions of the hook.
+    Errors: TimeoutError that names the limit; EpisodeFailure (judge) if a judge was being asked then; exceptions of the
+    hook.
     """
     if not inspect.isawaitable(result):
         return result

@@ -170,7 +170,9 @@ class CommandSession:
     async def _enter(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
         """Returns the task that carries out the command, and True if it was begun now, False if its key was known.
 
-        Errors: all of `perform`, except for OSError.
+        Errors: TooManyWaiting; KeyReused; LetGo or Closed if it was waiting when the session was given up or closed;
+        EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there; exceptions
+        of `given`.
         """
         if (task := self._tasks.get(key)) is not None:
             self._require_same(key, given)
