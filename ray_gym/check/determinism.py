@@ -21,7 +21,7 @@ _MEND = (
 LEAST_S = 2 * WAITS_S
 """Seconds for the other process to start, and to find by itself what waits for ever."""
 SLOWER = 5
-"""Times that the other process may be slower than this one."""
+"""Factor by which the other process may be slower than this one."""
 
 
 async def look(evidence: Evidence) -> list[Finding]:

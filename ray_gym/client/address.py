@@ -28,7 +28,11 @@ class Address:
 
     @classmethod
     def check_address(cls, url: str | None, token: str | None) -> Address:
-        """Checks the URL and the token. An empty one, or None, is read from the environment. Errors: ValueError."""
+        """Checks the URL and the token, and returns the address.
+
+        An empty one, or None, is read from the environment variable RAY_GYM_URL or RAY_GYM_TOKEN. Errors: ValueError if
+        there is no URL, if it is no HTTP address, or if the token can't stand in an HTTP header.
+        """
         said = "base_url" if url else URL
         url = url or os.environ.get(URL)
         if not url:
@@ -43,7 +47,7 @@ class Address:
         return cls(url.rstrip("/"), checked)
 
     def connection(self) -> dict[str, Any]:
-        """Returns keyword arguments for httpx.Client and httpx.AsyncClient."""
+        """Returns keyword arguments for httpx.Client and httpx.AsyncClient, the token's header among them."""
         return {
             "base_url": self.url,
             "headers": {} if self.token is None else {"Authorization": f"Bearer {self.token}"},
@@ -60,7 +64,8 @@ def timeouts(within_s: float) -> httpx.Timeout:
 def check_header_value(name: str, value: str | None) -> str | None:
     """Checks that a value can stand in an HTTP header, and returns it.
 
-    Errors: ValueError, whose message does not show the value, since it may be a secret.
+    None is returned as it is. `name` names the value in messages. Errors: ValueError if it can't. The message does not
+    show the value, since it may be a secret.
     """
     if value is not None and not (value.isascii() and value.isprintable() and value.strip() == value != ""):
         raise ValueError(f"{name}: expected printable ASCII characters without spaces around them")

@@ -23,9 +23,11 @@ T = TypeVar("T")
 
 
 class AsyncClient(ServiceClient):
-    """An asynchronous client calls the service from one event loop.
+    """An asynchronous client calls the service from one event loop. It has the methods of `Client`, as coroutines.
 
-    The methods are those of `Client`. Episodes and groups are read with `async for`.
+    Episodes and groups are read with `async for`. `page_size` is the most items of a page, None for the service's
+    default. `key` is an idempotency key, None for a random one. Errors of all methods: ServiceError when the service
+    refuses, ConnectionError when it can't be reached, TimeoutError when it does not answer in time.
     """
 
     def __init__(
@@ -35,7 +37,10 @@ class AsyncClient(ServiceClient):
         self._http = httpx.AsyncClient(**self._address.connection())
 
     async def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
-        """Submits a rollout and returns its status."""
+        """Submits a rollout and returns its status.
+
+        With an idempotency key of your own, the same call after a crash returns the same rollout.
+        """
         return await self._call(calls.submit(request, key))
 
     async def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
@@ -47,17 +52,26 @@ class AsyncClient(ServiceClient):
         return await self._call(calls.rollout(run_id))
 
     async def wait(self, run_id: str, timeout_s: float) -> api.RolloutStatus:
-        """Waits until a rollout has ended, and returns its status: done, failed or cancelled."""
+        """Waits until a rollout has ended, and returns its status: done, failed or cancelled.
+
+        Errors: TimeoutError after `timeout_s` seconds.
+        """
         return await self._run(self._exchanges.wait(run_id, timeout_s))
 
     async def cancel(self, run_id: str) -> api.RolloutStatus:
-        """Cancels a rollout and returns its status. Its finished episodes are kept."""
+        """Cancels a rollout and returns its status. Its finished episodes are kept.
+
+        Errors: ServiceError (409) if it has ended already.
+        """
         return await self._run(self._exchanges.cancel(run_id))
 
     async def episodes(
         self, run_id: str, *, cursor: str | None = None, page_size: int | None = None, samples: bool = False
     ) -> AsyncIterator[api.JsonObject]:
-        """Yields all episodes of a rollout in the order in which they were committed, after a cursor if one is given."""
+        """Yields all episodes of a rollout in the order in which they were committed, after a cursor if one is given.
+
+        While the rollout is running, it waits for more. `samples`: True to get the episodes' tokens.
+        """
         pages = self._pages(run_id, cursor, page_size, samples)
         while not pages.ended:
             for episode in await self._run(pages.next_page()):
@@ -66,7 +80,11 @@ class AsyncClient(ServiceClient):
     async def groups(
         self, run_id: str, *, cursor: str | None = None, samples: bool = False
     ) -> AsyncIterator[tuple[str, api.GroupDone]]:
-        """Yields each group as it finishes, until the rollout has ended: the cursor after the group, and the group."""
+        """Yields each group as it finishes, until the rollout has ended: the cursor after the group, and the group.
+
+        `cursor`: that of the last group that was received before; None: from the first group on. `samples`: True to get
+        the episodes' tokens.
+        """
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
             broken: CallOutcome | None = None
@@ -90,11 +108,11 @@ class AsyncClient(ServiceClient):
         return (await self._call(calls.environments())).environments
 
     async def health(self) -> api.Health:
-        """Checks that a gateway runs."""
+        """Asks whether a gateway runs, and returns its answer."""
         return await self._call(calls.health())
 
     async def readiness(self) -> api.Readiness:
-        """Returns whether the service accepts requests, is starting, or is stopping."""
+        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models."""
         return await self._call(calls.readiness())
 
     async def metrics(self) -> str:
@@ -110,7 +128,10 @@ class AsyncClient(ServiceClient):
         return await self._call(calls.sessions(cursor, page_size))
 
     async def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> AsyncSession:
-        """Opens a session, which is one episode whose policy you play. `with` closes the session at the end."""
+        """Opens a session, which is one episode whose policy you play. `async with` closes the session at the end.
+
+        `request`: environment and task; None: the service's own environment, and a generated task.
+        """
         return AsyncSession(self, await self._call(calls.open_session(request or api.SessionRequest(), key)))
 
     async def close(self) -> None:
@@ -153,7 +174,11 @@ class AsyncClient(ServiceClient):
 
 
 class AsyncSession(OpenSession):
-    """A session is one episode, whose policy the caller plays. The methods are those of `Session`."""
+    """A session is one episode, whose policy the caller plays with these coroutines. `open_session` opens it.
+
+    Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached, TimeoutError
+    when it does not answer in time.
+    """
 
     def __init__(self, client: AsyncClient, opened: api.SessionOpened) -> None:
         super().__init__(client.base_url, opened)
@@ -172,7 +197,11 @@ class AsyncSession(OpenSession):
         participant: str = "policy",
         key: str | None = None,
     ) -> api.ToolCallAnswer:
-        """Calls a tool for a participant, and returns the result."""
+        """Calls a tool for a participant, and returns the result.
+
+        `arguments` are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
+        call; None: the service makes one. A mistake in the call is in the result's `error`, as the model would read it.
+        """
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return await self._client._call(calls.call_tool(self.id, request, key))
 

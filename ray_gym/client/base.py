@@ -15,7 +15,11 @@ class ServiceClient:
     def __init__(
         self, base_url: str | None = None, token: str | None = None, *, patience: Patience | None = None
     ) -> None:
-        """Takes the address and the token. None: they are read from RAY_GYM_URL and RAY_GYM_TOKEN. Errors: ValueError."""
+        """Takes the service's address, the token, and the limits after which the client gives up.
+
+        None: address and token are read from RAY_GYM_URL and RAY_GYM_TOKEN; the limits are the defaults. Errors:
+        ValueError if there is no address, or if the address or the token is not valid.
+        """
         self._address = Address.check_address(base_url, token)
         self._patience = patience or Patience()
         self._exchanges = Exchanges(self._address, self._patience)
@@ -27,7 +31,10 @@ class ServiceClient:
 
     @property
     def openai_base_url(self) -> str:
-        """Returns the base URL for clients of OpenAI's API. All models of the service answer there. No call is recorded."""
+        """Returns the base URL for clients of OpenAI's API.
+
+        All models of the service answer there. No call is recorded.
+        """
         return f"{self.base_url}/v1"
 
     def _pages(self, run_id: str, cursor: str | None, page_size: int | None, samples: bool) -> Pages:

@@ -1,7 +1,7 @@
-"""Defines a function for every request to the service. It returns the request as a `Call`, which others send.
+"""Defines a function for every request to the service. It returns the request as a `Call`, which a client sends.
 
 `cursor` and `limit` select a page of a list: at most `limit` items, from a cursor on. `key` is the idempotency key of a
-POST; None: a random one.
+POST; None: a random one. A key that can't stand in an HTTP header raises ValueError.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ class Call(Generic[T]):
     body: Request | None = None
     """Body, which is sent as JSON; None: the request has none."""
     key: str | None = None
-    """Idempotency key of a POST. The service carries out a request once, though it may arrive twice with the same key."""
+    """Idempotency key of a POST.
+
+    The service carries out a request once, though it may arrive twice with the same key.
+    """
     also: int | None = None
-    """HTTP status of refusals with which the answer may come, too; None if there is no such status."""
+    """HTTP status, other than 200 to 299, with which the answer may come, too; None if there is no such status."""
 
     def request(self) -> dict[str, Any]:
-        """Returns the request as keyword arguments for httpx."""
+        """Returns the request as keyword arguments for the `request` and `stream` methods of httpx's clients."""
         headers = {} if self.key is None else {"Idempotency-Key": self.key}
         content = None
         if self.body is not None:

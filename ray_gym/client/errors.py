@@ -26,7 +26,7 @@ class ServiceError(Exception):
 
 
 def refusal(reply: ServiceReply, tries: int = 1) -> ServiceError:
-    """Returns the error for a reply with a status of refusal."""
+    """Returns the error for a reply by which the service refuses a request. `tries`: how often the request was sent."""
     problem = _problem(reply)
     return ServiceError(reply.status, problem.code, problem.message, problem.param, tries)
 
@@ -38,7 +38,7 @@ def not_understood(status: int, what: str) -> ServiceError:
 
 
 def _problem(reply: ServiceReply) -> Problem:
-    """Reads the error from a reply. If a proxy has answered in another form, its text is quoted."""
+    """Returns the error that a reply describes. If a proxy has answered in another form, the error quotes its text."""
     try:
         return ErrorAnswer.model_validate_json(reply.body).error
     except ValueError:

@@ -50,18 +50,28 @@ Exchange = Generator[Send | Pause, CallOutcome | None, T]
 
 
 class Exchanges:
-    """Makes the exchanges with one service. They raise ServiceError, ConnectionError and TimeoutError."""
+    """Makes the exchanges with one service.
+
+    They raise ServiceError when the service refuses, ConnectionError when it can't be reached, and TimeoutError when it
+    does not answer in time.
+    """
 
     def __init__(self, address: Address, patience: Patience) -> None:
         self._url = address.url
         self._patience = patience
 
     def retries(self, call: Call[Any], within_s: float | None = None) -> Retries:
-        """Makes the retries of a call. `within_s`: seconds for all tries; None: those of the patience."""
+        """Makes an object that decides about the tries of a call.
+
+        `within_s`: seconds for all tries; None: `deadline_s` of the patience.
+        """
         return Retries(f"{call.method} {self._url}{call.path}", self._patience, within_s)
 
     def send(self, call: Call[T], within_s: float | None = None) -> Exchange[T]:
-        """Sends a call, again if `Retries` says so, and returns its answer."""
+        """Sends a call, again if `Retries` says so, and returns its answer.
+
+        `within_s`: seconds for all tries; None: `deadline_s` of the patience.
+        """
         retries = self.retries(call, within_s)
         while True:
             outcome = yield Send(call, retries.left_s())
@@ -77,7 +87,10 @@ class Exchanges:
             yield Pause(retries.pause_s(outcome))
 
     def wait(self, run_id: str, timeout_s: float) -> Exchange[RolloutStatus]:
-        """Asks for a rollout's status until it has ended. Errors: TimeoutError after `timeout_s` seconds."""
+        """Asks for a rollout's status until the rollout has ended, and returns the status.
+
+        Errors: TimeoutError after `timeout_s` seconds.
+        """
         ends = time.monotonic() + timeout_s
         looked = 0
         while True:
@@ -94,7 +107,11 @@ class Exchanges:
             looked += 1
 
     def cancel(self, run_id: str) -> Exchange[RolloutStatus]:
-        """Cancels a rollout and returns its status."""
+        """Cancels a rollout and returns its status.
+
+        If an earlier try has cancelled it and the answer was lost, the status is read. Errors: ServiceError (409) if
+        the rollout had ended before.
+        """
         try:
             return (yield from self.send(calls.cancel(run_id)))
         except ServiceError as error:
@@ -130,7 +147,10 @@ class Pages:
         self._empty = 0
 
     def next_page(self) -> Exchange[list[JsonObject]]:
-        """Reads the next page, which is empty if there are no more episodes yet. Pauses before after an empty page."""
+        """Reads and returns the next page, which is empty if there are no more episodes yet.
+
+        If the page before was empty, the exchange begins with a pause.
+        """
         if self._empty:
             yield Pause(backoff.pause_s(self._empty - 1, 0.1, LONGEST_POLL_S))
         call = calls.episodes(self._run_id, self._cursor, self._page_size, self._samples)
@@ -141,7 +161,7 @@ class Pages:
 
 
 def _read_answer(call: Call[T], reply: ServiceReply) -> T:
-    """Reads the answer from a reply. Errors: ServiceError."""
+    """Reads the answer from a reply. Errors: ServiceError if the reply is no such answer."""
     try:
         return call.read(reply.body)
     except ValueError as error:

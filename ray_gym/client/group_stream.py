@@ -57,9 +57,10 @@ class GroupStream:
         return (event.id, _group(event.data)) if event.event == "group" else None
 
     def pause_s(self, outcome: CallOutcome | None) -> float:
-        """Returns the seconds to wait before the next connection. Errors: those of `Retries.pause_s`.
+        """Returns the seconds to wait before the next connection.
 
-        `outcome`: how the last connection failed; None if it only ended too early.
+        `outcome`: how the last connection failed; None if it only ended too early. Errors, if there is no next try:
+        ServiceError for a refusal; without a reply, TimeoutError if none came in time, else ConnectionError.
         """
         if self._has_progressed or self._duration_s(outcome) >= self._patience.lasting_s:
             self._retries = self._exchanges.retries(self.call())
@@ -70,7 +71,7 @@ class GroupStream:
     def _duration_s(self, outcome: CallOutcome | None) -> float:
         """Returns the seconds for which the connection was open; -inf if there was none.
 
-        Without the silence at its end after which the client has given up.
+        If the client has given up because of silence, the seconds of the silence are not counted.
         """
         if self._opened_at is None:
             return float("-inf")
@@ -79,7 +80,7 @@ class GroupStream:
 
 
 def _group(data: str) -> GroupDone:
-    """Reads a group from the data of an event. Errors: ServiceError."""
+    """Reads a group from the data of an event. Errors: ServiceError if it is no group."""
     try:
         return GroupDone.model_validate_json(data)
     except ValueError as error:

@@ -44,7 +44,10 @@ class Retries:
     """
 
     def __init__(self, what: str, patience: Patience, within_s: float | None = None) -> None:
-        """Takes a description of the call for messages, and the seconds for all tries; None: those of the patience."""
+        """Takes a description of the call for messages, the client's limits, and the seconds for all tries.
+
+        None: the seconds are `deadline_s` of the patience.
+        """
         self._what = what
         self._patience = patience
         self._ends = time.monotonic() + (patience.deadline_s if within_s is None else within_s)
@@ -56,9 +59,10 @@ class Retries:
         return max(self._ends - time.monotonic(), 0.01)
 
     def pause_s(self, outcome: CallOutcome) -> float:
-        """Returns the seconds to wait before the next try. `outcome`: that of the last try.
+        """Counts a try that failed, and returns the seconds to wait before the next one. `outcome`: outcome of the try.
 
-        Errors: if there is no next try, ServiceError for a refusal, ConnectionError or TimeoutError without a reply.
+        Errors, if there is no next try: ServiceError for a refusal; without a reply, TimeoutError if none came in time,
+        else ConnectionError.
         """
         self._tries += 1
         pause_s = self._pause_s(outcome)

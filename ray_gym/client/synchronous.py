@@ -25,9 +25,9 @@ T = TypeVar("T")
 class Client(ServiceClient):
     """A client calls the service, and threads may share it. `AsyncClient` has the same methods.
 
-    `page_size` is the most items of a page, None for the service's default. `key` is an idempotency key, None for a random
-    one. Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached,
-    TimeoutError.
+    `page_size` is the most items of a page, None for the service's default. `key` is an idempotency key, None for a
+    random one. Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached,
+    TimeoutError when it does not answer in time.
     """
 
     def __init__(
@@ -59,7 +59,10 @@ class Client(ServiceClient):
         return self._run(self._exchanges.wait(run_id, timeout_s))
 
     def cancel(self, run_id: str) -> api.RolloutStatus:
-        """Cancels a rollout and returns its status. Its finished episodes are kept."""
+        """Cancels a rollout and returns its status. Its finished episodes are kept.
+
+        Errors: ServiceError (409) if it has ended already.
+        """
         return self._run(self._exchanges.cancel(run_id))
 
     def episodes(
@@ -78,7 +81,8 @@ class Client(ServiceClient):
     ) -> Iterator[tuple[str, api.GroupDone]]:
         """Yields each group as it finishes, until the rollout has ended: the cursor after the group, and the group.
 
-        `cursor`: that of the last group that was received before. `samples`: True to get the episodes' tokens.
+        `cursor`: that of the last group that was received before; None: from the first group on. `samples`: True to get
+        the episodes' tokens.
         """
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
@@ -103,11 +107,11 @@ class Client(ServiceClient):
         return self._call(calls.environments()).environments
 
     def health(self) -> api.Health:
-        """Checks that a gateway runs."""
+        """Asks whether a gateway runs, and returns its answer."""
         return self._call(calls.health())
 
     def readiness(self) -> api.Readiness:
-        """Returns whether the service accepts requests, is starting, or is stopping."""
+        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models."""
         return self._call(calls.readiness())
 
     def metrics(self) -> str:
@@ -123,7 +127,10 @@ class Client(ServiceClient):
         return self._call(calls.sessions(cursor, page_size))
 
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
-        """Opens a session, which is one episode whose policy you play. `with` closes the session at the end."""
+        """Opens a session, which is one episode whose policy you play. `with` closes the session at the end.
+
+        `request`: environment and task; None: the service's own environment, and a generated task.
+        """
         return Session(self, self._call(calls.open_session(request or api.SessionRequest(), key)))
 
     def close(self) -> None:
@@ -169,7 +176,11 @@ class Client(ServiceClient):
 
 
 class Session(OpenSession):
-    """A session is one episode, whose policy the caller plays with these methods. `Client.open_session` opens it."""
+    """A session is one episode, whose policy the caller plays with these methods. `Client.open_session` opens it.
+
+    Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached, TimeoutError
+    when it does not answer in time.
+    """
 
     def __init__(self, client: Client, opened: api.SessionOpened) -> None:
         super().__init__(client.base_url, opened)
@@ -191,7 +202,7 @@ class Session(OpenSession):
         """Calls a tool for a participant, and returns the result.
 
         `arguments` are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
-        call. A mistake in the call is in the result's `error`, as the model would read it.
+        call; None: the service makes one. A mistake in the call is in the result's `error`, as the model would read it.
         """
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return self._client._call(calls.call_tool(self.id, request, key))
