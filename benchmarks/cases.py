@@ -1,7 +1,7 @@
 """Plays the same episodes in two ways: on Ray, and in one process without Ray.
 
-Each way is a function, to be called in a fresh process. The measured time is that from the first episode's start to the last commit; the
-time in which workers start is reported apart.
+Each way is a function, which is called in a fresh process. The measured time is that from the first episode's start to
+the last commit. The time in which workers start is reported apart.
 """
 
 from __future__ import annotations
@@ -92,13 +92,19 @@ class CaseResult:
 
 
 def on_ray(load: Workload) -> CaseResult:
-    """Plays with a run's driver and workers, on a Ray cluster that is started for it. Errors: MeasurementFailed."""
+    """Plays with a run's driver and workers, on a Ray cluster that is started for it, and returns the counts.
+
+    Errors: MeasurementFailed if no episode was committed, or the double of a model server does not come up.
+    """
     with _prepare(load) as prepared, _ray(prepared.lags):
         return prepared.play_and_count(_carry_out)
 
 
 def in_one_process(load: Workload) -> CaseResult:
-    """Plays in this process, without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
+    """Plays in this process, without Ray, workers, dispatcher and journal, and returns the counts.
+
+    Errors: MeasurementFailed if no episode was committed, or the double of a model server does not come up.
+    """
     with _prepare(load) as prepared:
         return prepared.play_and_count(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
 
@@ -135,9 +141,10 @@ class _Prepared:
     double: int | None
 
     def play_and_count(self, play_all: Callable[[_Prepared], float | None]) -> CaseResult:
-        """Plays all episodes and counts their rows. `play_all` may return the time of the last commit.
+        """Plays all episodes by `play_all`, counts their rows, and returns the counts.
 
-        Errors: MeasurementFailed if no episode was committed.
+        `play_all` returns the time of the last commit, or None if that is the moment at which it returns. Errors:
+        MeasurementFailed if no episode was committed.
         """
         asked_at, ended_at = time.time(), play_all(self) or time.time()
         counts = _Counts()
@@ -161,7 +168,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class _Counts:
-    """Adds up the rows of one file after the other."""
+    """Counts the rows of a run's files, which are added one after the other."""
 
     rows: int = 0
     episode_ids: set[str] = field(default_factory=set)
@@ -195,7 +202,9 @@ def _prepare(load: Workload) -> Iterator[_Prepared]:
 
 @contextmanager
 def _ray(lags: Path) -> Iterator[None]:
-    """Starts a Ray cluster for the block, even where another is up: the processes of a shared one could not be told apart."""
+    """Starts a Ray cluster for the block, even if another is up, since the processes of a shared one could not be told
+    apart. Its replicas write their lags to the folder `lags`.
+    """
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     ray.init(
         address="local",
@@ -212,7 +221,7 @@ def _ray(lags: Path) -> Iterator[None]:
 
 
 def _carry_out(prepared: _Prepared) -> float:
-    """Plays with the run's driver, and returns the time of the last commit: the driver reports progress after each."""
+    """Plays with the run's driver, and returns the time of the last commit, after which the driver reported progress."""
     last = 0.0
 
     def progress(tally: Tally, in_flight: int) -> None:

@@ -1,7 +1,8 @@
 """Defines the environment of `benchmarks.orchestration`: a conversation whose own code costs next to nothing.
 
-Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode
-has eleven model calls (six of the policy, five of the user) and one tool call, and nearly all of its cost is that of ray_gym.
+Policy and user exchange short texts, in five turns each. In its first turn the policy looks something up. So an episode
+has eleven model calls (six of the policy, five of the user) and one tool call, and nearly all of its cost is that of
+ray_gym.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from ray_gym import Environment, Episode, Message, Opening, Participant, Task, T
 from ray_gym.models.base import CompletionRequest
 
 TURNS = 5
-"""Number of turns of each side. The run's `limits.max_turns` ends the conversation, as it would with a language model."""
+"""Number of turns of each side.
+
+The run's `limits.max_turns` ends the conversation, as it would with a language model.
+"""
 STEPS_PER_TURN = 2
 """Number of model calls of the policy's first turn: one for the tool call and one for the text after it."""
 
@@ -67,7 +71,9 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
 
 
 async def player(request: CompletionRequest) -> Message:
-    """Plays both sides: the policy, which has a tool, first looks up what the opening asks for; then both talk."""
+    """Answers as the policy or as the user. The policy's first answer calls its tool for the stone of the opening; all
+    others are a sentence.
+    """
     await asyncio.sleep(0)  # else each episode would run alone from its first call to its last
     if not request.tools or len(request.messages) > len(("system", "opening")):
         return Message("assistant", SENTENCES[request.seed % len(SENTENCES)])

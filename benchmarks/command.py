@@ -1,4 +1,4 @@
-"""Defines what the commands of all benchmarks share: a heading, the file of `--json`, and types of options."""
+"""Defines the parts that the commands of all benchmarks share: a heading, the file of `--json`, and types of options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.measure import machine
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Names the machine that figures were measured on, and the command that measured them."""
+    """Describes the machine that figures were measured on, and the command that measured them."""
 
     machine: Mapping[str, Any]
     command: str
@@ -26,7 +26,7 @@ class Heading:
         return f"machine: {', '.join(f'{name} {value}' for name, value in self.machine.items())}\ncommand: {self.command}\n"
 
     def write(self, path: Path | None, **numbers: Any) -> None:
-        """Writes the numbers below the heading to the file of `--json`, if there is one."""
+        """Writes the machine, the command and `numbers` as JSON to `path`; nothing if it is None. NaN becomes None."""
         if path is not None:
             report = {"machine": self.machine, "command": self.command, **numbers}
             path.write_text(json.dumps(_without_nan(report), indent=2, allow_nan=False) + "\n")
@@ -35,7 +35,10 @@ class Heading:
 def begin(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None, **versions: str
 ) -> tuple[argparse.Namespace, Heading]:
-    """Parses `arguments` (None: the command line's) and prints the heading, to which `versions` of other packages are added."""
+    """Parses `arguments` (None: those of the command line), prints the heading, and returns both.
+
+    `versions` of further packages are added to the heading. Wrong arguments end the command.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     given = parser.parse_args(words)
     heading = Heading({**machine(), **versions}, f"{parser.prog} {shlex.join(words)}".rstrip())
@@ -48,7 +51,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, *concurrency: int) -> None:
-    """Ends the command if `concurrency` is larger than its number of episodes, or smaller than its number of workers."""
+    """Ends the command with an error if it has fewer episodes than are to be in flight, or more workers than that.
+
+    `concurrency`: numbers of episodes in flight.
+    """
     if given.episodes < (most := max(concurrency)):
         parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
     if (least := min(concurrency)) < given.workers:
@@ -56,14 +62,14 @@ def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, 
 
 
 def positive(text: str) -> int:
-    """Parses an option's value, a whole number of at least 1. Errors: ArgumentTypeError."""
+    """Parses an option's value, a whole number of at least 1. Errors: ArgumentTypeError for any other text."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return int(text)
 
 
 def not_negative(text: str) -> float:
-    """Parses an option's value, a finite number of at least 0. Errors: ArgumentTypeError."""
+    """Parses an option's value, a finite number of at least 0. Errors: ArgumentTypeError for any other text."""
     try:
         number = float(text)
     except ValueError:
@@ -74,7 +80,10 @@ def not_negative(text: str) -> float:
 
 
 def _writable(text: str) -> Path:
-    """Parses a path, and checks that it can be written before anything is measured. Errors: ArgumentTypeError."""
+    """Parses a path, and checks that a file can be written there, before anything is measured.
+
+    Errors: ArgumentTypeError if it can't.
+    """
     path = Path(text)
     was_there = path.exists()
     try:
@@ -87,7 +96,7 @@ def _writable(text: str) -> Path:
 
 
 def _without_nan(value: Any) -> Any:
-    """Replaces every NaN, which JSON does not have, by None."""
+    """Returns a copy of nested mappings and lists in which None stands for every NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

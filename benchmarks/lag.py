@@ -1,7 +1,7 @@
 """Writes the lag of event loops to files, beside the metrics that a run exports to Ray.
 
-The driver and the workers of any run measure the lag of their loops ten times a second. Replicas do so in benchmarks only, where an
-environment variable (`LAGS`) names the folder of the files.
+The driver and the workers of any run measure the lag of their loops ten times a second. Replicas do so in benchmarks
+only, in which an environment variable (`LAGS`) names the folder of the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROLES = ("worker", "driver", "replica")
 
 @dataclass(frozen=True, slots=True)
 class Lags:
-    """Holds the lags of each role's event loops in seconds, measured at evenly spread moments."""
+    """Holds the lags of the event loops of workers, driver and replicas, in seconds, measured at regular intervals."""
 
     worker: tuple[float, ...] = ()
     driver: tuple[float, ...] = ()
@@ -40,7 +40,9 @@ def percentile_ms(lags: tuple[float, ...], percent: float) -> float | None:
 
 
 class LagFile:
-    """Passes metrics on to another export, and appends the lag of the event loop to this process's file (`PID.jsonl`)."""
+    """Passes metrics on to the export `further` (None: to none), and appends the lag of the event loop to the file
+    `PID.jsonl` of this process in `folder`.
+    """
 
     def __init__(self, folder: Path, further: Export | None) -> None:
         self._further = further
@@ -55,12 +57,14 @@ class LagFile:
 
 
 def export_beside_ray(folder: Path) -> LagFile:
-    """Makes an export to Ray that writes lags to `folder` as well."""
+    """Makes an export of metrics to Ray that also writes lags to `folder`."""
     return LagFile(folder, RayExport())
 
 
 def watch_replica() -> Pulse | None:
-    """Begins to measure the lag of the running event loop, a replica's. Returns None where `LAGS` is not set."""
+    """Begins to measure the lag of a replica's event loop, which is running. Returns the object that measures it; None
+    if the environment variable LAGS is not set.
+    """
     if (folder := os.environ.get(LAGS)) is None:
         return None
     pulse = Pulse(Recorder(), "replica", LagFile(Path(folder), None))
@@ -69,7 +73,8 @@ def watch_replica() -> Pulse | None:
 
 
 def lags_between(folder: Path, start: float, end: float) -> Lags:
-    """Reads the lags that were measured from `start` to `end` (seconds of `time.time()`), even if they were written later.
+    """Reads the lags that were measured from `start` to `end` (seconds of `time.time()`), even if they were written
+    later.
 
     A process writes its lags in batches, each right after the batch's last one was measured.
     """

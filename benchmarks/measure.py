@@ -1,6 +1,6 @@
 """Measures CPU time and memory of a process and its descendants from outside.
 
-The watch runs in the process that starts the measured one, so it costs the measured one nothing.
+The watch runs in the process that starts the measured one, so it does not slow the measured one down.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import psutil  # type: ignore[import-untyped]
 Result = TypeVar("Result")
 
 LOOK_EVERY_S = 0.25
-"""Seconds between two looks. What a process does after the last look at it is missed."""
+"""Seconds between two looks. CPU time that a process uses after the last look at it is missed."""
 
 Role = Literal["worker", "replica", "other"]
 TITLES: dict[Role, str] = {"worker": "ray::Worker", "replica": "ray::ServeReplica"}
 
 
 class MeasurementFailed(Exception):
-    """A measurement covers nothing, or only a part of the work."""
+    """Says that a measurement covers nothing, or only a part of the work."""
 
 
 @dataclass(slots=True)
@@ -45,19 +45,22 @@ class ResourceTrace:
 
     @property
     def role(self) -> Role:
-        """Returns the role that the process's titles, set by Ray, show. Raylet, GCS, agents and idle workers are `other`."""
+        """Returns the role of the process by the titles that Ray gave it: worker, replica or other.
+
+        Raylet, GCS, agents and idle workers are `other`.
+        """
         found = [role for role, title in TITLES.items() if any(known.startswith(title) for known in self.titles)]
         return found[0] if found else "other"
 
     def cpu_between(self, start: float, end: float) -> float:
-        """Returns the CPU seconds between two times, interpolated between looks."""
+        """Returns the CPU seconds that the process used between two times, interpolated between looks."""
         first, last = np.interp([start, end], self.times, self.cpu_s)
         return float(last - first)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Holds the CPU seconds of processes between two times, and their largest resident memory together at one moment."""
+    """Holds the CPU seconds of processes between two times, and the largest sum of their resident memory at one moment."""
 
     cpu_s: float
     peak_bytes: int
@@ -74,8 +77,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Holds the costs of groups of processes. `others` are Ray's own processes, `double` is the stand-in for a model server, and `ours` is
-    driver, workers and replicas together.
+    """Holds the costs of groups of processes.
+
+    `others` are Ray's own processes, `double` is the stand-in for a model server, and `ours` is driver, workers and
+    replicas together.
     """
 
     driver: Cost
@@ -112,7 +117,10 @@ class Watch:
             self._thread.join()
 
     def costs(self, start: float, end: float, double: int | None = None) -> Costs:
-        """Sums the costs between two times. `double` is the process id of the double, whose cost is counted apart."""
+        """Returns the costs of each group of processes between two times.
+
+        `double` is the process id of the double, whose cost is counted apart; None: there is none.
+        """
         by: dict[str, list[ResourceTrace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
         for process, trace in self.traces.items():
             by["driver" if process.pid == self.pid else "double" if process.pid == double else trace.role].append(trace)
@@ -120,7 +128,10 @@ class Watch:
         return Costs(*(Cost.of(traces, start, end) for traces in [*groups, [*groups[0], *groups[1], *groups[2]]]))
 
     def cores_elsewhere(self, start: float, end: float) -> float:
-        """Returns the mean number of cores that other programs kept busy. The more there are, the less figures of speed mean."""
+        """Returns the mean number of cores that other programs kept busy between two times.
+
+        The larger it is, the less figures of speed say.
+        """
         watched_s = sum(trace.cpu_between(start, end) for trace in self.traces.values())
         return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
 
@@ -156,7 +167,8 @@ class Watch:
 def run_watched(function: Callable[..., Result], *arguments: Any) -> tuple[Result, Watch]:
     """Calls a function in a fresh process, watches that process, and returns the function's result and the watch.
 
-    Errors: MeasurementFailed if the function raises; its traceback is on stderr.
+    Errors: MeasurementFailed if the process ends without a result, such as by an exception, whose traceback is on
+    stderr.
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -179,7 +191,7 @@ def _deliver(sender: Connection, function: Callable[..., Any], arguments: tuple[
 
 
 def machine() -> dict[str, Any]:
-    """Describes the machine and the versions that figures depend on."""
+    """Returns facts that figures depend on, by name: CPU, cores, memory, and the versions of Python and Ray."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),

@@ -1,7 +1,8 @@
-"""Makes the answers of the double of an OpenAI server to the conversations of `chat_environment`, once for each number of messages.
+"""Makes the answers of a double of an OpenAI server to the conversations of `chat_environment`.
 
-The answers have the form of vLLM's with `return_token_ids` and `logprobs`. The ids of a message depend on its position only, so each
-prompt begins with the exact ids of the previous prompt and its answer.
+An answer depends on the number of the request's messages, and is made once for each. It has the form of vLLM's answers
+with `return_token_ids` and `logprobs`. The ids of a message depend on its position only, so each prompt begins with the
+exact ids of the previous prompt and its answer.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ _OPENING = 2
 
 
 def answer(body: bytes) -> bytes:
-    """Answers a chat completion with an HTTP response. It searches the request and does not parse it, so that the double costs little."""
+    """Returns the HTTP response to a request for a chat completion. `body`: the whole HTTP request.
+
+    The request is searched and not parsed, so that the double takes little CPU time.
+    """
     messages = body.count(b'"role"')
     stone = _STONES.search(body) if messages == _OPENING and b'"tools"' in body else None
     return _answer(messages, stone.group()[3:-1].decode() if stone else "")
 
 
 def models() -> bytes:
-    """Answers the request for the list of models with an HTTP response."""
+    """Returns the HTTP response to a request for the list of models."""
     return _http({"object": "list", "data": [{"id": NAME, "object": "model", "max_model_len": 32768}]})
 
 

@@ -1,6 +1,6 @@
 """Runs a fast double of an OpenAI-compatible server: `python -m benchmarks.openai_double`.
 
-Its answers are made in advance. It prints its port in its first line, and ends when its standard input is closed.
+It keeps its answers in memory. It prints its port in its first line, and ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Double:
 
 @contextmanager
 def start_double(delay_ms: float) -> Iterator[Double]:
-    """Starts a double in a process of its own, for the block. Errors: MeasurementFailed if it does not come up."""
+    """Starts a double in a process of its own for the block, and yields its address and process id.
+
+    `delay_ms`: milliseconds before each answer. Errors: MeasurementFailed if it does not come up.
+    """
     command = [sys.executable, "-m", "benchmarks.openai_double", "--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -52,10 +55,10 @@ def start_double(delay_ms: float) -> Iterator[Double]:
 
 
 class Delay:
-    """Sends each answer a set time after its request.
+    """Sends each answer a fixed time after its request, at once if the time is 0.
 
-    Answers leave in the order of their requests, so one timer is enough for all. A timer for each would take a third more CPU time, on
-    cores that the double shares with its clients.
+    Answers are sent in the order of their requests, so one timer is enough for all. A timer for each would take a third
+    more CPU time, on cores that the double shares with its clients.
     """
 
     def __init__(self, seconds: float) -> None:

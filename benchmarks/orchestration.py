@@ -1,8 +1,9 @@
-"""Measures what an episode costs apart from its models, which answer at once or after a set time: `python -m benchmarks.orchestration`.
+"""Measures the cost of episodes apart from their models: `python -m benchmarks.orchestration`.
 
-Two participants talk for five turns each. The driver and the workers of a run play the episodes on a Ray cluster of their own, and write a
-journal and full records with tokens to Parquet. The model is a function in the workers' processes, the same function behind Ray Serve, or
-a double of an OpenAI server. Cases without Serve are also played in one process without Ray, to show Ray's share.
+Two participants talk for five turns each. Their models answer at once or after a fixed time. The driver and the workers
+of a run play the episodes on a Ray cluster of their own, and write a journal and full records with tokens to Parquet.
+The model is a function in the workers' processes, the same function behind Ray Serve, or a double of an OpenAI server.
+Cases without Serve are also played in one process without Ray, to show Ray's share.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ programs kept busy meanwhile: where it is not near 0, only the CPU times say som
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Holds the workload, the counts and the costs of a case: one line of the table."""
+    """Holds the workload, the counts and the costs of a case, which make one line of the table."""
 
     load: Workload
     played: CaseResult
@@ -54,7 +55,7 @@ class Measured:
         return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
 
     def figures(self) -> dict[str, Any]:
-        """Returns the case's numbers by the headings of the table; None where there is nothing to measure."""
+        """Returns the case's numbers by the headings of the table. A number that the case does not have is None."""
         load, played, costs = self.load, self.played, self.costs
         calls, uses_ray, serves = played.model_calls, load.workers > 0, load.models == "serve"
 
@@ -89,7 +90,10 @@ class Measured:
         }
 
     def problem(self) -> str | None:
-        """Returns a sentence if episodes, rows or tokens are missing in the files, so that the numbers do not count; else None."""
+        """Returns a text that says which episodes, rows or tokens are missing in the files; None if nothing is.
+
+        If something is missing, the numbers do not count.
+        """
         played = self.played
         counts = {
             "rows in Parquet": played.rows,
@@ -105,7 +109,10 @@ class Measured:
 
 
 def measure(case: Case, load: Workload) -> Measured:
-    """Plays a case in a process of its own. Errors: MeasurementFailed."""
+    """Plays a case in a process of its own, and returns its counts and costs.
+
+    Errors: MeasurementFailed if the case raises or its process dies.
+    """
     played, watch = run_watched(case, load)
     window = (played.began_at, played.ended_at)
     return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))

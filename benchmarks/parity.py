@@ -1,9 +1,9 @@
 """Compares recorded logprobs with those of an independent forward pass: `python -m benchmarks.parity`.
 
-The small model plays tic-tac-toe under vLLM on this machine's CPU, in one run for each way of sampling. Then the engine is taken down,
-and every trainable token's logprob is computed again from the Parquet files alone: by one forward pass of transformers with the same
-weights, in float32 unless asked otherwise, so that only the engine's rounding lies between the two, and under the recorded
-sampling and grammar (`recompute.py`).
+The small model plays tic-tac-toe under vLLM on this machine's CPU, in one run for each way of sampling. Then the engine
+is stopped, and every trainable token's logprob is computed again from the Parquet files alone. This is one forward pass
+of transformers with the same weights, under the recorded sampling and grammar (`recompute.py`). It is in float32 unless
+asked otherwise, so that only the engine's rounding makes a difference.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ from ray_gym.run.cluster import cluster
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
 LEAST_SHARE_MULTI_TURN = 0.5
-"""Least share of a case's samples with several generated spans: with fewer, the case would not cover multi-turn episodes."""
+"""Least share of a case's samples that must have several generated spans, so that the case covers multi-turn episodes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Describes a way of sampling. Free text ends at a line break or a full stop, so that a game takes several turns."""
+    """Describes a way of sampling.
+
+    Free text ends at a line break or a full stop, so that a game takes several turns.
+    """
 
     sampling: Mapping[str, Any]
     required: bool = False
@@ -65,13 +69,15 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Sets the games that are played in a data type, and the bounds on the differences between recorded and computed logprobs.
+    """Sets the games that are played in a data type, and the bounds on the differences between recorded and computed
+    logprobs.
 
-    `mean` and `largest` bound the absolute differences. Two more bounds are for rounding. A token of the vocabulary may lie so close to the
-    threshold of top-p or min-p that one computation keeps it and the other cuts it off, which moves all logprobs of the position. With
-    noise of 1e-5 on the logits this happens at 1 of 4,650 positions at top-p 0.9; `edge_share` allows ten times as many. `edge` is how far
-    rounding moves a threshold: within it the record may agree with either side. `outside_share` bounds the share of generated tokens that
-    the second computation cuts off.
+    `mean` and `largest` bound the mean and the largest absolute difference of a case. Further bounds are for rounding.
+    A token of the vocabulary may lie so close to the threshold of top-p or min-p that one computation keeps it and the
+    other cuts it off, which moves all logprobs of the position. With noise of 1e-5 on the logits this happens at 1 of
+    4,650 positions at top-p 0.9; `edge_share` allows ten times as many. `edge` is how far rounding moves a threshold:
+    within it the record may agree with either side. `outside_share` bounds the share of generated tokens that the
+    second computation cuts off.
     """
 
     mean: float
@@ -95,7 +101,7 @@ PRECISIONS: Mapping[str, Precision] = {
 
 @dataclass(slots=True)
 class Compared:
-    """Holds the comparison of a case: one line of the table."""
+    """Holds the comparison of a case, which makes one line of the table."""
 
     dtype: str
     case: str
@@ -119,7 +125,7 @@ class Compared:
         return sum(self.differences) / max(1, len(self.differences))
 
     def problems(self) -> list[str]:
-        """Lists the bounds that the case breaks."""
+        """Returns a text for each bound that the case breaks, and for each other fault; none if all is right."""
         bound, found = PRECISIONS[self.dtype], list(dict.fromkeys(self.broken))
         if not self.differences:
             found.append("nothing was compared")
@@ -160,7 +166,10 @@ class Compared:
 
 @contextmanager
 def start_engine(dtype: str) -> Iterator[str]:
-    """Starts the small model as a Serve application and yields its name. Errors: RunFailed, UserError."""
+    """Starts the small model as a Serve application, yields the application's name, and stops it after the block.
+
+    Errors: RunFailed if it does not come up; UserError.
+    """
     engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
     engine.check(EngineCheck("small", {}, uses_tools=True))
     try:
@@ -171,7 +180,10 @@ def start_engine(dtype: str) -> Iterator[str]:
 
 
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
-    """Makes the config of a case. Only the policy is a language model; the user moves at random."""
+    """Makes the config of a case. Only the policy is a language model; the user moves at random.
+
+    `name`: name of the case. `app`: name of the policy's Serve application.
+    """
     case, precision = CASES[name], PRECISIONS[dtype]
     sampling = {"max_tokens": precision.max_tokens, **case.sampling, "stop": [] if case.required else ["\n", "."]}
     tool_choice = "required" if case.required else "auto"
@@ -195,7 +207,11 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
 
 
 def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, grammars: Grammars) -> Compared:
-    """Compares the recorded logprob of every trainable token of a run with the reference's."""
+    """Compares the recorded logprob of every trainable token of a run with the reference's, and prints the figures.
+
+    Once a sample's loss mask is wrong, no further logprobs are compared. `asked`: number of episodes that were to be
+    completed.
+    """
     samples = [sample for sample in run.samples.to_pylist() if sample["trainable"]]
     completed = run.episodes.column("status").to_pylist().count("completed")
     compared = Compared(dtype, name, asked, completed, len(samples))
@@ -223,7 +239,11 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
 
 
 def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
-    """Plays all cases of a data type, then compares them. Errors: MeasurementFailed, RunFailed, UserError."""
+    """Plays the cases of these names in a data type, then compares them, and returns the comparison of each.
+
+    `same`: True to compute again in the same data type, False in float32. Errors: MeasurementFailed, RunFailed or
+    UserError if a run can't be played to its end.
+    """
     with cluster.connect(), start_engine(dtype) as app:
         runs = {}
         for name in names:

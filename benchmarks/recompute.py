@@ -1,10 +1,9 @@
 """Recomputes logprobs of recorded tokens: applies the sampling that a span records to the logits of a model.
 
 The order (grammar, penalties, temperature, min-p, top-k, top-p) and the rule at each threshold are those of vLLM 0.32
-(`vllm/v1/sample/sampler.py`). The code repeats them on purpose, for a check of the engine must not call the engine. It depends on no
-engine, so a trainer can compute the logprobs of its own weights under the recorded sampling in the same way.
-
-Logits are float32 of shape (tokens, vocabulary): token t of the span was drawn from row t.
+(`vllm/v1/sample/sampler.py`). The code repeats them on purpose, since a check of the engine must not call the engine.
+It depends on no engine, so a trainer can compute the logprobs of its own weights under the recorded sampling in the
+same way. Logits are float32 of shape (tokens, vocabulary): token t of the span was drawn from row t.
 """
 
 from __future__ import annotations
@@ -23,13 +22,16 @@ import torch
 from ray_gym.models.base import Sampling
 
 LEAST_TEMPERATURE = 0.01
-"""Least temperature that vLLM samples at. It raises smaller ones to this; below `GREEDY` it takes the likeliest token."""
+"""Least temperature at which vLLM samples.
+
+It raises smaller ones to this; below GREEDY it takes the likeliest token.
+"""
 GREEDY = 1e-5
 NOT_SAMPLED = -float("inf")
 
 
 def recorded_sampling(record: Mapping[str, Any]) -> Sampling:
-    """Reads `spans[].sampling` of a record, without its grammar."""
+    """Makes a `Sampling` from the field `sampling` of a recorded span. Its grammar is left out."""
     known = {field.name for field in fields(Sampling)}
     return Sampling(**{name: value for name, value in record.items() if name in known})
 
@@ -43,8 +45,8 @@ def token_logprobs(
 ) -> torch.Tensor:
     """Returns each generated token's logprob under the distribution it was drawn from, float32 of shape (tokens,).
 
-    `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step. `allowed` is the
-    grammar's mask, bool of shape (tokens, vocabulary).
+    `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step. `allowed` is
+    the grammar's mask, bool of shape (tokens, vocabulary).
     """
     if allowed is not None:
         logits = logits.masked_fill(~allowed, NOT_SAMPLED)
@@ -73,26 +75,37 @@ def counts_before(token_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
 
 
 def repetition_penalised(logits: torch.Tensor, seen: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """Makes ids that were seen less likely by a factor, whatever their logit's sign (Keskar et al. 2019, CTRL, section 4.1)."""
+    """Returns logits in which the ids that were seen are less likely, by a factor that depends on no sign of the logit
+    (Keskar et al. 2019, CTRL, section 4.1). `seen`: bool, shape (tokens, vocabulary).
+    """
     penalty = sampling.repetition_penalty
     return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
 
 
 def below_min_p(logits: torch.Tensor, min_p: float) -> torch.Tensor:
-    """Marks ids that are less likely than `min_p` times the likeliest (Nguyen et al. 2024, min-p sampling)."""
+    """Marks ids that are less likely than `min_p` times the likeliest: bool, shape (tokens, vocabulary)
+    (Nguyen et al. 2024, min-p sampling).
+    """
     probabilities = logits.softmax(dim=-1)
     return probabilities < probabilities.amax(dim=-1, keepdim=True) * min_p
 
 
 def below_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Marks ids that are less likely than the k-th likeliest; ids as likely as that one stay. 0 marks nothing."""
+    """Marks ids that are less likely than the k-th likeliest: bool, shape (tokens, vocabulary).
+
+    Ids as likely as that one are not marked. If `top_k` is 0 or at least the vocabulary's size, nothing is marked.
+    """
     if not 0 < top_k < logits.shape[-1]:
         return torch.zeros_like(logits, dtype=torch.bool)
     return logits < logits.topk(top_k, dim=-1).values[..., -1:]
 
 
 def outside_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Marks ids outside of the nucleus (Holtzman et al. 2020): the least likely, which add up to no more than 1 - top_p."""
+    """Marks ids outside of the nucleus (Holtzman et al. 2020): bool, shape (tokens, vocabulary).
+
+    These are the least likely ones, whose probabilities add up to no more than 1 - top_p. The likeliest is never
+    marked.
+    """
     if top_p >= 1:
         return torch.zeros_like(logits, dtype=torch.bool)
     ascending, order = logits.sort(dim=-1)
@@ -102,12 +115,16 @@ def outside_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 class Grammars:
-    """Tells which tokens recorded grammars allow, as vLLM does (`vllm/v1/structured_output/backend_xgrammar.py`)."""
+    """Finds the tokens that recorded grammars allow, by the same rules as vLLM
+    (`vllm/v1/structured_output/backend_xgrammar.py`).
+    """
 
     def __init__(self, tokenizer: Any, vocabulary: int, stop_ids: Sequence[int], any_whitespace: bool = True) -> None:
-        """Prepares the compiler. `vocabulary` is the model's size, which may be larger than the tokenizer's.
+        """Prepares the compiler of grammars.
 
-        `any_whitespace` is vLLM's default for JSON schemas (`disable_any_whitespace: false`); structural tags say it themselves.
+        `vocabulary` is the size of the model's vocabulary, which may be larger than the tokenizer's. `stop_ids` are the
+        tokens that end a generation. `any_whitespace`: True lets JSON schemas take any whitespace, which is vLLM's
+        default (`disable_any_whitespace: false`). Structural tags say it themselves.
         """
         import xgrammar
 
@@ -119,7 +136,10 @@ class Grammars:
 
     @staticmethod
     def of(checkpoint: Path) -> Grammars:
-        """Reads a checkpoint's tokenizer, and the ids that end a generation: the tokenizer's and the generation config's."""
+        """Makes the grammars of a checkpoint from its tokenizer and the size of its vocabulary.
+
+        The tokens that end a generation are those of the tokenizer and of the generation config.
+        """
         from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
         tokenizer = AutoTokenizer.from_pretrained(checkpoint)
@@ -152,13 +172,16 @@ class Grammars:
 
 
 def unpack(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
-    """Turns xgrammar's bits (int32 of 32 ids, the first in the lowest bit) into bool of shape (tokens, vocabulary)."""
+    """Returns xgrammar's bits as bool of shape (tokens, vocabulary).
+
+    `packed` is int32 of shape (tokens, words). Each word holds 32 ids, the first in the lowest bit.
+    """
     bits = (packed.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32)) & 1
     return bits.flatten(start_dim=-2)[..., :vocabulary].to(torch.bool)
 
 
 class Reference:
-    """Computes the logits of generated tokens by a model under transformers, without batches and padding."""
+    """Computes the logits of generated tokens by a model of transformers, one sequence at a time."""
 
     def __init__(self, checkpoint: Path, dtype: str = "float32") -> None:
         from transformers import AutoModelForCausalLM
@@ -168,7 +191,11 @@ class Reference:
         self._cache: Any = None
 
     def begin_with(self, token_ids: torch.Tensor) -> None:
-        """Computes, once, the beginning that all later sequences share (system prompt and tools: half of a short sample)."""
+        """Computes the beginning that all later sequences share, so that it is computed only once.
+
+        `token_ids`: int64, shape (tokens,); empty if they share none. The beginning is the system prompt and the tools:
+        half of a short sample.
+        """
         self._shared = len(token_ids)
         self._cache = None
         if self._shared:
@@ -176,8 +203,10 @@ class Reference:
                 self._cache = self._model(input_ids=token_ids.unsqueeze(0), use_cache=True).past_key_values
 
     def logits(self, token_ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Returns the logits that the tokens at `positions` were drawn from, those of the position before each: float32, shape
-        (positions, vocabulary).
+        """Returns the logits that the tokens at `positions` were drawn from: float32, shape (positions, vocabulary).
+
+        They are those of the position before each. `token_ids`: the whole sequence, which begins with the shared
+        beginning.
         """
         with torch.inference_mode():
             output = self._model(
@@ -190,7 +219,10 @@ class Reference:
 
 
 def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
-    """Returns the ids (int64) that all samples begin with, without the last token of the shortest prompt, whose logits are needed."""
+    """Returns the token ids (int64) that all samples begin with.
+
+    They are fewer than the tokens of the shortest prompt, since the logits of its last token are needed.
+    """
     firsts = [list(sample["loss_mask"]).index(1) for sample in samples if 1 in sample["loss_mask"]]
     prompts = [list(sample["token_ids"][: min(firsts, default=1) - 1]) for sample in samples]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*prompts, strict=False))
@@ -200,10 +232,12 @@ def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
 def sample_logprobs(
     sample: Mapping[str, Any], reference: Reference, grammars: Grammars, edge: float = 0, tolerance: float = math.inf
 ) -> tuple[torch.Tensor, int]:
-    """Returns the logprobs of a recorded sample's generated tokens, in order, and the number of tokens that lay at an `edge`.
+    """Returns the computed logprobs of a recorded sample's generated tokens, in order, and the number of tokens at an
+    edge.
 
-    Such a token differs from its record by more than `tolerance`, and no longer does with the thresholds of `both_sides`: it has the
-    logprob of that side.
+    A token is at an edge if its logprob differs from the recorded one by more than `tolerance`, and does not if the
+    thresholds of top-p and min-p are moved by `edge` (see `both_sides`). Then the result has that logprob. Errors:
+    ValueError for a token that the recorded grammar does not allow.
     """
     token_ids, recorded = torch.tensor(sample["token_ids"]), torch.tensor(sample["logprobs"])
     spans = [span for span in sample["spans"] if span["generated"]]
@@ -227,7 +261,10 @@ def sample_logprobs(
 
 
 def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
-    """Returns the sampling with its thresholds of top-p and min-p moved up and down by `edge`; nothing where they cut nothing off."""
+    """Returns the sampling twice, with its thresholds of top-p and min-p moved up and down by `edge`.
+
+    The list is empty if `edge` is 0, if the sampling is greedy, or if neither threshold cuts anything off.
+    """
     if not edge or sampling.temperature < GREEDY or (sampling.top_p >= 1 and sampling.min_p <= 0):
         return []
     moved = ((sampling.top_p + by if sampling.top_p < 1 else 1.0, sampling.min_p * (1 - by)) for by in (edge, -edge))
@@ -235,7 +272,10 @@ def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
 
 
 def mask_problems(sample: Mapping[str, Any]) -> list[str]:
-    """Lists what is wrong with a sample's loss mask, which must be 1 exactly on the generated spans; these must not overlap."""
+    """Returns the problems of a sample's loss mask; none if all is right.
+
+    It must be 1 exactly on the generated spans, which must not overlap, and logprobs must be 0 elsewhere.
+    """
     covered = [0] * len(sample["token_ids"])
     for span in sample["spans"]:
         if span["generated"]:

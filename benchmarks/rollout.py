@@ -32,7 +32,9 @@ def open_plan(config: RunConfig) -> Iterator[tuple[Plan, RunDirectory]]:
 
 
 def play(config: RunConfig, lags: Path | None = None) -> Path:
-    """Plays a run to its end and returns its directory. Its event loops write their lag to the folder `lags`, if there is one.
+    """Plays a run to its end and returns its directory.
+
+    Its event loops write their lag to the folder `lags`; None: they write none.
 
     Errors: MeasurementFailed if the run failed or was interrupted.
     """

@@ -1,8 +1,8 @@
 """Measures how long `ray-gym rollout` takes from its start to its first step: `python -m benchmarks.start`.
 
-The command is started as a shell starts it, in a process of its own each time: without a cluster, with one that is up, and attached to a
-model that is up there (the small one, under vLLM on CPU). Seconds count from the command's start to `started_at` of the first model call
-in its rows.
+The command is started as a shell starts it, in a process of its own each time: without a cluster, with one that is up,
+and attached to a model that is up there (the small one, under vLLM on CPU). Seconds count from the command's start to
+`started_at` of the first model call in its rows.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Holds the measurements of one start of the command, in seconds: when it joined the cluster and began its first step, and CPU time
-    until then.
+    """Holds the measurements of one start of the command.
+
+    `joined` and `first_step` are the seconds from its start until it had joined the cluster and began its first step.
+    `own_cpu` and `all_cpu` are CPU seconds until that step, of the command's own process and of all processes.
+    `cores_elsewhere` is the mean number of cores that other programs kept busy.
     """
 
     joined: float
@@ -71,7 +74,10 @@ def scripted_config() -> Config:
 
 
 def attached_config(app: str) -> Config:
-    """Makes the config of a run that attaches to the small model at the Serve application `app`; the user moves at random."""
+    """Makes the config of a run that attaches to the small model, which is the Serve application `app`.
+
+    The user moves at random.
+    """
     config: Config = yaml.safe_load(SMALL.read_text())
     config["tasks"] = {"generate": 2, "repeats": 1}
     config["models"] = {
@@ -83,7 +89,11 @@ def attached_config(app: str) -> Config:
 
 
 def start(config: Config, environment: Environment, output: Path) -> Started:
-    """Runs the command once. `environment` holds its variables, which name the cluster, if any. Errors: CalledProcessError."""
+    """Runs the command once in the folder `output`, and returns its measurements.
+
+    `environment` holds its environment variables, which name the cluster if there is one. Errors: CalledProcessError if
+    the command fails, or has not ended after DEADLINE_S seconds.
+    """
     path = output / "start.yaml"
     path.write_text(yaml.safe_dump({**config, "run": {"name": "start"}, "output": {"dir": str(output)}}))
     command = [sys.executable, "-m", "ray_gym", "rollout", str(path)]
@@ -120,7 +130,9 @@ def cluster() -> Iterator[Environment]:
 
 @contextmanager
 def small_model() -> Iterator[str]:
-    """Starts the small model on the cluster of this process, as a first run would, and yields its Serve application."""
+    """Starts the small model on the cluster of this process, as a first run would, and yields the name of its Serve
+    application. Stops it after the block.
+    """
     section = yaml.safe_load(SMALL.read_text())["models"]["small"]
     del section["engine"]
     engine = VllmEngine(VllmOptions(**section))
@@ -133,7 +145,10 @@ def small_model() -> Iterator[str]:
 
 
 def compile_ours() -> None:
-    """Compiles our modules to bytecode, as an installation does. Otherwise every process would where Python may not write bytecode."""
+    """Compiles the project's modules to bytecode, as an installation does.
+
+    Otherwise every process would compile them again if Python may not write bytecode.
+    """
     for folder in ("ray_gym", "deployments", "envs"):  # links to the latter two are not followed
         compileall.compile_dir(REPOSITORY / folder, quiet=1)
 
@@ -166,7 +181,10 @@ def line(case: str, runs: Sequence[Started]) -> dict[str, object]:
 
 
 def measure(cases: Sequence[str], rounds: int) -> Iterator[tuple[str, list[Started]]]:
-    """Plays the cases one after the other. Errors: CalledProcessError, UserError, RunFailed."""
+    """Plays the cases one after the other, and yields the name of each with its measurements.
+
+    Errors: CalledProcessError if a command fails; UserError or RunFailed if the model can't be started.
+    """
     if "no cluster" in cases:
         alone = {**os.environ, "RAY_ADDRESS": "local"}
         yield "no cluster", repeat(rounds, "no cluster", scripted_config(), alone)

@@ -7,7 +7,10 @@ from typing import Any
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Formats lines with the same keys as a Markdown table. Numbers are aligned to the right; the larger, the fewer decimals."""
+    """Formats lines with the same keys as a Markdown table; an empty text if there are no lines.
+
+    Columns whose first value is no text are aligned to the right. Larger numbers get fewer decimals.
+    """
     if not lines:
         return ""
     headings = list(lines[0])

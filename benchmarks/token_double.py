@@ -1,6 +1,6 @@
-"""Simulates an engine that gives tokens: messages of scripted players get ids and logprobs, as a model's have.
+"""Simulates an engine that gives tokens: the messages of scripted players get token ids and logprobs.
 
-Ids and logprobs are cut from constants; a text gets about as many as a tokenizer would give it. The double plays in the
+Ids and logprobs are cut from constants. A text gets about as many as a tokenizer would give it. The double plays in the
 workers' own processes or, with `replicas`, behind Serve, as the scripted engine does.
 """
 
@@ -21,13 +21,16 @@ from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
 LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)
 CHARACTERS = 4
-"""Number of characters of a token of English text, roughly."""
+"""Approximate number of characters of a token of English text."""
 MARKS = 5
 """Number of tokens that a chat template puts around a message."""
 
 
 def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
-    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn."""
+    """Adds token ids (int32) and logprobs (float32) to a completion, and returns the same object.
+
+    They stand for the prompt of the request's new messages, and for the answer.
+    """
     lengths = tuple([length(message) for message in request.messages[request.known :]])
     prompt, drawn = sum(lengths) + MARKS, length(completion.message)
     completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]
@@ -72,7 +75,7 @@ class TokenReplica(ScriptedReplica):
 
 
 class TokenDouble(ScriptedEngine):
-    """Starts scripted players that give tokens, as the engine of a config."""
+    """Implements an engine of scripted players whose answers have token ids and logprobs."""
 
     gives_tokens = True
 

@@ -1,4 +1,6 @@
-"""Kills processes of a run and checks that nothing is lost: `python -m benchmarks.chaos --episodes 500 --kills 20 --seed 1`."""
+"""Kills processes of a run and checks that nothing is lost: `python -m benchmarks.chaos --episodes 500 --kills 20
+--seed 1`.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Case:
-    """Disturbs a run, and collects its counts and the problems that are found."""
+    """Disturbs a run, and collects its counts for the output, and the problems that are found."""
 
     def __init__(self, given: argparse.Namespace, output: Path) -> None:
         self.given = given
@@ -152,7 +154,7 @@ class _Vllm(_Case):
         config, known = cases.vllm(given.episodes, given.seed), set[tuple[str, int, str, int]]()
 
         def progress() -> int:
-            """Counts the calls that are, or were, in a journal."""
+            """Returns the number of the calls that are, or were, in a journal."""
             journal = self.rollout.journal
             for one in read_answers(journal) if journal.is_dir() else ():
                 known.add((one.episode, one.try_, one.thread, one.number))

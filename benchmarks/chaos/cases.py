@@ -1,4 +1,4 @@
-"""Makes the configs of the runs: scripted players behind Serve, and the small real model."""
+"""Makes the configs of the runs: one with scripted players behind Serve, and one with the small language model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from benchmarks.chaos.rollout import REPOSITORY
 
 DELAY_S = 0.25
 STUCK_AFTER_S = 2
-"""Seconds of `fanout.stuck_after_s`, few, so that a frozen worker is noticed soon."""
+"""Value of `fanout.stuck_after_s`. It is small, so that a frozen worker is noticed soon."""
 ROLL_S = 2
 REPEATS = 2
 
 
 def scripted_config(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
-    """Makes the config with scripted players, which log their finished calls in the folder `calls`."""
+    """Makes the config with scripted players, which log their finished calls in the folder `calls`.
+
+    `nonce`: True to put random bytes into every answer.
+    """
     arguments = {"calls": str(calls), "nonce": nonce}
     player: dict[str, Any] = {"engine": "scripted", "player": "benchmarks.chaos.players:player", "arguments": arguments}
     player |= {"delay_s": DELAY_S, "replicas": 2, "cpus": 1}
@@ -35,14 +38,14 @@ def scripted_config(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[
 
 
 def count_scripted_calls(episodes: int) -> int:
-    """Counts the calls of all scripted episodes."""
+    """Returns the number of model calls of a run with this number of scripted episodes."""
     tasks = episodes // REPEATS
     with_drafts = -(-tasks // 3)
     return REPEATS * (CALLS * (tasks - with_drafts) + CALLS_WITH_DRAFTS * with_drafts)
 
 
 def vllm(episodes: int, seed: int) -> dict[str, Any]:
-    """Adapts configs/tic_tac_toe.yaml to a cluster whose raylets are killed."""
+    """Makes the config with the small model: configs/tic_tac_toe.yaml, adapted to a cluster whose raylets are killed."""
     config: dict[str, Any] = yaml.safe_load((REPOSITORY / "configs" / "tic_tac_toe.yaml").read_text())
     config["run"] = {"seed": seed}
     config["tasks"] = {"generate": episodes // REPEATS, "repeats": REPEATS}
@@ -54,5 +57,8 @@ def vllm(episodes: int, seed: int) -> dict[str, Any]:
 
 
 def vllm_calls(episodes: int) -> int:
-    """Returns the least number of calls of all games, which have five or six each: so the last kill comes before the last call."""
+    """Returns the least number of calls of all games, each of which has five or six.
+
+    It is the least, so that the last kill comes before the last call.
+    """
     return 5 * episodes

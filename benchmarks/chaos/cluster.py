@@ -1,4 +1,4 @@
-"""Starts a Ray cluster of several raylets on one machine. The head, which is never killed, has no workers or replicas."""
+"""Starts a Ray cluster of several raylets on one machine. Its head is never killed, and has no workers or replicas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OBJECT_STORE_BYTES = 80 * 2**20
 
 @dataclass(slots=True)
 class Raylets:
-    """Holds the nodes of the cluster, to which raylets are added and from which killed ones are taken."""
+    """Holds the nodes of the cluster. Raylets are added to them, and killed ones are taken out."""
 
     cluster: Cluster
     processes: Processes
@@ -43,7 +43,10 @@ class Raylets:
         return {_raylet(node).pid for node in self.nodes}
 
     def take_out(self, pid: int) -> subprocess.Popen[bytes]:
-        """Takes a killed raylet out of the nodes, and returns its process, to be waited for."""
+        """Takes a killed raylet out of the nodes, and returns its process, which may not have ended yet.
+
+        Errors: ValueError if no node has a raylet with this process id.
+        """
         (node,) = (node for node in self.nodes if _raylet(node).pid == pid)
         self.nodes.remove(node)
         return _raylet(node)
@@ -56,7 +59,7 @@ def _raylet(node: Any) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def start_raylets(count: int, processes: Processes) -> Iterator[Raylets]:
-    """Starts a head and `count` more raylets for the block, and shuts all of them down after it."""
+    """Starts a head and `count` more raylets, yields the raylets, and shuts everything down after the block."""
     directory = tempfile.mkdtemp(prefix="ray_gym_chaos_")  # short: Ray puts sockets below it
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_worker_niceness", "0")

@@ -15,7 +15,9 @@ SHOWN = 5
 
 
 def whole(rows: Sequence[Row], episodes: int) -> list[str]:
-    """Lists what is wrong with a table that must hold `episodes` completed episodes, each once and in its first try."""
+    """Returns the first SHOWN problems of a table that must hold `episodes` completed episodes, each once and in its
+    first try.
+    """
     ids = [row["episode_id"] for row in rows]
     problems = []
     if len(rows) != episodes or len(set(ids)) != len(ids):
@@ -27,7 +29,7 @@ def whole(rows: Sequence[Row], episodes: int) -> list[str]:
 
 
 def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
-    """Lists the first differences of two tables in columns that may not differ."""
+    """Returns the first SHOWN differences of two tables: missing episodes, and values that differ though they may not."""
     theirs = {row["episode_id"]: _comparable(row) for row in expected}
     problems = []
     for row in found:
@@ -43,7 +45,10 @@ def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
 
 
 def _comparable(row: Row) -> Row:
-    """Returns the columns that may not differ. Events of threads that ran at once are sorted by thread, for their order is chance."""
+    """Returns the columns of a row that may not differ between two plays.
+
+    If threads ran at the same time, the events are sorted by thread and have no numbers, since their order is chance.
+    """
     kept = without_volatile(row)
     if any("/" in (event["thread"] or "") for event in row["events"]):
         by_thread = sorted(kept["events"], key=lambda event: event["thread"] or "")
@@ -59,7 +64,11 @@ def _short(mine: Any, other: Any) -> str:
 
 
 def inconsistent(row: Row) -> list[str]:
-    """Lists what is wrong with a row's samples: spans must tile them, and the mask must be 1 on generated tokens and nowhere else."""
+    """Returns the problems of a row's samples; none if all is right.
+
+    Spans must follow one another from the first token to the last, each token must have a logprob, and the loss mask
+    must be 1 exactly on generated tokens. A row without samples is a problem too.
+    """
     problems = []
     for number, sample in enumerate(row["samples"]):
         where = f"episode {row['episode_id']}, sample {number}"
@@ -79,7 +88,11 @@ def inconsistent(row: Row) -> list[str]:
 
 
 def without_tokens(row: Row, recorded: Recorded) -> bool:
-    """Tells whether a row lacks the tokens of a recorded call: no sample of its thread holds them, unchanged and in one piece."""
+    """Says whether a row lacks the tokens of a recorded call.
+
+    They are there if a sample of the call's thread holds the ids of its prompt and answer in one piece, with the same
+    logprobs on the answer.
+    """
     completion = recorded.completion
     wanted = np.concatenate([completion.prompt_ids, completion.token_ids])
     for sample in row["samples"]:

@@ -23,16 +23,17 @@ SPREAD = 0.85
 """Share of a run's calls within which all kills are made."""
 
 EXTRA_FREEZES = 5
-"""Largest number of workers that are frozen after the last kill, until one of them writes something when it wakes. A woken worker ends
-itself within milliseconds, when it finds that it was fenced; about every other one writes something before that."""
+"""Most workers that are frozen after the last kill, one after the other, until one of them writes something when it is
+woken. A woken worker ends itself within milliseconds, when it finds that it was fenced. About half of them write
+something before that."""
 
 Progress = Callable[[], int]
-"""Returns the number of distinct calls that are done."""
+"""Function that returns the number of distinct calls that are done."""
 
 
 @dataclass(slots=True)
 class StallDetector:
-    """Raises ChaosFailed when a run has made no progress for `STUCK_S` seconds."""
+    """Watches the progress of a run. `look` raises ChaosFailed if there was none for STUCK_S seconds."""
 
     rollout: RolloutCommand
     waited_for: str = "the first call"
@@ -49,7 +50,10 @@ class StallDetector:
 
 
 def play(rollout: RolloutCommand, config: dict[str, Any], progress: Progress) -> float:
-    """Plays a run undisturbed, and returns how many seconds it took. Errors: ChaosFailed."""
+    """Plays a run undisturbed, and returns how many seconds it took.
+
+    `progress` returns the number of calls that are done. Errors: ChaosFailed if the run fails or gets stuck.
+    """
     began, stalls = time.monotonic(), StallDetector(rollout, "its end")
     rollout.start(config)
     while not rollout.has_ended():
@@ -67,7 +71,11 @@ def disturb(
     killer: Killer,
     say: Callable[[str], None],
 ) -> Disturbed:
-    """Plays a run with the kills of a schedule. The whole run has about `calls` calls. Errors: ChaosFailed."""
+    """Plays a run with the kills of a schedule, and returns what was seen of it, with its rows.
+
+    `kinds`: kinds of the kills. The whole run has about `calls` calls; `progress` returns how many are done. `say`
+    prints a line. Errors: ChaosFailed if the run fails, gets stuck, or ends before the last kill.
+    """
     rng, left, last = random.Random(repr(kinds)), list(kinds), 0
     disturbed = Disturbed(Zombies(rollout.directory, rollout.journal))
     began, stalls = time.monotonic(), StallDetector(rollout)
@@ -106,7 +114,10 @@ def disturb(
 
 
 def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) -> list[str]:
-    """Waits, at most `within_s` seconds, until no process with one of the titles is alive, and lists those that are. No titles mean any."""
+    """Waits, at most `within_s` seconds, until no process with one of the titles is alive.
+
+    Returns descriptions of those that still are. If `titles` is empty, all descendants of this process count.
+    """
     deadline = time.monotonic() + within_s
     while True:
         alive = (
@@ -118,7 +129,10 @@ def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) ->
 
 
 def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | None]:
-    """Finds the first kill of the schedule that has a victim now; without any victim, the first kill and None."""
+    """Returns the first kind of kill in `left` that has a victim now, and the victim.
+
+    If none has a victim, it returns the first kind and None.
+    """
     for kind in left:
         if (victim := killer.aim(kind)) is not None:
             return kind, victim
@@ -126,5 +140,5 @@ def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | 
 
 
 def _gap(rng: random.Random, calls: int, kills: int) -> int:
-    """Draws the number of calls until the next kill."""
+    """Draws the number of calls until the next kill, at least 1. `calls` and `kills` are the numbers that are left."""
     return max(1, int(SPREAD * max(0, calls) / (kills + 1) * rng.uniform(0.5, 1.5)))

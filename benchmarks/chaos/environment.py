@@ -16,7 +16,7 @@ TURNS = 4
 STEPS_PER_TURN = 2
 DRAFTS = 3
 REPLIES = 2
-"""Number of answers in each of the threads with drafts."""
+"""Number of answers in each thread with drafts."""
 CALLS = TURNS * 2 + 2
 """Number of calls of an episode without drafts: each side's turns, and a second step in two turns of the policy."""
 CALLS_WITH_DRAFTS = CALLS + DRAFTS * REPLIES
@@ -62,7 +62,10 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
         await super().run(episode)
 
     async def _draft(self, episode: Episode) -> str:
-        """Opens three threads of the policy at once and returns one of their last texts."""
+        """Opens DRAFTS threads of the policy, which run at the same time, and returns the last text of one of them.
+
+        It is that of the thread that was finished first if `first_come` is set, else the greatest of the texts.
+        """
         came: list[str] = []
 
         async def write(thread: str) -> str:
@@ -88,5 +91,5 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
 
 
 def count_answers(messages: list[Message]) -> int:
-    """Counts the messages that the model has spoken."""
+    """Returns the number of messages that the model has written."""
     return sum(message.role == "assistant" for message in messages)

@@ -1,4 +1,4 @@
-"""Reads the journals of a run while it is played, and finds what zombies wrote after they were fenced."""
+"""Reads the journals of a run while it is played, and finds what zombies (fenced workers that live on) wrote."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorded:
 
 
 def read_answers(folder: Path) -> list[Recorded]:
-    """Reads the answers that count in all journals that are there now."""
+    """Reads the models' answers in all journals that are there now, up to the fence if a journal has one."""
     while True:
         try:
             return [record for path in sorted(folder.iterdir()) for record in _records_of(path)]
@@ -47,7 +47,10 @@ def read_answers(folder: Path) -> list[Recorded]:
 
 
 def _records_of(path: Path) -> Iterator[Recorded]:
-    """Reads the answers of a journal, up to its fence. Errors: FileNotFoundError if it is gone, or was fenced meanwhile."""
+    """Yields the models' answers in a journal, up to its fence; none for a file that is no journal.
+
+    Errors: FileNotFoundError if it is gone, or was fenced meanwhile.
+    """
     if path.suffix not in (".journal", ".fencing", ".fenced"):
         return
     data = path.read_bytes()
@@ -62,7 +65,9 @@ def _records_of(path: Path) -> Iterator[Recorded]:
 
 @dataclass(slots=True)
 class Zombies:
-    """Remembers what fenced journals hold. Since a run removes them once it has no need of them, `look` is called often."""
+    """Remembers the content of fenced journals. `look` is called often, since a run removes journals that it does not
+    need any more.
+    """
 
     run: Path
     journal: Path
@@ -71,7 +76,7 @@ class Zombies:
     staged: set[str] = field(default_factory=set)
     """Names of files of rows that were staged by workers whose journals are fenced."""
     adopted: list[Recorded] = field(default_factory=list)
-    """Answers that were in the journals when they were fenced: later attempts are answered from them."""
+    """Answers that were in the journals when they were fenced, from which later attempts are answered."""
     _fenced: dict[str, int] = field(default_factory=dict)
 
     def look(self) -> None:
@@ -101,5 +106,5 @@ class Zombies:
         return bool(self.late) or self.count_refused_files() > 0
 
     def count_refused_files(self) -> int:
-        """Counts the staged files that did not become part of the run."""
+        """Returns the number of files that were staged by fenced workers and did not become part of the run."""
         return len(self.staged - {name_when_staged(path.name) for path in (self.run / EPISODES).glob("*.parquet")})

@@ -16,8 +16,11 @@ from benchmarks.chaos.processes import Processes, is_alive, send
 from benchmarks.chaos.rollout import RolloutCommand
 
 Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off", "freeze"]
-"""Kinds of kills. "cut off" stops a raylet, so that its node counts as dead while its workers live on, and kills it later; "freeze" stops
-a worker until its episodes are leased to another. All others are SIGKILLs."""
+"""Kinds of kills. "cut off" stops a raylet, so that its node counts as dead while its workers live on, and kills it
+later. "freeze" stops a worker until its episodes are leased to another.
+
+All others kill a process by SIGKILL.
+"""
 
 SCRIPTED_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller", "cut off", "freeze")
 VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
@@ -31,13 +34,19 @@ TITLES: dict[Kind, str] = {
 }
 
 ZOMBIE_S = 3.0
-"""Seconds that cut-off workers live on after their journals were fenced; their own watchdogs look every second."""
+"""Seconds for which workers of a cut-off raylet live on after their journals were fenced. Their watchdogs look every
+second."""
 CUT_OFF_S = 25.0
-"""Largest number of seconds that workers are cut off. A driver gives up a silent worker sooner, Ray a hanging node after a minute."""
+"""Most seconds for which workers are cut off. A driver gives up a silent worker sooner, Ray a hanging node after a
+minute."""
 
 
 def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
-    """Draws a schedule: each kind once, as far as `kills` reaches, then kinds of `MORE`. "cut off" comes early: it takes long."""
+    """Draws a schedule of `kills` kills from a seed, and returns their kinds in order.
+
+    Each of `kinds` comes once, as far as `kills` reaches; further kills are drawn by the weights in MORE. "cut off" is
+    first or second, since it takes long.
+    """
     rng = random.Random(seed)
     weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
     rest = [*kinds[:kills], *rng.choices(list(weights), list(weights.values()), k=max(0, kills - len(kinds)))]
@@ -50,13 +59,13 @@ def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
 
 @dataclass(slots=True)
 class Frozen:
-    """Keeps a worker stopped until its journals are fenced, since its episodes are leased to another; then wakes it."""
+    """Holds a stopped worker, which is woken once its journals are fenced: then its episodes are leased to another."""
 
     process: psutil.Process
     journals: list[Path]
 
     def look(self) -> bool:
-        """Wakes the worker if its journals are fenced, and tells whether it did."""
+        """Wakes the worker if its journals are fenced, or if it is dead. Returns True if it did so."""
         if any(path.exists() for path in self.journals) and is_alive(self.process):
             return False
         send(self.process, signal.SIGCONT)
@@ -65,14 +74,20 @@ class Frozen:
 
 @dataclass(slots=True)
 class CutOff:
-    """Keeps a raylet stopped. Its node soon counts as dead and its episodes are leased again, while its workers live on."""
+    """Holds a stopped raylet, which is killed later.
+
+    Its node soon counts as dead and its episodes are leased again, while its workers live on.
+    """
 
     raylet: psutil.Process
     journals: list[Path]
     kill_at: float
 
     def look(self) -> bool:
-        """Kills the raylet if it is time (`kill_at`, or soon after the journals were fenced), and tells whether it did."""
+        """Kills the raylet if it is time, and returns True if it did so.
+
+        The time is `kill_at`, or ZOMBIE_S seconds after all journals were found fenced.
+        """
         now = time.monotonic()
         if not any(path.exists() for path in self.journals):
             self.kill_at = min(self.kill_at, now + ZOMBIE_S)
@@ -83,7 +98,7 @@ class CutOff:
 
 
 class Killer:
-    """Chooses victims and kills them; later it wakes the frozen worker and kills the cut-off raylet."""
+    """Chooses victims and kills them. Later it wakes the frozen worker, and kills the cut-off raylet."""
 
     def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: RolloutCommand) -> None:
         self._rng = random.Random(seed)
@@ -96,11 +111,14 @@ class Killer:
 
     @property
     def is_idle(self) -> bool:
-        """Tells whether no process is frozen or cut off."""
+        """Says whether no process is frozen or cut off."""
         return self.frozen is None and self.cut_off is None
 
     def aim(self, kind: Kind) -> psutil.Process | None:
-        """Chooses a victim, or None if there is none now. No driver is killed while a worker is cut off: both would end."""
+        """Chooses a victim for a kind of kill; None if there is none now.
+
+        No driver is killed while a worker is frozen or a raylet is cut off, since they would end with it.
+        """
         if kind == "driver":
             if not self.is_idle or not self._processes.find_processes("ray::Worker.exchange"):
                 return None
@@ -109,7 +127,11 @@ class Killer:
         return self._rng.choice(victims) if victims else None
 
     def look(self) -> str | None:
-        """Wakes the frozen worker or kills the cut-off raylet if it is time, and returns a sentence about it; else None."""
+        """Wakes the frozen worker or kills the cut-off raylet if it is time, and returns a text that says so; else
+        None.
+
+        A raylet that was killed is replaced by another.
+        """
         if self.frozen is not None and self.frozen.look():
             woken, self.frozen = self.frozen, None
             return f"woke process {woken.process.pid}"
@@ -139,7 +161,7 @@ class Killer:
             send(victim, signal.SIGKILL)
 
     def finish(self) -> None:
-        """Wakes the frozen worker and kills the cut-off raylet at once, for the run is over."""
+        """Wakes the frozen worker, and kills and replaces the cut-off raylet, at once, since the run is over."""
         if self.frozen is not None:
             send(self.frozen.process, signal.SIGCONT)
         if self.cut_off is not None:
@@ -147,7 +169,7 @@ class Killer:
             self._replace(self.cut_off.raylet)
 
     def _replace(self, raylet: psutil.Process) -> None:
-        """Waits for a dead raylet, whose workers live until then, and adds another in its place."""
+        """Waits until a raylet that was killed has ended, and adds another in its place."""
         self._raylets.take_out(raylet.pid).wait()
         self._raylets.add()
 
@@ -166,7 +188,9 @@ class Killer:
 
 
 def journals_of(worker: psutil.Process) -> list[Path]:
-    """Lists the journals that a process has open; there are none while it starts, or after it was fenced."""
+    """Returns the paths of the journals that a process has open; none while it starts, after it was fenced, or if it is
+    gone.
+    """
     try:
         links = [path.readlink() for path in Path(f"/proc/{worker.pid}/fd").iterdir()]
     except OSError:

@@ -1,4 +1,7 @@
-"""Defines the scripted player of both sides. It logs every finished call, so that calls that were made again can be counted."""
+"""Defines the scripted player of policy and user.
+
+It logs every finished call, so that calls that were made again can be counted.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ LOOKS_UP_AT = (0, 3)
 
 
 async def player(request: CompletionRequest, rng: random.Random, calls: str, nonce: bool = False) -> Message:
-    """Answers for both sides. `calls` is the folder of the log; `nonce` puts random bytes into every answer."""
+    """Answers as the policy or as the user, and logs the call. `calls` is the folder of the log.
+
+    `nonce`: True to put random bytes into every answer.
+    """
     number = count_answers(request.messages)
     secret = f" nonce-{os.urandom(8).hex()}" if nonce else ""
     text = rng.choice(SENTENCES) + secret
@@ -37,7 +43,7 @@ async def player(request: CompletionRequest, rng: random.Random, calls: str, non
 
 
 def _note(folder: Path, line: str) -> None:
-    """Appends a line, with a single write, to this process's file."""
+    """Appends a line to this process's file in `folder` by a single write."""
     descriptor = os.open(folder / f"{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.write(descriptor, line.encode())
@@ -47,7 +53,7 @@ def _note(folder: Path, line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """Identifies a call by its seed, which is derived from the try, the thread and the call's number."""
+    """Identifies a call by its episode and its seed, which is derived from the try, the thread and the call's number."""
 
     episode: str
     seed: int
@@ -63,7 +69,7 @@ class FinishedCall:
 
 @dataclass(slots=True)
 class FinishedCalls:
-    """Collects the calls that the players have logged; `read` looks for more."""
+    """Collects the calls that the players have logged. `read` reads those that were logged since the last time."""
 
     folder: Path
     calls: list[FinishedCall] = field(default_factory=list)

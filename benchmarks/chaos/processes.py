@@ -10,17 +10,21 @@ from contextlib import suppress
 import psutil  # type: ignore[import-untyped]
 
 OURS = ("ray::Worker", "ray::ServeReplica", "ray::Event", "ray::_Janitor")
-"""Titles of processes that must be gone when a run has ended; Serve's controller belongs to the cluster."""
+"""Titles of processes that must be gone when a run has ended. Serve's controller is not among them: it belongs to the
+cluster."""
 
 
 class Processes:
-    """Remembers all descendants of this process: the orphans of a dead raylet have another parent."""
+    """Finds all descendants of this process.
+
+    It remembers them, since the orphans of a dead raylet have another parent.
+    """
 
     def __init__(self) -> None:
         self._seen: set[psutil.Process] = set()
 
     def alive(self) -> set[psutil.Process]:
-        """Looks for descendants again, and returns those that are alive."""
+        """Looks for descendants again, and returns those that are alive. The set is its own, not a copy."""
         everything = {process: _parent(process) for process in psutil.process_iter()}
         known = {process for process in self._seen if process in everything and is_alive(process)}
         pids, size = {os.getpid(), *(process.pid for process in known)}, 0
@@ -32,7 +36,7 @@ class Processes:
         return self._seen
 
     def find_processes(self, *titles: str) -> list[psutil.Process]:
-        """Lists the living processes of these titles, the oldest first."""
+        """Returns the living descendants whose title begins with one of `titles`, the oldest first."""
         found = [process for process in self.alive() if title_of(process).startswith(titles)]
         return sorted(found, key=lambda process: (float(process.create_time()), int(process.pid)))
 
@@ -41,13 +45,13 @@ class Processes:
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """Kills processes, even stopped ones."""
+    """Kills processes by SIGKILL, stopped ones included. Processes that are gone are ignored."""
     for process in processes:
         send(process, signal.SIGKILL)
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Tells whether a process lives; one that has ended and waits to be reaped does not."""
+    """Says whether a process is alive. One that has ended and waits to be reaped is not."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

@@ -17,7 +17,7 @@ ENOUGH = 0.9
 
 @dataclass(slots=True)
 class Disturbed:
-    """Holds what was seen of a run while it was disturbed, and its rows."""
+    """Holds observations of a run that was disturbed, and its rows."""
 
     zombies: Zombies
     kills: list[tuple[Kind, float]] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Disturbed:
             self.seen.setdefault((one.episode, one.try_, one.thread, one.number), one)
 
     def count(self) -> dict[str, Any]:
-        """Returns the counts by their names in the command's output."""
+        """Returns the counts of the resumed, replayed and refused things, by their names in the command's output."""
         rows = {row["episode_id"]: row for row in self.rows}
         answered = {
             (one.episode, one.thread, one.number)
@@ -49,7 +49,10 @@ class Disturbed:
         }
 
     def at_stake(self, calls: FinishedCalls) -> dict[CallKey, bool]:
-        """Returns the calls that were finished before a kill, in an episode then under way. True means that the call was made again."""
+        """Returns the calls that were finished before a kill while their episode was under way.
+
+        A call has the value True if it was made again after the first such kill.
+        """
         ended_at = {row["episode_id"]: row["ended_at"] for row in self.rows}
         finished: dict[CallKey, list[float]] = {}
         for call in calls.calls:
@@ -62,7 +65,11 @@ class Disturbed:
         return found
 
     def missing_nonces(self) -> tuple[list[str], int]:
-        """Lists the nonces that a journal held and no row has, and counts the nonces looked for. Tries that were given up don't count."""
+        """Returns the nonces (random texts in answers) that a journal held and the episode's row lacks, each with its
+        call.
+
+        Also returns the number of nonces that were looked for. Those of tries that were given up don't count.
+        """
         tries = {row["episode_id"]: row["try"] for row in self.rows}
         texts = {row["episode_id"]: _text_of(row) for row in self.rows}
         wanted = [one for one in self.seen.values() if one.try_ == tries.get(one.episode)]

@@ -19,12 +19,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class ChaosFailed(Exception):
-    """A run failed, got stuck, or did not show what it had to."""
+    """Says that a run failed, got stuck, or did not show what it had to."""
 
 
 @dataclass(slots=True)
 class RolloutCommand:
-    """Runs `ray-gym rollout` on the cluster at `address`. The run is `name` in the folder `output`."""
+    """Runs `ray-gym rollout` on the cluster at `address`, and can kill and resume it.
+
+    The run has the name `name`, and its directory is in the folder `output`.
+    """
 
     output: Path
     name: str
@@ -59,7 +62,7 @@ class RolloutCommand:
         self._launch("--resume", str(self.directory))
 
     def has_ended(self) -> bool:
-        """Tells whether the driver has ended. Errors: ChaosFailed if it did not end well."""
+        """Says whether the driver has ended. Errors: ChaosFailed if it ended with another exit code than 0."""
         assert self._driver is not None
         if self._driver.poll() is None:
             return False
@@ -69,14 +72,14 @@ class RolloutCommand:
         return True
 
     def end(self) -> None:
-        """Kills the driver, if it is alive."""
+        """Kills the driver, if it is alive, and waits until it has ended."""
         if self._driver is not None and self._driver.poll() is None:
             self._driver.kill()
             self._driver.wait()
 
     @property
     def pid(self) -> int:
-        """Returns the process id of the driver."""
+        """Returns the process id of the present driver."""
         assert self._driver is not None
         return self._driver.pid
 

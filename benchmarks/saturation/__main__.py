@@ -1,8 +1,10 @@
-"""Compares an engine's speed under rollouts with its speed when it is asked directly: `python -m benchmarks.saturation --engines 1 2`.
+"""Compares an engine's speed under rollouts with its speed when it is asked directly: `python -m benchmarks.saturation
+--engines 1 2`.
 
-vLLM runs the small model on CPU. Two language models talk, and the engine's process records the requests. Then the same engine gets the
-same requests directly, without workers and Serve, with as many episodes in flight. Both are repeated, in turns. Sampling is greedy, so
-that both generate the same and find the same in the cache. Tokens a second count only while the full number of episodes is in flight.
+vLLM runs the small model on CPU. Two language models talk, and the engine's process records the requests. Then the same
+engine gets the same requests directly, without workers and Serve, with as many episodes in flight. Both are repeated,
+in turns. Sampling is greedy, so that both generate the same tokens and find the same prompts in the cache. Tokens a
+second count only while the full number of episodes is in flight.
 """
 
 from __future__ import annotations
@@ -38,15 +40,18 @@ from ray_gym.run.cluster.cluster import connect
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
 SENTENCE_ENDS = [".", "!", "?"]
-"""Stop strings of each message: one that is cut by `max_tokens` would end the conversation."""
+"""Stop strings of each message. A message without one would be cut by `max_tokens`, which ends the conversation."""
 ANSWER_S = 120
 MOST_ROUNDING = 0.02
-"""Largest share by which the numbers of generated tokens may differ: numbers are rounded differently in another batch."""
+"""Largest share by which the numbers of generated tokens of both may differ.
+
+Rounding depends on the batch, so they do.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Sets the numbers of engines, episodes and so on, which rollouts and direct calls have in common."""
+    """Sets the numbers of engines, episodes, turns and tokens, which rollouts and direct calls have in common."""
 
     engines: int
     episodes: int
@@ -60,7 +65,9 @@ class Work:
     threads: int
     """Number of OpenMP threads of an engine."""
     dtype: str | None = None
-    """Data type of the engines; None means what a deployment takes on this machine (`ray_gym.deployments.vllm.hardware`)."""
+    """Data type of the engines; None means what a deployment takes on this machine
+    (`ray_gym.deployments.vllm.hardware`).
+    """
 
     @property
     def engine_args(self) -> dict[str, Any]:
@@ -74,7 +81,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """Holds the calls that the engines answered in a round, fed by rollouts or directly."""
+    """Holds the calls that the engines answered in one round, which came from rollouts or were made directly."""
 
     by: str
     round: int
@@ -91,12 +98,18 @@ class Fed:
 
     @property
     def speed(self) -> float:
-        """Returns tokens a second while the full number was in flight. Errors: ValueError if it never was."""
+        """Returns the tokens a second while the full number of episodes was in flight.
+
+        Errors: ValueError if it never was.
+        """
         calls = self.all_calls
         return tokens_a_second(calls, full_window(chains(calls), self.work.concurrency))
 
     def figures(self) -> dict[str, Any]:
-        """Returns the round's numbers by the headings of the table."""
+        """Returns the round's numbers by the headings of the table.
+
+        Errors: ValueError if the full number of episodes never was in flight.
+        """
         calls = self.all_calls
         episodes = chains(calls)
         window, gaps = full_window(episodes, self.work.concurrency), gaps_ms(episodes)
@@ -122,7 +135,9 @@ class Fed:
 
 @contextmanager
 def start_engines(work: Work, lags: Path) -> Iterator[dict[str, str]]:
-    """Starts the engines and yields their Serve applications, by the names that the config gives them."""
+    """Starts the engines, yields the names of their Serve applications by the models' names in the config, and stops
+    them after the block. The engines write their lags to the folder `lags`.
+    """
     with ExitStack() as started:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
@@ -150,7 +165,11 @@ def config_of(work: Work, apps: Mapping[str, str], output: Path) -> RunConfig:
 
 
 def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) -> Fed:
-    """Plays a round of rollouts. Errors: MeasurementFailed."""
+    """Plays round `number` of rollouts, and returns the calls that the engines answered.
+
+    Errors: MeasurementFailed if the run failed, too few episodes were completed, or the full number never was in
+    flight.
+    """
     ask(apps, "begin", work.least_tokens)
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
         run = play(config_of(work, apps, Path(output)), lags)
@@ -159,7 +178,10 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) ->
 
 
 def read_fed(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
-    """Collects the engines' calls, steps and lags of a round. Errors: MeasurementFailed if the full number never was in flight."""
+    """Collects the engines' calls, steps and lags of round `number`. `by`: "rollouts" or "directly".
+
+    Errors: MeasurementFailed if the full number of episodes never was in flight.
+    """
     fed = Fed(by, number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
     try:
         full = full_window(chains(fed.all_calls), work.concurrency)
@@ -169,7 +191,11 @@ def read_fed(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Pa
 
 
 def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
-    """Makes the calls of a round of rollouts once more, directly. Errors: MeasurementFailed."""
+    """Makes the calls of a round of rollouts once more, directly, and returns those that the engines answered now.
+
+    Errors: MeasurementFailed if the full number of episodes never was in flight, or if too many or too few tokens were
+    generated; ConnectionError, TimeoutError.
+    """
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
     ask(apps, "begin")
     ports = {name: ask({name: app}, "open_directly", calls[name])[name] for name, app in apps.items()}
@@ -182,19 +208,26 @@ def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
 
 
 def steps(calls: Mapping[str, Sequence[EngineCall]]) -> list[list[Step]]:
-    """Lists each episode's calls in their order, whichever engine answered them."""
+    """Returns each episode's calls in their order, whichever engine answered them. `calls`: calls by engine."""
     where = {id(call): Step(name, number) for name, made in calls.items() for number, call in enumerate(made)}
     return [[where[id(call)] for call in chain] for chain in chains(call for made in calls.values() for call in made)]
 
 
 def ask(apps: Mapping[str, str], method: str, *arguments: Any) -> dict[str, Any]:
-    """Calls a method of every engine's replica, all at once, and returns the answers by the engines' names."""
+    """Calls a method of every engine's replica, all at once, and returns the answers by the engines' names.
+
+    Errors: TimeoutError if an answer does not come within ANSWER_S seconds.
+    """
     asked = {name: getattr(serve.get_app_handle(app), method).remote(*arguments) for name, app in apps.items()}
     return {name: answer.result(timeout_s=ANSWER_S) for name, answer in asked.items()}
 
 
 def measure(work: Work, rounds: int, found: list[Fed]) -> None:
-    """Appends two results a round to `found`, also before an error. Errors: MeasurementFailed, ConnectionError, TimeoutError."""
+    """Starts the engines, plays `rounds` rounds, and appends two results for each to `found`: by rollouts and directly.
+
+    Results of rounds before an error are in `found`. A first round, which is not counted, comes before. Errors:
+    MeasurementFailed, ConnectionError, TimeoutError; UserError or RunFailed if an engine can't be started.
+    """
     with tempfile.TemporaryDirectory(prefix="ray_gym_lags_") as folder, start_engines(work, Path(folder)) as apps:
         lags = Path(folder)
         # A first round is not counted: an engine is slower when it computes steps of new sizes.
@@ -206,13 +239,16 @@ def measure(work: Work, rounds: int, found: list[Fed]) -> None:
 
 
 def ratio(fed: Sequence[Fed]) -> float:
-    """Returns the mean speed by rollouts over the mean speed directly, of the rounds that have both."""
+    """Returns the mean speed by rollouts divided by the mean speed directly, over the rounds that have both."""
     both = speeds(fed)
     return sum(rollouts for rollouts, _ in both) / sum(direct for _, direct in both)
 
 
 def speeds(fed: Sequence[Fed]) -> list[tuple[float, float]]:
-    """Pairs each round's speeds, by rollouts and directly, as far as there are both."""
+    """Returns the speeds (tokens a second) of each round by rollouts and directly.
+
+    A round that lacks one is left out.
+    """
     return [(rollouts.speed, direct.speed) for rollouts, direct in zip(fed[::2], fed[1::2], strict=False)]
 
 

@@ -1,4 +1,7 @@
-"""Makes the calls of a round of rollouts directly, with as many episodes in flight. An episode's calls follow one another."""
+"""Makes the calls of a round of rollouts directly, with as many episodes in flight.
+
+An episode's calls are made one after the other.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ CALL_DEADLINE_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Identifies a call by the engine that answered it and its number there."""
+    """Identifies a call by the name of the engine that answered it and the call's number there."""
 
     engine: str
     number: int
@@ -27,7 +30,10 @@ class Line:
         self._listening = asyncio.create_task(self._listen())
 
     async def make(self, number: int) -> None:
-        """Makes a call and waits for its end. Errors: ConnectionError, TimeoutError."""
+        """Makes the call with this number and waits for its end.
+
+        Errors: ConnectionError if the engine goes away; TimeoutError after CALL_DEADLINE_S seconds.
+        """
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._writer.write(b"%d\n" % number)
         try:
@@ -51,7 +57,10 @@ class Line:
 
 
 async def replay(ports: dict[str, int], episodes: Sequence[Sequence[Step]], concurrency: int) -> None:
-    """Makes all calls of all episodes, `concurrency` episodes at once. Errors: ConnectionError, TimeoutError."""
+    """Makes all calls of all episodes, `concurrency` episodes at once. `ports`: TCP ports of the engines by name.
+
+    Errors: ConnectionError if an engine goes away; TimeoutError if a call takes more than CALL_DEADLINE_S seconds.
+    """
     lines = {engine: Line(*await asyncio.open_connection("127.0.0.1", port)) for engine, port in ports.items()}
 
     async def one_after_another(waiting: Iterator[Sequence[Step]]) -> None:

@@ -13,16 +13,19 @@ from ray_gym.run.directory.storage import EPISODES
 from ray_gym.stop import StopReason
 
 MOST_FAILED = 0.02
-"""Largest share of episodes that may fail because their user repeated itself until it was cut. Their calls count all the same."""
+"""Largest share of episodes that may fail because their user repeated itself until it was cut. Their calls are counted
+like all others."""
 MOST_CUT = 0.05
-"""Largest share of episodes with a cut participant: a cut policy ends its episode early."""
+"""Largest share of episodes in which a participant's message was cut by a limit, which ends the episode early."""
 CUT = (StopReason.MAX_TOKENS, StopReason.CONTEXT_FULL)
 """Stop reasons of an episode whose policy was cut."""
 
 
 def require_completed(run: Path, episodes: int) -> None:
-    """Checks a run's rows. Errors: MeasurementFailed if rows are missing, an episode failed by a fault that is not its user's, or too many
-    were cut.
+    """Checks that a run has a row for each of `episodes` episodes, and that they were played to their end.
+
+    Errors: MeasurementFailed if rows are missing, if an episode failed by a fault that is not its user's, or if too
+    many were cut.
     """
     rows = pq.read_table(run / EPISODES, columns=["status", "stop_reason", "failure"]).to_pylist()
     failures = [row["failure"] for row in rows if row["status"] != "completed"]

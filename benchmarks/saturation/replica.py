@@ -25,7 +25,10 @@ from ray_gym.hosting.application import DeploymentSpec
 
 @dataclass(frozen=True, slots=True)
 class LongRequest(GenerationRequest):
-    """Asks for an answer of at least `min_tokens` tokens. Rollouts have no such option: the answer is no true sample of the policy."""
+    """Asks for an answer of at least `min_tokens` tokens.
+
+    Rollouts have no such option, since such an answer is no true sample of the policy.
+    """
 
     min_tokens: int = 0
 
@@ -40,15 +43,16 @@ class LongRequest(GenerationRequest):
 
 
 def least_tokens(prompt_ids: Sequence[int], mean: int) -> int:
-    """Returns the least number of tokens of an answer, derived from its prompt: uniform from 1 to 2 `mean` - 1.
+    """Returns the least number of tokens that the answer to a prompt must have, from 1 to 2 * mean - 1.
 
-    With one length for all, episodes that began together would stay in step, and of two engines only one would be busy at a time.
+    It is derived from the prompt, and uniformly distributed. With one number for all, episodes that began together
+    would stay in step, and only one of two engines would be busy at a time.
     """
     return 1 + zlib.crc32(array("q", prompt_ids).tobytes()) % (2 * mean - 1)
 
 
 class RecordingEngine:
-    """Wraps an engine for a completer: sets the least lengths of answers, and records the calls."""
+    """Wraps an engine for a completer. It sets the least number of tokens of each answer, and records the calls."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
@@ -92,7 +96,11 @@ class RecordingReplica(VllmReplica):
         setattr(stats, "update", counted)  # noqa: B010
 
     async def begin(self, mean_least_tokens: int = 1) -> None:
-        """Begins a round, with an empty cache and no calls. Direct calls have their least number of tokens already."""
+        """Begins a round with an empty cache and no recorded calls.
+
+        `mean_least_tokens`: mean of the least number of tokens of answers; 1 for direct calls, whose requests hold that
+        number already.
+        """
         await self._engine.client.reset_prefix_cache()
         self._recording.calls, self._recording.mean_least_tokens = [], mean_least_tokens
         self._steps = 0
@@ -104,7 +112,11 @@ class RecordingReplica(VllmReplica):
         return self._recording.calls
 
     async def open_directly(self, calls: list[EngineCall]) -> int:
-        """Opens a TCP port and returns it. A client sends numbers of `calls`, one a line, and gets each back when that call is done."""
+        """Opens a TCP port, by which a client makes these calls, and returns it.
+
+        The client sends indices of `calls`, one in each line, and gets each back when the call is done. A port that was
+        opened before is closed.
+        """
 
         async def answer_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def make(number: int) -> None:
@@ -123,8 +135,10 @@ class RecordingReplica(VllmReplica):
         return port
 
     async def _generate(self, call: EngineCall) -> None:
-        """Makes a call by vLLM alone, with its stop strings. A number of tokens in their place would save the step by which vLLM finds stop
-        strings too late.
+        """Makes a call by vLLM alone, with its stop strings, and records it.
+
+        If it were given a number of tokens in place of the stop strings, it would save the one step that vLLM makes
+        until it finds a stop string.
         """
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
@@ -142,13 +156,16 @@ class RecordingReplica(VllmReplica):
 
 
 class RecordingVllm(VllmEngine):
-    """Starts replicas that record, as the engine of a config."""
+    """Implements an engine whose replicas are RecordingReplica."""
 
     def _deployment_spec(self, name: str) -> DeploymentSpec:
         return replace(super()._deployment_spec(name), replica_class=RecordingReplica)
 
 
 def make_engine(model: str, engine_args: dict[str, Any], threads: int, lags: Path) -> RecordingVllm:
-    """Makes an engine whose replica writes the lag of its event loop to the folder `lags`."""
+    """Makes an engine whose replica records calls, and writes the lag of its event loop to the folder `lags`.
+
+    `model`: name of the model. `threads`: number of its OpenMP threads.
+    """
     env_vars = {"OMP_NUM_THREADS": str(threads), LAGS: str(lags)}
     return RecordingVllm(VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars=env_vars))

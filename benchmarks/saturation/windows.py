@@ -11,7 +11,9 @@ from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 @dataclass(frozen=True, slots=True)
 class EngineCall:
-    """Describes a generation as the engine's process saw it. Times are seconds of `time.time()`."""
+    """Describes a request to an engine and its answer, as the engine's process saw it. Times are seconds of
+    `time.time()`.
+    """
 
     request: GenerationRequest
     began_at: float
@@ -45,7 +47,7 @@ class TimeWindow:
 
 
 def chains(calls: Iterable[EngineCall]) -> list[list[EngineCall]]:
-    """Lists each episode's calls in their order; the episodes are in the order in which they began."""
+    """Returns each episode's calls in their order. The episodes are in the order in which they began."""
     found: dict[str, list[EngineCall]] = {}
     for call in sorted(calls, key=lambda call: call.began_at):
         found.setdefault(call.request.session_id, []).append(call)
@@ -53,7 +55,7 @@ def chains(calls: Iterable[EngineCall]) -> list[list[EngineCall]]:
 
 
 def gaps_ms(episodes: Iterable[Sequence[EngineCall]]) -> list[float]:
-    """Returns the milliseconds between each answer and the next request of its episode."""
+    """Returns the milliseconds from the end of each call to the start of the next one of its episode."""
     return [1000 * (after.began_at - call.ended_at) for calls in episodes for call, after in pairwise(calls)]
 
 
@@ -76,5 +78,8 @@ def full_window(episodes: Sequence[Sequence[EngineCall]], concurrency: int) -> T
 
 
 def tokens_a_second(calls: Iterable[EngineCall], window: TimeWindow) -> float:
-    """Returns the generated tokens a second in the window. A call counts by the share of its time that lies in it."""
+    """Returns the generated tokens a second in the window.
+
+    The tokens of a call count by the share of its time that lies in the window.
+    """
     return sum(call.tokens * window.share(call) for call in calls) / window.seconds

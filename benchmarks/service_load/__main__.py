@@ -1,4 +1,6 @@
-"""Puts load on the service, kills one of its workers, and checks every answer and record: `python -m benchmarks.service_load`."""
+"""Puts load on the service, kills a worker of it, and checks all answers and records: `python -m
+benchmarks.service_load`.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ from benchmarks.service_load.streams import Followed, RolloutStreams, follow_rol
 from benchmarks.table import table
 
 MOST_GROWTH = 0.10
-"""Largest growth (`memory.growth`) of a process's memory, as a share."""
+"""Largest share by which the memory of a process may grow (`memory.growth`)."""
 WINDING_UP_S = 120.0
-"""Largest number of seconds until games and streams under way are over, and the last rows are written."""
+"""Most seconds after the load until the games and streams under way are over, and the last rows are written."""
 WARM_UP = "warm-up"
 COLUMNS = ["episode_id", "attempt", "status", "reward", "events"]
 
@@ -58,7 +60,11 @@ class LoadTest:
 
 
 async def put_load_on(service: ServiceProcess, given: argparse.Namespace) -> LoadTest:
-    """Runs all clients and the kill. Errors: MeasurementFailed if they do not come to an end."""
+    """Runs all clients, kills a session worker meanwhile, and returns what they have seen.
+
+    Errors: MeasurementFailed if they do not come to an end, or if the service gives a wrong answer outside of games and
+    streams.
+    """
     pace, stopped = ClientPauses(given.pause), asyncio.Event()
     load = LoadTest(RolloutStreams(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
@@ -97,7 +103,10 @@ async def put_load_on(service: ServiceProcess, given: argparse.Namespace) -> Loa
 
 
 async def _warm_up(service: ServiceProcess) -> str:
-    """Opens a first session, which starts the workers, waits until all are up, and returns its id. Errors: MeasurementFailed."""
+    """Opens and closes a first session, which starts the workers, waits until all are up, and returns the session's id.
+
+    Errors: MeasurementFailed if that does not succeed within WINDING_UP_S seconds.
+    """
     try:
         async with asyncio.timeout(WINDING_UP_S), ClientConnection.to(service.address, RequestCounts()) as connection:
             opened = await connection.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
@@ -111,7 +120,10 @@ async def _warm_up(service: ServiceProcess) -> str:
 
 
 async def _until_written(load: LoadTest, address: str) -> None:
-    """Waits until no session is open any more."""
+    """Waits until no session is open any more. Meanwhile `load.unwritten` has the ids of the open ones.
+
+    Errors: WrongAnswer.
+    """
     async with ClientConnection.to(address, RequestCounts()) as connection:
         while True:
             load.unwritten = await _open_sessions(connection)
@@ -131,7 +143,9 @@ async def _open_sessions(connection: ClientConnection) -> list[str]:
 
 
 def show_results(load: LoadTest, given: argparse.Namespace, directory: Path) -> list[str]:
-    """Prints the results and lists what is wrong."""
+    """Prints the results, checks the records in the service's `directory`, and returns the problems; none if all is
+    right.
+    """
     counts, seconds = load.counts, given.seconds
     say(table(counts.lines()))
     say("\n" + table(memory.lines(load.series, seconds)))

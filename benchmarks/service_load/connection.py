@@ -1,4 +1,4 @@
-"""Sends a client's requests on one connection, counts the answers, and waits where the service says so."""
+"""Sends a client's requests on one connection, counts the answers, and waits if the service says so."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClientConnection:
     @staticmethod
     @asynccontextmanager
     async def to(address: str, counts: RequestCounts) -> AsyncIterator[ClientConnection]:
-        """Keeps one connection alive for the block."""
+        """Yields a client of the service at `address`, which has at most one connection, and closes it after the block."""
         connector, timeout = aiohttp.TCPConnector(limit=1, keepalive_timeout=60), aiohttp.ClientTimeout(total=ANSWER_S)
         async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as http:
             yield ClientConnection(http, counts)
@@ -36,9 +36,11 @@ class ClientConnection:
     async def ask(
         self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None
     ) -> dict[str, Any]:
-        """Makes a request, waits and makes it again while the service says `Retry-After`, and returns the JSON of the answer.
+        """Makes a request and returns the JSON of the answer; an empty dictionary for an empty answer.
 
-        Answers are counted under `route`, a method and the form of a path. Errors: WrongAnswer.
+        While the service answers 429 or 503 with `Retry-After`, it waits and makes the request again. `route` is the
+        HTTP method and the form of the path; answers are counted under it. `key`: idempotency key of a POST; None: a
+        random one. Errors: WrongAnswer for any other status from 300 on, or without an answer.
         """
         headers = {"Idempotency-Key": key or secrets.token_hex(16)} if route.startswith("POST") else {}
         while True:

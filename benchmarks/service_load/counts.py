@@ -10,7 +10,7 @@ import numpy as np
 
 
 class WrongAnswer(Exception):
-    """A client got another answer than it should have."""
+    """Says that a client got another answer than it should have, or none."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class RequestCounts:
         return sum(statuses[429] + statuses[503] for statuses in self.statuses.values())
 
     def lines(self) -> list[dict[str, Any]]:
-        """Returns a line of the table for each route."""
+        """Returns a line of the table for each route: its requests, their times in milliseconds, and their statuses."""
         return [
             {
                 "route": route,

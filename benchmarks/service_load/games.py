@@ -1,4 +1,7 @@
-"""Plays sessions of tic-tac-toe as a client: by commands of its own, or as a black-box agent whose calls are captured."""
+"""Plays sessions of tic-tac-toe as a client of the service.
+
+The client gives the commands itself, or it is a black-box agent whose model calls the service captures.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ SCORE = "POST .../score"
 CHAT = "POST .../chat/completions"
 
 GIVEN_UP = 0.1
-"""Share of sessions that are given up."""
+"""Share of sessions that the client closes without a score."""
 LOOKED_AT = 0.2
 """Share of rounds after which the client looks at its session."""
 OPENED_AGAIN = 0.1
@@ -58,7 +61,7 @@ class ClientPauses:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def pause(self, rng: random.Random) -> None:
-        """Waits a random time with the mean `pause_s`, or until the load is over."""
+        """Waits a random number of seconds from 0 to 2 * pause_s, but not longer than until the load is over."""
         try:
             async with asyncio.timeout(rng.uniform(0, 2 * self.pause_s)):
                 await self.over.wait()
@@ -67,7 +70,10 @@ class ClientPauses:
 
 
 class GameClient:
-    """Plays one game from opening to end. All methods raise WrongAnswer."""
+    """Plays one game from its opening to its end.
+
+    All methods raise WrongAnswer if the service answers otherwise than it should.
+    """
 
     def __init__(self, game: Game, connection: ClientConnection, pace: ClientPauses, rng: random.Random) -> None:
         self.game = game
@@ -77,7 +83,7 @@ class GameClient:
         self._board = ""
         self._outcome: str | None = None
         self._agent: list[dict[str, Any]] | None = None
-        """Conversation of the black-box agent; None where the client gives its own commands."""
+        """Conversation of the black-box agent; None if the client gives its own commands."""
         self._tools: list[dict[str, Any]] = []
 
     @property
@@ -115,7 +121,10 @@ class GameClient:
         return view
 
     def _compare(self, view: dict[str, Any]) -> None:
-        """Checks that the session is as its client remembers it."""
+        """Checks that the policy's view of the session is as its client remembers it.
+
+        Errors: WrongAnswer if it is not.
+        """
         spoken = sum(one["role"] == "assistant" for one in view["messages"])
         if spoken != len(self.game.actions) or view["messages"][-1]["content"] != self.game.heard:
             raise WrongAnswer(
@@ -162,7 +171,9 @@ class GameClient:
         return content
 
     async def _say(self, text: str) -> None:
-        """Says a text to the user, who moves. Now and then it is sent again under its key, and must get the same answer."""
+        """Says a text to the user, and checks the user's move. Sometimes the text is sent again under the same key, and
+        must get the same answer. Errors: WrongAnswer.
+        """
         await self._pace.pause(self._rng)
         key = f"{self.game.key}-{len(self.game.actions)}"
         answer = await self._connection.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
@@ -200,7 +211,10 @@ class GameClient:
 
 
 async def play_games(number: int, address: str, counts: Any, pace: ClientPauses, games: list[Game]) -> None:
-    """Plays one game after the other until the load is over."""
+    """Plays one game after the other until the load is over. `number` seeds the client's random choices.
+
+    Each game is added to `games` at its start. A wrong answer is counted in `counts`, and ends its game.
+    """
     rng = random.Random(number)
     async with ClientConnection.to(address, counts) as connection:
         await pace.pause(rng)

@@ -24,7 +24,10 @@ class Series:
     bytes: list[int] = field(default_factory=list)
 
     def median_mb(self, start: float, end: float) -> float | None:
-        """Returns the median between two times, in MB; None unless the process lived all that time."""
+        """Returns the median of the resident memory between two times, in units of 2**20 bytes.
+
+        None means that the process did not live all that time, but for 2 s at either end.
+        """
         if not self.times or self.times[0] > start + 2 or self.times[-1] < end - 2:
             return None
         held = [size for at, size in zip(self.times, self.bytes, strict=True) if start <= at <= end]
@@ -32,7 +35,7 @@ class Series:
 
 
 async def watch(service: ServiceProcess, seen: dict[int, Series], stop: asyncio.Event) -> None:
-    """Samples the memory of each process into `seen`, by process id, until `stop` is set."""
+    """Adds the memory of each of the service's processes to `seen`, by process id, until `stop` is set."""
     began = time.monotonic()
     while not stop.is_set():
         await asyncio.to_thread(_look, service, seen, began)
@@ -51,7 +54,11 @@ def _look(service: ServiceProcess, seen: dict[int, Series], began: float) -> Non
 
 
 def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dict[str, Any]]:
-    """Returns a line of the table for each process: MB over time, and the growth."""
+    """Returns a line of the table for each process: the median memory (2**20 bytes) of `points` intervals, and the
+    growth.
+
+    `seconds`: length of the load.
+    """
     step = seconds / points
     return [
         {"process": one.kind}
@@ -62,6 +69,9 @@ def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dic
 
 
 def growth(one: Series, seconds: float) -> float | None:
-    """Returns the share by which median memory grew from the middle third of the time to the last; None if a median is missing."""
+    """Returns the share by which the median memory grew from the middle third of the load to the last third.
+
+    `seconds`: length of the load. None means that the process did not live through both.
+    """
     middle, last = one.median_mb(seconds / 3, seconds * 2 / 3), one.median_mb(seconds * 2 / 3, seconds)
     return None if middle is None or last is None else last / middle - 1

@@ -1,4 +1,4 @@
-"""Compares the records of the service with what its clients know."""
+"""Compares the records of the service with the games and streams that its clients have seen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def rows_of(run: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def check_games(rows: Sequence[dict[str, Any]], games: Iterable[Game]) -> list[str]:
-    """Lists sessions that are not in the table exactly once with the actions and the reward that their clients know."""
+    """Returns the problems of sessions; none if each is in the table exactly once, with the actions, the status and the
+    reward that its client knows. Of games that have not ended, only the row is looked for.
+    """
     times = Counter(row["episode_id"] for row in rows)
     by_id = {row["episode_id"]: row for row in rows}
     opened = {game.id: game for game in games if game.id}
@@ -58,7 +60,11 @@ def _actions_of(row: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def check_streams(rollouts: Path, followed: Iterable[Followed], groups: int) -> list[str]:
-    """Lists the streams that were followed to their end and did not have each group of their rollout exactly once."""
+    """Returns the problems of streams that were followed to their end; none if all is right.
+
+    A stream must have each group of its rollout exactly once, and a rollout that is done must have `groups` groups.
+    `rollouts`: folder with the directories of the rollouts.
+    """
     problems, written = [], {}
     for one in followed:
         if not one.state:

@@ -39,7 +39,7 @@ KINDS = {
 
 @dataclass(slots=True)
 class ServiceProcess:
-    """Holds a running `ray-gym serve`, and finds the processes that belong to it."""
+    """Holds a running `ray-gym serve`, and finds and kills processes that belong to it."""
 
     process: subprocess.Popen[str]
     address: str
@@ -59,7 +59,7 @@ class ServiceProcess:
         return found
 
     def kill_one(self, kind: str) -> None:
-        """Kills a process of this kind. Errors: MeasurementFailed if there is none."""
+        """Kills one process of this kind by SIGKILL. Errors: MeasurementFailed if there is none."""
         if (pid := next((pid for pid, found in self.processes().items() if found == kind), None)) is None:
             raise MeasurementFailed(f"there is no {kind} to kill")
         os.kill(pid, signal.SIGKILL)
@@ -71,7 +71,11 @@ class ServiceProcess:
 
 @contextlib.contextmanager
 def start_service(folder: Path, concurrency: int) -> Iterator[ServiceProcess]:
-    """Starts the service for the block. Errors: MeasurementFailed if it does not come up, or does not end as it should."""
+    """Starts the service for the block, and yields it.
+
+    `concurrency`: number of episodes of a rollout in flight. Errors: MeasurementFailed if it does not come up, or ends
+    with another exit code than 0; TimeoutExpired if it does not end within STOP_S seconds.
+    """
     config = folder / "service.yaml"
     port = _free_port()
     config.write_text(yaml.safe_dump(_config(folder, port, concurrency)))
@@ -127,7 +131,10 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _free_port() -> int:
-    """Finds a free port below those that the system hands out by itself. Errors: OSError if there is none."""
+    """Returns a free TCP port from 20,000 to 31,999, below those that the system hands out by itself.
+
+    Errors: OSError if 100 random ones are taken.
+    """
     for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""Submits rollouts, and follows their streams of groups as clients that disconnect and reconnect."""
+"""Submits rollouts, and follows their streams of groups by clients that disconnect and reconnect."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class RolloutStreams:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def submit(self, address: str, counts: RequestCounts, pace: ClientPauses) -> None:
-        """Starts rollouts until the load is over, then cancels those under way, so that their streams end."""
+        """Starts rollouts until the load is over, AHEAD at a time, then cancels those under way, so that their streams
+        end. Errors: WrongAnswer.
+        """
         async with ClientConnection.to(address, counts) as connection:
             while not pace.over.is_set():
                 if len(self.under_way) >= AHEAD:
@@ -80,7 +82,11 @@ async def follow_rollouts(
     rollouts: RolloutStreams,
     followed: list[Followed],
 ) -> None:
-    """Follows one rollout after the other, each from its first group to its end."""
+    """Follows one rollout after the other, each from its first group to its end, until the load is over.
+
+    `number` seeds the client's random choices. Each rollout is added to `followed` at its start. A wrong answer or a
+    broken connection is counted in `counts`, and the client goes on with another rollout.
+    """
     rng = random.Random(-number)
     async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as http:
         while not pace.over.is_set():
@@ -99,7 +105,11 @@ async def follow_rollouts(
 
 
 async def _follow(http: httpx.AsyncClient, one: Followed, counts: RequestCounts, stays_s: float) -> None:
-    """Follows on one connection. Errors: WrongAnswer, HTTPError, TimeoutError."""
+    """Follows a rollout on one connection, from the cursor on, until the rollout ends or `stays_s` seconds are over.
+
+    If the service is busy, it only waits as long as the service says. Errors: WrongAnswer if the service refuses or the
+    stream ends too early; HTTPError, TimeoutError.
+    """
     began = time.monotonic()
     headers = {"Last-Event-ID": one.cursor} if one.cursor else {}
     url = f"/v1/rollouts/{one.rollout}/stream"

@@ -215,7 +215,10 @@ class AsyncSession(OpenSession):
         return await self._client._call(calls.score(self.id, key))
 
     async def episode(self) -> api.JsonObject:
-        """Waits until the ended session is committed, and returns its episode's row, tokens included."""
+        """Waits until the ended session is committed, and returns its episode's row, tokens included.
+
+        Errors: ServiceError (409) if the session has not ended.
+        """
         return await self._client._call(calls.episode_of(self.id))
 
     async def close(self) -> None:

@@ -217,7 +217,10 @@ class Session(OpenSession):
         return self._client._call(calls.score(self.id, key))
 
     def episode(self) -> api.JsonObject:
-        """Waits until the ended session is committed, and returns its episode's row, tokens included."""
+        """Waits until the ended session is committed, and returns its episode's row, tokens included.
+
+        Errors: ServiceError (409) if the session has not ended.
+        """
         return self._client._call(calls.episode_of(self.id))
 
     def close(self) -> None:
