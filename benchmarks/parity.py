@@ -92,7 +92,7 @@ class Precision:
 
 PRECISIONS: Mapping[str, Precision] = {
     "float32": Precision(2e-5, 2e-4, tuple(CASES), max_turns=5, max_tokens=64, edge=1e-5, edge_share=0.002),
-    # Without instructions for it a CPU computes in bfloat16 several times slower: fewer ways of sampling, and shorter games.
+    # Fewer ways of sampling and shorter games: a CPU without instructions for bfloat16 is several times slower.
     "bfloat16": Precision(
         0.05, math.inf, ("plain-1.0", "plain-0.7", "top-p"), max_turns=3, max_tokens=32, outside_share=0.01
     ),

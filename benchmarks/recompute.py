@@ -75,8 +75,10 @@ def counts_before(token_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
 
 
 def repetition_penalised(logits: torch.Tensor, seen: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """Returns logits in which the ids that were seen are less likely, by a factor that depends on no sign of the logit
-    (Keskar et al. 2019, CTRL, section 4.1). `seen`: bool, shape (tokens, vocabulary).
+    """Returns the logits with the repetition penalty on ids that were seen (Keskar et al. 2019, CTRL, section 4.1).
+
+    Their positive logits are divided by the penalty, and the others are multiplied by it. `seen`: bool, shape (tokens,
+    vocabulary).
     """
     penalty = sampling.repetition_penalty
     return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
@@ -232,7 +234,7 @@ def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
 def sample_logprobs(
     sample: Mapping[str, Any], reference: Reference, grammars: Grammars, edge: float = 0, tolerance: float = math.inf
 ) -> tuple[torch.Tensor, int]:
-    """Returns the computed logprobs of a recorded sample's generated tokens, in order, and the number of tokens at an
+    """Returns computed logprobs of a sample's generated tokens (float32), in order, and the number of tokens at an
     edge.
 
     A token is at an edge if its logprob differs from the recorded one by more than `tolerance`, and does not if the

@@ -55,7 +55,7 @@ class TokenModel:
         self._players = players
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Completes a request. Errors: those of the scripted model."""
+        """Returns the player's answer with tokens. Errors: EpisodeFailure if the player raises."""
         return with_tokens(await self._players.complete(request), request)
 
     async def close(self) -> None:
@@ -70,7 +70,7 @@ class TokenReplica(ScriptedReplica):
         self._pulse = watch_replica()
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Completes a request. Errors: those of the scripted model."""
+        """Returns the player's answer with tokens. Errors: EpisodeFailure if the player raises."""
         return with_tokens(await super().complete(request), request)
 
 

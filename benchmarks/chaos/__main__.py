@@ -1,6 +1,4 @@
-"""Kills processes of a run and checks that nothing is lost: `python -m benchmarks.chaos --episodes 500 --kills 20
---seed 1`.
-"""
+"""Kills processes of a run, and checks that nothing is lost: `python -m benchmarks.chaos --kills 20 --seed 1`."""
 
 from __future__ import annotations
 

@@ -127,8 +127,7 @@ class Killer:
         return self._rng.choice(victims) if victims else None
 
     def look(self) -> str | None:
-        """Wakes the frozen worker or kills the cut-off raylet if it is time, and returns a text that says so; else
-        None.
+        """Wakes the frozen worker or kills the cut-off raylet, if it is time. Returns a text that says so, else None.
 
         A raylet that was killed is replaced by another.
         """

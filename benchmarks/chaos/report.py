@@ -1,4 +1,4 @@
-"""Counts what a disturbed run resumed, replayed, refused and made again."""
+"""Counts the episodes and calls that a disturbed run resumed, replayed, refused and made again."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Disturbed:
         """Returns the nonces (random texts in answers) that a journal held and the episode's row lacks, each with its
         call.
 
-        Also returns the number of nonces that were looked for. Those of tries that were given up don't count.
+        Also returns the number of nonces that were looked for. Nonces of tries that were given up don't count.
         """
         tries = {row["episode_id"]: row["try"] for row in self.rows}
         texts = {row["episode_id"]: _text_of(row) for row in self.rows}

@@ -1,5 +1,4 @@
-"""Compares an engine's speed under rollouts with its speed when it is asked directly: `python -m benchmarks.saturation
---engines 1 2`.
+"""Compares an engine's speed under rollouts with its speed under direct calls: `python -m benchmarks.saturation`.
 
 vLLM runs the small model on CPU. Two language models talk, and the engine's process records the requests. Then the same
 engine gets the same requests directly, without workers and Serve, with as many episodes in flight. Both are repeated,
@@ -65,9 +64,7 @@ class Work:
     threads: int
     """Number of OpenMP threads of an engine."""
     dtype: str | None = None
-    """Data type of the engines; None means what a deployment takes on this machine
-    (`ray_gym.deployments.vllm.hardware`).
-    """
+    """Data type of the engines; None: the one that deployments choose on this machine."""
 
     @property
     def engine_args(self) -> dict[str, Any]:

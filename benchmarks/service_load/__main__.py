@@ -1,6 +1,4 @@
-"""Puts load on the service, kills a worker of it, and checks all answers and records: `python -m
-benchmarks.service_load`.
-"""
+"""Puts load on the service, kills a worker, and checks all answers and records: `python -m benchmarks.service_load`."""
 
 from __future__ import annotations
 

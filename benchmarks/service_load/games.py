@@ -38,7 +38,7 @@ SAID_AGAIN = 0.1
 
 @dataclass(slots=True)
 class Game:
-    """Holds what a client knows of its session. Times are seconds of `time.time()`."""
+    """Holds a client's knowledge of its session, in which it plays one game. Times are seconds of `time.time()`."""
 
     key: str
     seed: int

@@ -44,11 +44,10 @@ def scenes_of(subject: Subject) -> list[Scene]:
 
 
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
-    """Plays all scenes, each on a fresh instance of the environment, and those of the first tasks again under the
-    trace.
+    """Plays all scenes, each on a fresh instance of the environment, and returns the evidence.
 
-    Errors: UserError if the first episode failed by infrastructure, since every episode would wait for it;
-    WaitsForEver.
+    The scenes of the first TRACED_TASKS tasks are played again under the trace. Errors: UserError if the first episode
+    failed by infrastructure, since every episode would wait for it; WaitsForEver.
     """
     plays: list[Play] = []
     lags: list[Lag] = []

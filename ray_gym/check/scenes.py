@@ -104,7 +104,10 @@ class RememberingModel:
     """Names of the tools that the player was shown."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Lets other tasks of the event loop run first, then answers. Errors: EpisodeFailure if the player raises."""
+        """Lets other tasks of the event loop run first, then answers.
+
+        Errors: EpisodeFailure if the player raises, or if the request has a `response_format`.
+        """
         await asyncio.sleep(0)
         self.goes_on()
         self.answered += 1

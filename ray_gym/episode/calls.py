@@ -40,7 +40,7 @@ _encode = msgspec.msgpack.Encoder().encode
 class _Inside:
     """Marks work that a replay does again, and counts the calls that this work is waiting for.
 
-    Those calls have places of their own in the recorded order.
+    These calls have places of their own in the recorded order.
     """
 
     calls: int = 0

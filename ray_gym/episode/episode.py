@@ -62,7 +62,8 @@ class Episode(BoundedEpisode):
 
         The participant takes steps until it calls no more tools, its steps (or `max_steps`) are used up, or the episode
         ends. Then the others are told of the turn. If its turns are used up, or there is nothing that it could answer,
-        the episode ends, and the turn is empty. Errors: EpisodeOver; EpisodeFailure.
+        the episode ends, and the turn is empty. Errors: EpisodeOver if the episode has ended; EpisodeFailure if it
+        fails.
         """
         self._require_open()
         participant = self.participants[name]
@@ -87,7 +88,7 @@ class Episode(BoundedEpisode):
 
     def open_turn(self, name: str) -> Turn | None:
         """Returns the open turn of a participant that is driven from outside, or begins a new one. Returns None if all
-        its turns are used up, which ends the episode. Errors: EpisodeOver.
+        its turns are used up, which ends the episode. Errors: EpisodeOver if the episode has ended.
         """
         self._require_open()
         last = self.turns[-1] if self.turns else None
@@ -121,7 +122,7 @@ class Episode(BoundedEpisode):
         """Makes one model call, and carries out the tool calls in its answer.
 
         Returns True if there were any; False also if a limit ended the episode before the call, or cut the answer.
-        Errors: EpisodeOver; EpisodeFailure.
+        Errors: EpisodeOver if the episode has ended; EpisodeFailure if it fails.
         """
         self._require_open()
         began, live = time.monotonic(), self.calls.live
@@ -157,7 +158,7 @@ class Episode(BoundedEpisode):
         """Carries out a tool call of a participant, and returns the answer.
 
         The answer joins that participant's thread, unless `tells` is False: then the caller puts it there. Errors:
-        EpisodeOver; EpisodeFailure.
+        EpisodeOver if the episode has ended; EpisodeFailure if the tool fails by the environment's fault.
         """
         self._require_open()
         participant = self.participants[name]
@@ -179,7 +180,7 @@ class Episode(BoundedEpisode):
         """Puts a user message into a thread. `name` is a participant, which stands for its own thread, or the name of a
         thread.
 
-        `spoken_by`: the participant that the record names as its speaker. Errors: EpisodeOver.
+        `spoken_by`: the participant that the record names as its speaker. Errors: EpisodeOver if the episode has ended.
         """
         self._require_open()
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
@@ -195,7 +196,7 @@ class Episode(BoundedEpisode):
 
         The thread begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model
         answer. Threads may be used at the same time (`asyncio.gather`), each for one call at a time. Errors:
-        EpisodeOver.
+        EpisodeOver if the episode has ended.
         """
         self._require_open()
         return self.transcript.open_thread(participant)
@@ -267,8 +268,10 @@ class Episode(BoundedEpisode):
     # ---- between turns ----
 
     def _blame_silence(self, turn: Turn) -> None:
-        """Fails the episode if a simulated user said nothing to the policy in its turn: the policy's episode must not
-        end by that. Errors: EpisodeFailure.
+        """Checks that a simulated user said something to the policy in its turn, since the policy's episode must not
+        end by its silence.
+
+        Errors: EpisodeFailure if it said nothing.
         """
         speaker = self.participants[turn.speaker]
         if not is_policy(speaker) and not turn.text:

@@ -1,9 +1,9 @@
 """Keeps the token ledger of one thread: the tokens that the model was given and those that it generated, in order,
 append-only.
 
-The prompt of step k+1 is exactly the prompt and the generated ids of step k, plus the ids of what is new. Where that
-cannot hold (a template that rewrites earlier turns, an endpoint that renders anew) the ledger forks: a new sample
-begins with the whole prompt, and the old one stays as it was, with a reason on the new one.
+The prompt of step k+1 is exactly the prompt and the generated ids of step k, plus the ids of what is new. If that
+cannot hold (a template rewrites earlier turns, or an endpoint renders them anew), the ledger forks: a new sample begins
+with the whole prompt and holds the reason, and the old one stays as it was.
 """
 
 from __future__ import annotations

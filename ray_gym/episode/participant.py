@@ -1,4 +1,4 @@
-"""Defines a participant: someone who speaks, as tools and hooks see them, with what the config gave them."""
+"""Defines the description of a participant of an episode, which tools and hooks get: its name, its model, its limits."""
 
 from __future__ import annotations
 

@@ -159,8 +159,8 @@ def must_not_meet(command: Command | None, other: Command) -> bool:
 
 
 def check(command: Command, episode: Episode) -> None:
-    """Checks that a command names a participant or thread that exists. Errors: ValueError, which does the session no
-    harm.
+    """Checks that a command names a participant or thread that exists. Errors: ValueError if it does not; the session
+    goes on then.
     """
     match command:
         case TakeTurn(name) | Say(name) | CallTool(name) | Ask(name):

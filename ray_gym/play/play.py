@@ -99,8 +99,9 @@ def fail_if_broken(played: Played) -> Played:
 
 
 def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
-    """Makes the episode of a specification, with its task. Errors: EpisodeFailure (data) if the task is not one of the
-    environment's.
+    """Makes the episode of a specification, with its task, and adds it to the stage's episodes under way.
+
+    Errors: EpisodeFailure (data) if the task is not one of the environment's.
     """
     try:
         task = stage.environment.task_type.model_validate_json(spec.task)
@@ -118,7 +119,7 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
 
 
 def fail_episode(episode: Episode, failure: Failure) -> Played:
-    """Ends an episode with a failure, and returns the result."""
+    """Ends an episode with a failure, and returns the result. If it has ended already, its stop stays as it is."""
     episode.end(StopReason.FAILED, failure.message)
     diverged = None if episode.calls.broken else episode.calls.log.diverged
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
@@ -143,8 +144,7 @@ async def _play_to_end(episode: Episode) -> Failure | None:
 
 async def set_up(episode: Episode) -> None:
     """Makes the state, the tools and the first messages of an episode by the environment's hooks. Errors:
-
-    EpisodeFailure.
+    EpisodeFailure if a hook raises or takes too long.
     """
     environment, limits = episode.environment, episode.limits
     with blame_environment(environment, "setup"):
@@ -179,7 +179,10 @@ async def _run(episode: Episode) -> None:
 
 
 async def score(episode: Episode) -> Score:
-    """Returns the environment's score of an episode that has ended. Errors: EpisodeFailure."""
+    """Returns the environment's score of an episode that has ended.
+
+    Errors: EpisodeFailure if `score` raises, takes too long or returns no score, or if a judge fails.
+    """
     environment = episode.environment
     episode.begin_scoring()
     with blame_environment(environment, "score"):
@@ -248,7 +251,10 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
 
 
 class blame_environment:
-    """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook."""
+    """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook.
+
+    EpisodeFailure, EpisodeOver and the cancellation of the task pass unchanged.
+    """
 
     __slots__ = ("_environment", "_hook")
 
@@ -273,8 +279,8 @@ def _is_cancelled() -> bool:
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:
-    """Returns the last overridden method of the environment in the traceback, since `run` also calls `relay`, `narrow`
-    and `finished`.
+    """Returns the name of the last overridden method of the environment in the traceback; None if there is none. It may
+    be another than the hook that was called, since `run` also calls `relay`, `narrow` and `finished`.
     """
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
     overridden = [

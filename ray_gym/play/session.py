@@ -111,7 +111,7 @@ class CommandSession:
 
     @property
     def idle_s(self) -> float:
-        """Returns the seconds since the last command ended; 0 while one is under way."""
+        """Returns the seconds since the last command ended or `touch` was called; 0 while a command is under way."""
         return 0.0 if self._under_way else time.monotonic() - self._touched
 
     def touch(self) -> None:
@@ -240,8 +240,8 @@ class CommandSession:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
     async def _wait_until_free(self, command: Command | None) -> None:
-        """Waits until no command is under way that this command (None: an `Ask`) has to wait for. Errors: Closed;
-        LetGo.
+        """Waits until no command is under way that this command (None: an `Ask`) has to wait for. Errors: Closed if the
+        session is closed; LetGo if this worker has given it up.
         """
         while not self._closed.done():
             tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]

@@ -36,8 +36,8 @@ class Gateway(Protocol):
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
         """Starts forwarding requests to the Service actor and the models. Blocks.
 
-        `actor` and `namespace` are the actor's; `engines` are those of the models by name. Errors: `UserError`,
-        `RunFailed`.
+        `actor` and `namespace` are the actor's; `engines` are those of the models by name. Errors: `UserError`
+        for a mistake in the section; `RunFailed` if the gateway does not come up.
         """
         ...
 

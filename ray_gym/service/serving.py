@@ -123,7 +123,7 @@ def _start_error(error: BaseException) -> Exception:
 
 
 def _wait(actor: Any) -> None:
-    """Waits until a signal comes (see `unwind_on_sigterm`).
+    """Waits until SIGINT or SIGTERM comes, which raise KeyboardInterrupt here.
 
     Errors: RunFailed if the service's process ended by itself.
     """

@@ -48,7 +48,8 @@ class Evaluations:
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Plays an evaluation and returns its summary. An interrupted evaluation of the same name is resumed.
 
-        `first`: True gives it priority over the stream's groups. Errors: UserError, RunFailed, OSError.
+        `first`: True gives it priority over the stream's groups. Errors: UserError for a mistake in the config;
+        RunFailed if it fails or is stopped; OSError.
         """
         stopping = asyncio.Event()
         self._stopping.add(stopping)

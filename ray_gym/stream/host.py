@@ -122,8 +122,8 @@ class Host:
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
         """Starts playing the stream's groups. `engines`: those of the models by name, which are up.
 
-        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError,
-        RayError.
+        Returns the versions of the weights that the trained models serve, by name. Errors: UserError for a generator
+        that fails; OSError; RayError if a model does not say its version.
         """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
@@ -246,7 +246,8 @@ class Host:
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Plays an evaluation on the stream's models and returns its summary.
 
-        `first`: True gives it priority over the stream's groups. Errors: UserError, RunFailed, OSError.
+        `first`: True gives it priority over the stream's groups. Errors: UserError for a mistake in the config;
+        RunFailed if it fails, or the stream is closed meanwhile; OSError.
         """
         try:
             return await self._evaluations.play(config, config_file, first)

@@ -270,7 +270,7 @@ class Stream:
         return task.result()
 
     async def _explain_wait(self) -> None:
-        """Prints that the stream waits for the trainer, if it does. Errors: RunFailed."""
+        """Prints that the stream waits for the trainer, if it does. Errors: RunFailed if the host does not answer."""
         counts = await self.status()
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
             _say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
@@ -303,7 +303,7 @@ def open_stream(
 
     `cursor` is the value of `stream.cursor` that was saved with the checkpoint to resume from; None means the start.
     `version` is the version of the weights now; None means the cursor's. `StreamOptions` describes the rest. Errors:
-    UserError.
+    UserError for a mistake in the config, the options or the cursor.
     """
     options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
     return Stream(config, overrides, options, cursor, version)

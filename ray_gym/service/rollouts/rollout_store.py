@@ -84,8 +84,8 @@ class RolloutStore:
     def _read_all(self) -> list[Rollout]:
         """Reads all rollouts from their directories, and returns them, the oldest first. Blocks.
 
-        Those that can't be read are left out. Directories without the file `request.json` are deleted, since no caller
-        knows their ids.
+        Rollouts that can't be read are left out. Directories without the file `request.json` are deleted, since no
+        caller knows their ids.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         found = []

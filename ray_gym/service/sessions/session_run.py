@@ -61,7 +61,7 @@ class SessionRun:
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
         """Opens the run's directory and starts the driver with its workers. `specs`: sessions that are open already.
 
-        Errors: UserError, RunFailed, OSError.
+        Errors: UserError or RunFailed if the directory can't be used or is in use; OSError. The run is closed then.
         """
         try:
             self._driver = await self._make_driver(specs)
@@ -71,7 +71,10 @@ class SessionRun:
         self._driving = asyncio.create_task(self._drive(self._driver))
 
     async def _make_driver(self, specs: Sequence[EpisodeSpec]) -> Driver:
-        """Opens the directory and makes the driver. Errors: UserError, RunFailed, OSError."""
+        """Opens the directory and makes the driver.
+
+        Errors: UserError or RunFailed if the directory can't be used or is in use; OSError.
+        """
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_open_directory, plan)
         self._commits = await asyncio.to_thread(
@@ -132,14 +135,17 @@ class SessionRun:
             await asyncio.to_thread(self._directory.close)
 
     async def _drive(self, driver: Driver) -> None:
-        """Runs the driver until it ends. Errors: RunFailed."""
+        """Runs the driver until it ends. Errors: RunFailed if it ends by a failure."""
         outcome = await driver.run()
         if outcome.failure:
             raise RunFailed(outcome.failure)
 
 
 def _open_directory(plan: Plan) -> RunDirectory:
-    """Opens the directory of the sessions, or makes it. Errors: UserError, OSError."""
+    """Opens the directory of the sessions' run, or makes it.
+
+    Errors: UserError if it can't be used, or another process has it open; OSError.
+    """
     there = Path(plan.config.output.dir) / str(plan.config.run.name)
     if (there / CONFIG).exists():
         return reopen(there, plan.config.output)
