@@ -56,7 +56,7 @@ class BoundedEpisode(EpisodeView):
         `deadline_s` seconds.
 
         Its result, or its error, is recorded, and returned again in a replay. `memory_mb`: most megabytes that the
-        process may take; None: no limit of its own. Errors: EpisodeFailure (environment) if there is no such function;
+        process may take; None: no limit. Errors: EpisodeFailure (environment) if there is no such function;
         Diverged if a replay does not match the record.
         """
         given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits

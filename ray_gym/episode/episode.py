@@ -180,7 +180,8 @@ class Episode(BoundedEpisode):
         """Puts a user message into a thread. `name` is a participant, which stands for its own thread, or the name of a
         thread.
 
-        `spoken_by`: the participant that the record names as its speaker. Errors: EpisodeOver if the episode has ended.
+        `spoken_by`: the participant that the record names as its speaker; None: nobody. Errors: EpisodeOver if the
+        episode has ended; KeyError for an unknown thread; TypeError if `text` is no text.
         """
         self._require_open()
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by

@@ -105,7 +105,7 @@ class EpisodeView:
         return said[-1].content if said else ""
 
     def note(self, text: str) -> None:
-        """Writes a remark into the record. No participant sees it."""
+        """Writes a remark into the record. No participant sees it. Errors: TypeError if `text` is no text."""
         self.transcript.write("note", content=text)
 
     def end(self, reason: StopReason, text: str = "") -> None:

@@ -37,12 +37,15 @@ class Gateway(Protocol):
         """Starts forwarding requests to the Service actor and the models. Blocks.
 
         `actor` and `namespace` are the actor's; `engines` are those of the models by name. Errors: `UserError`
-        for a mistake in the section; `RunFailed` if the gateway does not come up.
+        if the cluster refuses the gateway; `RunFailed` if the gateway does not come up.
         """
         ...
 
     def stop(self) -> None:
-        """Stops forwarding requests. It is called also when the service ends by an error."""
+        """Stops forwarding requests. It is called also when the service ends by an error.
+
+        Errors: `RunFailed` if the gateway can't be stopped.
+        """
         ...
 
     def close(self) -> None:
