@@ -150,8 +150,9 @@ class ActiveClock:
 
     @property
     def overdue_s(self) -> float:
-        """Returns the seconds since the first limit passed whose block is still running, as its code ignores the
-        cancellation. It is 0 if there is none. A clock that is shared with other episodes counts too.
+        """Looks at the limits that have passed while their blocks still run, since the code ignores the cancellation.
+        Returns the seconds since the first of them passed, on this clock or on the one shared with other episodes; 0
+        if there are none.
         """
         now = asyncio.get_running_loop().time()
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]

@@ -14,7 +14,8 @@ from types import TracebackType
 class Deadline:
     """A deadline is a context manager, which cancels the task that has entered it once its time has passed.
 
-    Errors: RuntimeError on entering it outside of a task; TimeoutError on leaving it if it has cancelled the task.
+    Errors: RuntimeError on entering it outside of a task; TimeoutError in place of the CancelledError, on leaving it,
+    if the deadline alone has cancelled the task. Other exceptions pass.
     """
 
     __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")

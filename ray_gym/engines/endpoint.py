@@ -70,7 +70,9 @@ class EndpointOptions(BaseModel):
         return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
 
     def key(self) -> str | None:
-        """Returns the API key, or None if none is named or this process's environment lacks it."""
+        """Returns the API key from this process's environment. Returns None if the options name no variable for it, or
+        the variable is not set, or empty.
+        """
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
 
     def require_key(self, where: str) -> str | None:
@@ -205,8 +207,8 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def error_text(body: str) -> str:
-    """Returns the message of an error answer in one line of at most 300 characters. If the body has none of the known
-    shapes (OpenAI's and FastAPI's JSON), it is the body.
+    """Returns the message in the body of an error answer, or the whole body if it has none of the known shapes (OpenAI's
+    and FastAPI's JSON). It is made one line, and cut to 300 characters.
     """
     text: Any = body
     try:
@@ -227,8 +229,8 @@ def is_context_full(body: str) -> bool:
 
 
 def read_retry_after(value: str | None) -> float:
-    """Returns the seconds of a Retry-After header. Its date form, negative numbers, and all that is no number, count as
-    0.
+    """Returns the seconds of a Retry-After header. Returns 0 if there is no header (None), or its value is a date, a
+    negative or infinite number, or no number.
     """
     try:
         seconds = float(value or 0)

@@ -55,8 +55,8 @@ class EndpointDoor:
         early, the connection is closed, which ends the generation there.
 
         Errors: Refused: 400 for a field that is not offered, and for a request that the endpoint refuses; 429 if no
-        connection becomes free, or the endpoint says so; 502 if the service's key is refused, or the answer is too
-        long; 503 if the endpoint fails or can't be reached.
+        connection becomes free or is made in time, or the endpoint answers 429; 502 if it refuses the service's key or
+        redirects, or the answer is too long; 503 if it fails, can't be reached, or is silent for too long.
         """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
@@ -107,8 +107,8 @@ class EndpointDoor:
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
-        """Returns the error that the caller gets for an endpoint's answer with a status other than 200. The API key is
-        masked in it.
+        """Returns the error that the caller gets for an endpoint's answer with a status other than 200: 429 for 429; 502
+        for 401, 403 and a redirect; 503 for 408 and 5xx but 501; 400 for others. The API key is masked in its message.
         """
         status, said = response.status, error_text(content.decode(errors="replace"))
         shown = said.replace(self._key, "***") if self._key else said

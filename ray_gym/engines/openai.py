@@ -58,8 +58,8 @@ class OpenAIModel:
         self._endpoint = Endpoint(options, key, first_pause_s)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the endpoint's completion of a request. If the conversation no longer fits the model's context, it is
-        empty, with the finish reason `context_full`.
+        """Returns the endpoint's completion of a request. If the endpoint says that the conversation doesn't fit the
+        model's context (HTTP 400), returns an empty completion with the finish reason `context_full`.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.

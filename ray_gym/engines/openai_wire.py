@@ -104,7 +104,8 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
     """Returns the body of a request for a chat completion, as JSON data.
 
     `model`: the model's name at the endpoint. `exact`: True if the endpoint gives token ids: they are asked for.
-    `extra`: further fields; the request's own fields win over them.
+    `extra`: further fields; the request's own fields win over them. The body has the tools that are allowed now; for an
+    exact endpoint it has all tools, unless a call is required. With the tool choice `none` it has no tools.
     """
     body: Json = {**extra, "model": model, "messages": [_message(message, exact) for message in request.messages]}
     body |= _sampling(request.sampling, exact)
@@ -246,9 +247,9 @@ def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
 
 
 def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
-    """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints, or None
-    without any. Constraints are a required tool call, a response format, and fields of `extra` that may change which
-    tokens can be drawn.
+    """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints: `constrained`
+    if there are any, else `plain` or `truncated` by the sampling, and None. Constraints are a required tool call, a
+    response format, and fields of `extra` that may change which tokens can be drawn.
     """
     shaping = {name: extra[name] for name in shaping_fields(extra)}
     tools = request.allowed_tools or request.tools

@@ -68,8 +68,9 @@ def room(loads: Sequence[ReplicaLoad], conversations: float, limits: AdmissionLi
     """Returns how many more episodes may begin while `conversations` are in flight. `loads`: one for each replica that
     answered.
 
-    It is 0 if any replica exceeds one of the limits of its load, since it is not known beforehand which replica the
-    episodes would go to. Otherwise it is infinite if there is no limit of conversations, or no replica answered.
+    It is 0 if any replica exceeds a limit of its load (`is_crowded`), since nobody knows beforehand which replica the
+    episodes would go to. Else it is `max_conversations` for each replica, less `conversations`, and at least 0. It is
+    infinite if there is no such limit, or no replica answered.
     """
     if any(is_crowded(load, limits) for load in loads):
         return 0
@@ -108,8 +109,8 @@ class Gate:
         self._until = now + LOOK_S
 
     def may_enter(self, now: float) -> bool:
-        """Returns True if an episode may enter now. If none is in flight, one may: otherwise the load would never
-        change.
+        """Returns True if the last `update` is less than `LOOK_S` seconds old and not all of its episodes have entered.
+        Returns True also if no episode is in flight: otherwise the load would never change.
         """
         return self.in_flight == 0 or (self._admitted > 0 and now < self._until)
 
@@ -137,8 +138,8 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, begins: bool) -> AsyncIterator[None]:
-        """Counts an episode as in flight while the block lasts. An episode that `begins` first waits until every model
-        with limits has room for it; one that is resumed does not wait.
+        """Counts an episode as in flight while the block lasts. `begins`: True: it waits first until every model with
+        limits has room for it; False: it is resumed, and does not wait.
         """
         if begins and self._models:
             await self._wait_for_room()

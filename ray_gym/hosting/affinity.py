@@ -18,8 +18,8 @@ task, whose first prompts are alike (`group`), or no particular ones (`none`).
 
 
 def routing_key(request: CompletionRequest, affinity: Affinity) -> str:
-    """Returns the routing key of a call: calls with the same key go to the same replica, calls with "" to any. A call
-    without a group is routed by its `session_id` where the affinity is `group`.
+    """Returns the routing key of a call: its `session_id` for the affinity `session`; its `group_id`, or without one
+    its `session_id`, for `group`; "" for `none`. Calls with the same key go to the same replica, calls with "" to any.
     """
     if affinity == "none":
         return ""

@@ -94,8 +94,9 @@ class DeploymentSpec:
         return deployment.bind(*self.arguments)
 
     def _actor_options(self) -> dict[str, Any]:
-        """Returns `actor_options` with this driver's import paths: otherwise replicas would get those of the driver
-        that started Serve.
+        """Returns `actor_options` with this driver's import paths as PYTHONPATH, unless the runtime_env sets that
+        variable: otherwise replicas would get the paths of the driver that started Serve. If the options have no
+        runtime_env, the driver's is used.
         """
         runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
         env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}

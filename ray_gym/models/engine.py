@@ -170,6 +170,6 @@ class Gated(Protocol):
         """Returns how many more episodes the model has room for, while all workers together have `conversations`
         episodes in flight.
 
-        It is infinite if there is no limit, or it is not known.
+        It is infinite if the model has no limits, or can't be asked.
         """
         ...

@@ -83,9 +83,10 @@ class Lane:
         """Sends a request, and returns the completion. If this coroutine is cancelled, the call is cancelled at the
         replica.
 
-        `may_wait`: True if the call may wait at the replica for a free slot. Errors: ReplicaFull if none is free and it
-        may not wait; EpisodeFailure as the model raised it; ConnectionError if the lane is not open, or the replica is
-        lost; ReplicaBroken if its code raised an unexpected error, or its answer can't be read.
+        `may_wait`: True if the call may wait at the replica for a free slot. Errors: ReplicaFull if none is free and
+        the call may not wait; EpisodeFailure as the model raised it; ConnectionError if the lane is not open, or the
+        replica is lost; ReplicaBroken if the replica's code raised an unexpected error, or its answer can't be read; the
+        error of `fail`.
         """
         if not self.is_open:
             raise ConnectionError(self._reason)

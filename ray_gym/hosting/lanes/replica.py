@@ -65,10 +65,10 @@ class LaneServer:
         """
 
     async def open(self, host: str) -> Whereabouts:
-        """Starts to listen at a free port of `host`, and returns its address with the replica's token and slots. If no
-        interface of this machine has that address (NAT), it listens at all interfaces.
+        """Starts to listen at a free port, and returns where: `host`, the port, and the replica's id, slots and token.
+        Listens at the interface with the address `host`, or at all interfaces if this machine has none with it (NAT).
 
-        Errors: OSError if it can't listen.
+        Errors: OSError if the server can't listen.
         """
         loop = asyncio.get_running_loop()
         try:
