@@ -36,8 +36,8 @@ class EndpointCheck:
         self._deadline = time.monotonic() + CHECK_TIMEOUT_S
 
     def check_model(self) -> int | None:
-        """Checks that the endpoint has the model, and that no participant's `max_tokens` exceeds its context. Returns
-        the context in tokens, None if the endpoint doesn't tell it.
+        """Checks that the endpoint has the model, and that no participant's `max_tokens` exceeds the model's context.
+        Returns that context in tokens, None if the endpoint doesn't tell it.
 
         Errors: UserError if the check fails, or the endpoint does not answer with a list of models.
         """

@@ -138,8 +138,8 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, begins: bool) -> AsyncIterator[None]:
-        """Counts an episode as in flight while the block lasts. `begins`: True: it waits first until every model with
-        limits has room for it; False: it is resumed, and does not wait.
+        """Counts an episode as in flight while the block lasts. `begins`: True if the episode is new: then it waits
+        before the block until every model with limits has room; False if it is resumed: then it does not wait.
         """
         if begins and self._models:
             await self._wait_for_room()

@@ -48,7 +48,7 @@ class CommittedEpisode(Protocol):
 
 
 class RunMetrics:
-    """Records the metrics of one run, in its driver. Its environment's name is their label."""
+    """Records the metrics of one run, in its driver. Each has the name of the run's environment as a label."""
 
     def __init__(self, recorder: Recorder, environment: str) -> None:
         self._recorder = recorder
@@ -68,10 +68,8 @@ class RunMetrics:
             yield
 
     def tell_version(self, model: str, version: int) -> None:
-        """Sets the newest weight version of a model that is being trained; a lower version than the one before is
-        ignored.
-
-        If it is never called, the newest version that committed episodes had is shown.
+        """Raises the weight version that is shown for a model; a lower one is ignored. `count_committed` calls it with
+        the versions of committed episodes, too.
         """
         if model not in self._versions:
             labels = (self._environment, model)

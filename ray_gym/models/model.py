@@ -69,8 +69,9 @@ class CompletionRequest(msgspec.Struct):
     `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
     (int32 [n]); `history` covers the first `known` messages. `session_id` is the same for all calls of an episode.
     `tools` are those that the prompt shows, the same at every step; `allowed_tools` are those that the environment's
-    state allows now. `seed` is for engines that draw at random themselves. `group_id` is the same for all episodes of
-    one task, whose prompts begin alike; it is empty for calls outside of any group.
+    state allows now. `thread` names the conversation within the episode. `seed` is for engines that draw at random
+    themselves. `group_id` is the same for all episodes of one task, whose prompts begin alike; it is empty for calls
+    outside of any group.
     """
 
     messages: list[Message]

@@ -52,8 +52,8 @@ class EarlierMessage(BaseModel):
 
 def read_conversation(items: Any) -> Any:
     """Converts chat messages or Responses items to a list of dicts with the fields of `EarlierMessage`; a string
-    becomes one user message. Checks that a model can continue the conversation: system messages come first, and every
-    call has a result.
+    becomes one user message. Messages of the assistant with neither text nor calls are left out. Checks that a model
+    can continue the conversation: system messages come first, and every call has a result.
 
     Errors: ValueError that names the item.
     """
@@ -64,9 +64,11 @@ def read_conversation(items: Any) -> Any:
 
 
 def read_request_messages(items: Any, is_whole: bool) -> Any:
-    """Converts the messages of an agent's request to a list of dicts with the fields of `EarlierMessage`. System
-    messages may be anywhere. If `is_whole`, checks that every call has a result; otherwise the messages continue
-    earlier ones, and results may be missing.
+    """Converts the messages of an agent's request to a list of dicts with the fields of `EarlierMessage`, like
+    `read_conversation`, but system messages may be anywhere.
+
+    `is_whole`: True: checks that every call has a result; False: the messages continue earlier ones, so calls and
+    results may be missing.
 
     Errors: ValueError that names the item.
     """
@@ -77,8 +79,8 @@ def read_request_messages(items: Any, is_whole: bool) -> Any:
 
 
 def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
-    """Returns the messages, each with the number of the item that it began with. Messages of the assistant that have
-    neither text nor calls are left out. Errors: ValueError that names the item.
+    """Returns the messages, each after the number of the item that it began with. A string is one user message.
+    Messages of the assistant that have neither text nor calls are left out. Errors: ValueError that names the item.
     """
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
@@ -113,11 +115,9 @@ def policy_view(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 
 def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """Returns the messages as a simulated user sees them: its own have the role assistant, and the policy's the role
-    user.
-
-    It sees no system prompt, no tools, and no text beside tool calls: in an episode, too, it is told only the policy's
-    last message before its own next one.
+    """Returns the messages that a simulated user sees, with the roles user and assistant exchanged. Left out are system
+    and tool messages, empty ones, and all assistant messages that call tools, since in an episode the user doesn't hear
+    these either.
     """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
@@ -157,7 +157,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:
     """Adds an item to the messages in `found`, or to the assistant's message at their end that it belongs to. Errors:
-    KeyError for a field that is missing, ValueError for an item that can't be read.
+    KeyError for a field that is missing, ValueError or TypeError for an item that can't be read.
     """
     item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
     kind = item.get("type") or "message"
@@ -286,8 +286,10 @@ def _call(given: Any) -> dict[str, str]:
 
 
 def _legacy_call(given: Any) -> dict[str, str]:
-    """Converts a call in the API's earlier form (`function_call`). A message has at most one such call, which has no
-    id: its result names the function.
+    """Returns a call of the API's earlier form (`function_call`) as a tool call. It has no id there, so its id is made
+    from the function's name, by which its result (`_legacy_result`) finds it.
+
+    Errors: ValueError if it is no mapping; KeyError if it has no name.
     """
     call = _fields(given, "a function call")
     return {"id": f"{_LEGACY_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
@@ -304,8 +306,8 @@ def _arguments(given: Any) -> str:
 
 
 def _text(content: Any, between: str = "") -> str:
-    """Returns the text of a message's content; `between` stands between its parts. Errors: ValueError for content that
-    is no text.
+    """Returns the text of a message's content: a string, None ("") or a list of parts, which are joined by `between`.
+    Errors: ValueError for other content, or a part that is no text.
     """
     if content is None or isinstance(content, str):
         return content or ""

@@ -149,8 +149,8 @@ def read_format(given: Format | None, param: str) -> str | None:
 
 def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
     """Returns the messages of a body. `param`: field that errors name. `is_whole`: False if the messages continue
-    earlier ones. Errors: Refused (400) if they can't be read, there are none, a call has no result, or there are more
-    than `MOST_MESSAGES` tool calls.
+    earlier ones. Errors: Refused (400) if they can't be read, there are none, or they have more than `MOST_MESSAGES`
+    tool calls; for whole conversations also if a call has no result, or a result no call.
     """
     try:
         plain = read_request_messages(items, is_whole)
@@ -183,8 +183,10 @@ def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
 
 
 def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
-    """Returns the tool choice, and the tools that may be called under it. None as `given` means `auto`. Errors: Refused
-    (400) for an unknown choice, or one that needs a tool which is not in `tools`.
+    """Returns the tool choice (`auto`, `none` or `required`), and the tools that may be called under it. None as
+    `given` means `auto`; a choice of one function becomes `required` with this tool alone.
+
+    Errors: Refused (400) for an unknown choice, for `required` without tools, and if `tools` has none of those named.
     """
     if given is None:
         return "auto", tools

@@ -30,12 +30,12 @@ async def call_tool(
     key: str = "",
 ) -> ToolAnswer:
     """Carries out one call on the episode's state, and returns the answer. Mistakes of the caller (an unknown tool, bad
-    arguments) and results that are too long become answers with an error.
+    arguments), a ToolError of the tool, and results that are too long become answers with an error.
 
     `tools`: the tools by name. `caller`: the participant that calls. `key`: the idempotency key, for a tool with an
-    effect. Errors: EpisodeFailure (environment) if the tool's own code raises, takes longer than `deadline_s` seconds,
-    or gives a result that JSON can't hold; EpisodeFailure (infra) if the worker has no threads left; EpisodeOver if the
-    tool gives the episode a command after its end.
+    effect. Errors: EpisodeFailure (environment) if the tool's own code raises another exception, takes longer than
+    `deadline_s` seconds, or gives a result that JSON can't hold; EpisodeFailure (infra) if the worker has no threads
+    left; an EpisodeFailure that the tool raises; EpisodeOver if the tool gives the episode a command after its end.
     """
     tool = tools.get(call.name)
     if tool is None or not tool.offered_to(caller.name):

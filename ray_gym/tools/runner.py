@@ -27,7 +27,7 @@ class ToolRunner:
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
     ) -> Any:
         """Runs a tool, and returns its result; that of an isolated tool is text. The `deadline_s` seconds start when
-        the tool does.
+        the tool does. A tool that is neither async nor blocking nor isolated has no deadline.
 
         Errors: TimeoutError after the deadline; those that the tool raises. For an isolated tool, all but ToolError and
         EpisodeFailure become EpisodeFailure (environment), as does the death of its process; TypeError if its state

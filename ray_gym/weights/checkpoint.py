@@ -28,8 +28,8 @@ class Folder:
 class StateDict:
     """Refers to tensors by name (a state dict) in Ray's object store.
 
-    The reference is in a tuple, since Ray would put its value in the place of a bare one. It is None once the holder of
-    the weights was started again.
+    `reference` is a tuple, since Ray would put the tensors in the place of a bare reference. It holds None once the
+    holder of the weights was started again: then the tensors are lost.
     """
 
     reference: tuple[Any]

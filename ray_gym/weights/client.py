@@ -73,8 +73,8 @@ class Weights:
     def sleep(self, level: int = 1, deadlines: Deadlines | None = None) -> None:
         """Gives the GPUs' memory to a trainer on the same GPUs; requests wait.
 
-        Level 1 keeps the weights in the machine's memory. Level 2 forgets them: they have to be updated once
-        `wake_up(["weights"])` has made room. It needs `engine_args.enable_sleep_mode`, and a GPU. Errors: UserError if
+        `level`: 1 keeps the weights in the machine's memory; 2 forgets them, so they have to be updated once
+        `wake_up(["weights"])` has made room. Both need `engine_args.enable_sleep_mode`, and a GPU. Errors: UserError if
         replicas are missing; UpdateFailed if a replica fails; RunFailed if the holder of the weights is lost.
         """
         self._set_memory(Sleep(level), deadlines)

@@ -75,8 +75,8 @@ class _Holder:
 
     async def next(self, name: str, report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
         """Takes a replica's report, and returns what the replica has to do. A replica that joins waits until no update
-        is under way. It is admitted if it has the weights that are served, and is not paused; otherwise it is told to
-        load them.
+        is under way. It is admitted if it has the weights that are served (or, if these were transferred, the newest
+        that can be loaded), and is not paused; otherwise it is told to load them.
 
         Errors: LookupError if the replica reports something else before it has joined.
         """

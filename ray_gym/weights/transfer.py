@@ -25,8 +25,8 @@ def tasks_of(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, T
     `ranks`: number of processes of each replica.
 
     A `rank_offset` of `init` is that of the first replica, and grows by `ranks` from one to the next. A list of
-    arguments has an entry for each process of all replicas, in order, and each replica gets its own entries. Errors:
-    UserError if the list has another length, or the `world_size` does not fit.
+    arguments has an entry for each process of all replicas, in order, and each replica gets its own entries. Other
+    arguments are the same for all. Errors: UserError if the list has another length, or the `world_size` does not fit.
     """
     made: dict[str, Task] = {}
     for place, name in enumerate(replicas):
@@ -82,7 +82,7 @@ class Transfers:
 
     async def init(self, info: Any, deadlines: Deadlines) -> None:
         """Forms the group of the trainer and all replicas. Errors: UserError if `info` does not fit the group;
-        UpdateFailed if a replica fails: then all replicas are killed, and Serve starts others.
+        UpdateFailed if a replica fails or dies: then all replicas are killed, and Serve starts others.
         """
         async with self._changing:
             self._group = []
@@ -116,8 +116,8 @@ class Transfers:
         await self._step(Transfer("start"), deadlines.load_s)
 
     async def update(self, info: Any, deadlines: Deadlines) -> None:
-        """Receives a part of the weights. Errors: UserError if no transfer is under way, or `info` does not fit the
-        group, which abandons the transfer; UpdateFailed if a replica fails.
+        """Makes the replicas receive a part of the weights. Errors: UserError if no transfer is under way; UserError if
+        `info` does not fit the group, and UpdateFailed if a replica fails: both abandon the transfer.
         """
         self._check_started()
         await self._step(Transfer("update", info), deadlines.load_s)

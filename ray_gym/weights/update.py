@@ -35,8 +35,8 @@ class Deadlines:
 
     @property
     def transfer_s(self) -> float:
-        """Returns the seconds from the start of a transfer to its end, the trainer's work included, after which it is
-        abandoned.
+        """Returns the seconds after its start at which a transfer that has not ended is abandoned. They include the
+        trainer's work.
         """
         return self.pause_s + 2 * self.load_s + self.confirm_s
 
@@ -104,7 +104,8 @@ class Update:
         """Carries the update out on all replicas.
 
         Errors: UserError if a replica finds that the weights don't fit, or there is no replica (nothing was touched);
-        UpdateFailed if a later step fails, and the previous weights serve.
+        UpdateFailed if a later step fails: the previous weights serve then, or if they are lost (they were
+        transferred), the newest checkpoint before them that can be loaded.
         """
         await self._check()
         pauses = not self.new.is_adapter  # requests that are under way keep the adapter that they began with
@@ -150,8 +151,9 @@ class Update:
             raise _StepFailed(f"{name}: no replica is left alive")
 
     async def _restore(self) -> None:
-        """Loads the previous weights again on all replicas, if any may have others, and kills those that fail. If the
-        previous weights can't be loaded any more, commits the checkpoint that was loaded in their place.
+        """Loads the previous weights again on all replicas, if any may have others, and kills the replicas that fail,
+        now or earlier. If the previous weights are lost (they were transferred), loads the last loadable checkpoint in
+        their place, and commits it.
         """
         self.step = "restore"
         if not self._touched:
