@@ -86,7 +86,7 @@ class EndpointOptions(BaseModel):
 
 
 class RefusedRequest(Exception):
-    """Says that the endpoint refuses this request, however often it is sent: HTTP status other than 200, 408, 409, 429
+    """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is none of 200, 408, 409, 429
     and 5xx. `text` is the body of the answer.
     """
 

@@ -86,8 +86,8 @@ class EndpointCheck:
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
-        """Checks that the status of an answer is 200. Errors: UserError if it is not, which names the key of the config
-        that is probably wrong.
+        """Checks that the status of an answer is 200. Errors: UserError for any other: it names `api_key_env` for 401
+        and 403, and else `base_url`, as the key of the config that is probably wrong.
         """
         said = f"answered HTTP {status}: {error_text(body)}"
         if status in (401, 403):

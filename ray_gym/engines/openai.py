@@ -117,8 +117,8 @@ class OpenAIEngine(Engine):
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Checks the endpoint if that was not done before, and warns the user if it is reached in plain text although
-        Ray uses TLS. Errors: UserError for what the check finds wrong.
+        """Checks the endpoint if that was not done before. Warns the user, by `say`, if the endpoint is reached in plain
+        text although Ray uses TLS. Errors: UserError for what the check finds wrong.
         """
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
@@ -134,7 +134,7 @@ class OpenAIEngine(Engine):
 
 def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
     """Asks the endpoint for one token, and returns True if the answer has token ids, and logprobs that are right for
-    this run. If it has not, a warning is logged for `token_ids: auto`.
+    this run. Else, with `token_ids: auto`, logs a warning and returns False.
 
     Errors: UserError if the endpoint does not answer, the answer is no chat completion, or its status is none of 200,
     400 and 422; with `token_ids: true`, also if the token ids or right logprobs are missing.
@@ -161,8 +161,8 @@ def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
 
 
 def _logprobs_problem(url: str, request: EngineCheck) -> str:
-    """Returns the reason why logprobs from before temperature and truncation are wrong for this run. It is "" if all
-    participants sample with temperature 1 and without truncation or penalties: then they are right.
+    """Returns the reason why logprobs from before temperature and truncation are wrong for this run. Returns "" if they
+    are right, since all participants sample with temperature 1 and without truncation or penalties.
     """
     reshaped = [
         name for name, sampling in request.samplings.items() if not (sampling.is_plain and sampling.temperature == 1)

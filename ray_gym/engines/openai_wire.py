@@ -138,9 +138,8 @@ def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
 
 
 def read(answer: bytes) -> Any:
-    """Decodes the JSON of an answer to a request for a chat completion: only the fields that are used. An answer that
-    is not as the protocol describes it is decoded whole, for the error message about it. Errors: ValueError if it is no
-    JSON.
+    """Decodes the JSON of an answer to a request for a chat completion: only the fields that are used. An answer in
+    another form is decoded whole, for the error message about it. Errors: ValueError if the answer is no JSON.
     """
     try:
         return _decoder.decode(answer)
@@ -188,8 +187,8 @@ def has_token_ids(answer: Any) -> bool:
 
 
 def has_raw_logprobs(answer: Any) -> bool:
-    """Returns True if a probe's logprobs are from before temperature and top-k. The probe has top_k 1, so those from
-    after it are 0. Returns False if the answer has no token ids.
+    """Returns True if the logprobs in the answer to a probe are from before temperature and top-k. The probe asks for
+    top_k 1, so logprobs from after it would be 0. Returns False if the answer has no token ids.
 
     Errors: `BadAnswer` if it has no choices, or ids or logprobs that are no numbers.
     """

@@ -126,8 +126,8 @@ class Gate:
 
 
 class Admission:
-    """Admits the episodes of one worker. Only models with limits of their load count. `share` is the worker's share (0
-    to 1) of the run's episodes.
+    """Admits the episodes of one worker, by the load of those of its models that have limits of it. `share` is the
+    worker's share (0 to 1) of the run's episodes.
     """
 
     def __init__(self, models: Iterable[object], share: float = 1) -> None:

@@ -149,9 +149,9 @@ class Application:
         self._wait_until_up(model, spec)
 
     def hold(self, name: str, run_id: str, digest: str) -> bool:
-        """Takes a lease on the application of this name. Returns True if it is up with this digest of its options;
-        otherwise deletes one with another digest, starts a janitor, and returns False: then the caller has to deploy
-        it.
+        """Takes a lease on the application of this name. Returns True if the application is up with this digest of its
+        options. Otherwise deletes it, if there is one, starts a janitor for a new one, and returns False: then the
+        caller has to deploy the application.
 
         Errors: UserError if a live driver uses the application, or no run started it; RunFailed if it can't be deleted,
         or another run is starting it.
@@ -254,8 +254,8 @@ class Application:
     def _wait_until_up(self, model: str, spec: DeploymentSpec) -> None:
         """Blocks until the application is running.
 
-        Errors: UserError if a replica raised one; RunFailed, with the reason, if a replica fails otherwise, or they are
-        not all up within `start_timeout_s`.
+        Errors: UserError if a replica raised one; RunFailed, with the reason, if a replica did not start for another
+        reason, or the application is not running within `start_timeout_s` seconds.
         """
         deadline = time.monotonic() + spec.start_timeout_s
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:

@@ -40,7 +40,7 @@ class ServeDoor:
         `session_id` reach the same replica. If the generator is closed early, the call is cancelled at the replica.
 
         Errors: Refused: the one that the replica raised; 429 if too many calls wait; 503 if no replica can be reached,
-        it is silent for `silence_s` seconds, or it fails.
+        or the replica is silent for `silence_s` seconds or raises another exception.
         """
         response: Any = None
         try:

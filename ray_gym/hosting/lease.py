@@ -62,7 +62,8 @@ class AppLease:
 
     def release(self) -> bool:
         """Releases the lease. Returns True if the caller has to delete the application now: no other driver has a lease
-        on it, and none can take it over any more. Returns False also if there is no janitor, or it does not answer.
+        on it, and none can take it over any more. Returns False if another driver has one, there is no janitor, or the
+        janitor does not answer.
         """
         ray.kill(self._actor)
         janitor = find_janitor(self._app)
@@ -132,7 +133,9 @@ def start_janitor(app: str, digest: str, grace_s: float) -> None:
 
 
 def find_janitor(app: str) -> Any | None:
-    """Returns the actor of an application's janitor; None if no run started the application, or it is gone."""
+    """Returns the actor of an application's janitor; None if there is none, as no run started the application, or the
+    application was deleted.
+    """
     try:
         return ray.get_actor(_janitor_name(app), namespace=NAMESPACE)
     except ValueError:
@@ -163,8 +166,8 @@ def dismiss(app: str) -> None:
 
 
 def _ask(reference: Any) -> Any | None:
-    """Returns the janitor's answer to a call. Returns None if it does not answer within `ANSWER_S` seconds: then it is
-    gone, or will delete the application by itself.
+    """Returns the janitor's answer to a call. Returns None if the janitor is dead, or does not answer within `ANSWER_S`
+    seconds: a janitor that lives deletes an unused application by itself.
     """
     try:
         return ray.get(reference, timeout=ANSWER_S)

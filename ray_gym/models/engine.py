@@ -66,8 +66,8 @@ class Engine(ABC):
 
     @property
     def gives_tokens(self) -> bool:
-        """Returns True if its completions hold the exact token ids and their logprobs, without which there are no
-        samples. It is False by default.
+        """Returns True if the model's completions hold the exact token ids and their logprobs, without which there are
+        no samples. By default returns False.
 
         A subclass may also write `gives_tokens = True` in place of a property. The same holds for `reshapes`.
         """

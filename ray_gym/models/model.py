@@ -106,7 +106,7 @@ class Completion(msgspec.Struct):
     `prompt_ids` are the ids that this call added to the history before it generated (the whole prompt if `fork_reason`
     is set): int32 [n]; `prompt_lengths` says how many of them belong to each new message, the rest is the generation
     prompt. `token_ids` (int32 [m]) were generated and `logprobs` (float32 [m]) are theirs, under the distribution they
-    were drawn from. Endpoints that give no ids leave all four empty: ids are never invented (`has_tokens`).
+    were drawn from. Endpoints that give no ids leave these four fields empty: ids are never invented (`has_tokens`).
 
     `versions` tells which tokens came from which weight version, `kind` which kind of distribution they were drawn
     from, and `grammar` the hash of its constraints (None without any). `cached_tokens` of the `prompt_tokens` were in

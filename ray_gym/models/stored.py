@@ -59,8 +59,8 @@ def store(completion: Completion) -> msgspec.Raw:
 
 
 class StoredFailure(msgspec.Struct, tag="failure"):
-    """Stores the failure of a call, unless it is one of the infrastructure: a replay raises it again. It is encoded as
-    a map, and so can be told from answers, which are arrays.
+    """Stores the failure of a call, which a replay raises again. Failures of the infrastructure are not stored. It is
+    encoded as a map, and so can be told from answers, which are arrays.
     """
 
     kind: FailureKind

@@ -45,8 +45,9 @@ def _items(event: Event) -> list[Item]:
 
 
 def answer_items(message: Message, name: str, cut: bool) -> list[Item]:
-    """Returns the items of one answer of the model: its reasoning, its text, its calls. `name` is part of their ids,
-    and has to differ between answers. `cut`: True if the answer ended at a limit of tokens.
+    """Returns the items of one answer of the model: its reasoning, if any; its text, unless that is empty and there are
+    calls; and its calls. `name` is part of the items' ids, and has to differ between answers. `cut`: True if the answer
+    ended at a limit of tokens.
     """
     items: list[Item] = []
     if message.reasoning:

@@ -62,8 +62,8 @@ async def call_tool(
 
 
 def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:
-    """Returns the answer itself; if it is longer than `LONGEST_RESULT` characters, an answer with an error in its
-    place.
+    """Returns the answer itself. If its content or its error is longer than `LONGEST_RESULT` characters, returns an
+    answer with an error about that.
     """
     longest = max(len(answer.content), len(answer.error or ""))
     if longest <= LONGEST_RESULT:

@@ -189,8 +189,8 @@ class _Zygote:
         return bytes(data)
 
     async def end(self) -> None:
-        """Ends the process. It kills itself, and what it started, when the connection ends; if it doesn't within
-        `END_DEADLINE_S`, its process group is killed.
+        """Ends the process: closes the connection, upon which the process kills itself and what it started. If the
+        process is not dead after `END_DEADLINE_S` seconds, kills its process group.
         """
         with contextlib.suppress(OSError):
             self._here.shutdown(socket.SHUT_RDWR)  # not closed yet, so that a call that waits for it gets an error

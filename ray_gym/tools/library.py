@@ -25,8 +25,8 @@ class IsolatedResult:
 
 
 class Module:
-    """Stands for a module in the place of an environment. When a zygote unpickles it, it imports the module, and calls
-    the module's `warm_up` if there is one.
+    """Stands for a module in the place of an environment. When a zygote unpickles this object, the module is imported,
+    and its function `warm_up` is called if there is one.
     """
 
     def __init__(self, name: str) -> None:

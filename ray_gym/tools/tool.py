@@ -27,7 +27,7 @@ _MARK = "__ray_gym_tool__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """Holds the options of a tool. It is used as the decorator `@tool(...)`, which makes a method a tool.
+    """Holds the options of a tool. The class is used as the decorator `@tool(...)`, which makes a method a tool.
 
     Errors: TypeError for options that contradict each other.
     """

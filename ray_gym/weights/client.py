@@ -102,8 +102,8 @@ class Weights:
     def _answer(self, reference: Any, timeout_s: float) -> Any:
         """Waits for the holder's answer, and returns it.
 
-        Errors: UserError and RunFailed that the holder raised; RayTaskError for other errors there; RunFailed if it is
-        lost, or does not answer within `timeout_s`.
+        Errors: UserError and RunFailed as the holder raised them; RayTaskError for other exceptions of the holder;
+        RunFailed if the holder is lost, or does not answer within `timeout_s` seconds.
         """
         try:
             return ray.get(reference, timeout=timeout_s)
@@ -121,7 +121,7 @@ def _source(
     path: str | Path | None, state_dict: Mapping[str, Any] | ray.ObjectRef | None, adapter: str | Path | None
 ) -> Folder | StateDict:
     """Returns the source of an update's weights. A state dict is put into Ray's object store, unless it is a reference
-    already. Errors: UserError unless just one source is given, or if a path is relative.
+    already. Errors: UserError if none or several of the arguments are given, or a path is relative.
     """
     if sum(given is not None for given in (path, state_dict, adapter)) != 1:
         raise UserError("update: give one of path, state_dict and adapter")

@@ -141,8 +141,8 @@ class Follower:
         return Joining(self._host.checkpoint.version, self._paused)
 
     async def _try(self, task: Task | CatchUp) -> str | None:
-        """Carries out a task. Returns the message of its error, or None if it is done. After some errors (`_breaks`)
-        the follower ends.
+        """Carries out a task. Returns None if that succeeds, else the message of the error. An error after which the
+        engine's weights are not known (`_breaks`) is kept in `_broken`: the follower ends.
         """
         try:
             await self._do(task)

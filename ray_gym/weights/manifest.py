@@ -50,8 +50,8 @@ class Manifest:
     """
 
     def without_tied(self) -> dict[str, TensorEntry]:
-        """Returns the tensors by name, without `lm_head.weight` if it is tied to the embedding. If it is not, returns
-        `tensors` itself, not a copy.
+        """Returns the tensors by name, without `lm_head.weight` if the head is tied to the embedding. If the head is
+        not tied, returns `tensors` itself, not a copy.
         """
         if not self.ties_head:
             return self.tensors
@@ -59,8 +59,8 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Returns the manifest of a folder. Errors: UserError if there is no such folder, or it is no complete checkpoint;
-    it names the file and the tensor that is wrong.
+    """Returns the manifest of a folder. Errors: UserError if there is no such folder, it has no safetensors files, one
+    of them or the index is wrong, two files have the same tensor, or a tensor of the index is missing.
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder (every node that hosts the model must see it)")

@@ -95,8 +95,8 @@ class Transfers:
             self._group = group
 
     async def start(self, version: int, deadlines: Deadlines) -> None:
-        """Begins a transfer, and pauses the replicas. It is abandoned if it has not ended after `deadlines.transfer_s`
-        seconds.
+        """Begins a transfer, and pauses the replicas. A transfer that has not ended after `deadlines.transfer_s` seconds
+        is abandoned.
 
         Errors: UserError if the version is not new, or the replicas are not those of `init` (nothing was touched);
         UpdateFailed if a replica fails.
@@ -162,16 +162,16 @@ class Transfers:
         raise UpdateFailed(f"{told}. The replicas are started again with {last}, which came from a folder last")
 
     async def _give_up(self, after_s: float) -> None:
-        """Abandons the transfer after `after_s` seconds, unless it is cancelled before: the trainer may have died
-        between `start` and `finish`.
+        """Waits `after_s` seconds, and then abandons the transfer: the trainer may have died between `start` and
+        `finish`. The end of a transfer cancels the wait.
         """
         await asyncio.sleep(after_s)
         self._deadline = None
         await self._abandon()
 
     async def _abandon(self) -> None:
-        """Kills every replica of the group, since it may hold parts of two versions, and commits the last checkpoint
-        that can be loaded. Does nothing if no transfer is under way.
+        """Kills every replica of the group, since each may hold parts of two versions. If the current weights were
+        transferred, commits the last checkpoint that can be loaded. Does nothing if no transfer is under way.
         """
         if self._version is None:
             return

@@ -115,8 +115,8 @@ class HttpConnection(asyncio.Protocol):
             self._fail(ConnectionError("the server changed to another protocol"))
 
     def eof_received(self) -> bool:
-        """Takes the end of what the server sends: it completes a response that has no length of its own, and breaks any
-        other. Returns False, so that the transport is closed.
+        """Takes the end of what the server sends. Completes a response whose end only the end of the connection marks;
+        a request with any other response fails with ConnectionError. Returns False, so that the transport is closed.
 
         Over TLS, uvloop calls this only if the server closed the connection properly (close_notify): otherwise the
         response may be truncated.

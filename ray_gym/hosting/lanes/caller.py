@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 class Caller:
     """A caller is a process on the other end of a connection to this replica.
 
-    It has to send the replica's token first, within `GREETING_S` seconds; otherwise it is disconnected. When its
-    connection is lost, its calls are cancelled, and `on_leave` is called.
+    It has to send the replica's token first, within `GREETING_S` seconds; otherwise it is disconnected. When the
+    connection is lost or closed, its calls are cancelled, and `on_leave` is called with this object.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ class Lane:
     async def open(self) -> None:
         """Connects to the replica, and sends its token.
 
-        Errors: ConnectionError if it can't be reached within `OPEN_S` seconds, or the lane is closed meanwhile.
+        Errors: ConnectionError if the replica can't be reached within `OPEN_S` seconds, or the lane is closed meanwhile.
         """
         host, port = self.end.address
         try:

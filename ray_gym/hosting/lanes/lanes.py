@@ -33,8 +33,8 @@ class Lanes:
     def __init__(self, handle: Any, look: Callable[[], Awaitable[None]]) -> None:
         """Creates lanes that are opened at the first call.
 
-        `handle`: Serve's handle of the application. `look`: checks the application, and raises an EpisodeFailure if it
-        is gone; without that, calls would wait for its replicas for ever.
+        `handle`: Serve's handle of the application. `look`: checks the application, and raises an EpisodeFailure if the
+        application is gone; without that, calls would wait for its replicas for ever.
         """
         self._handle = handle
         self._look = look
@@ -98,7 +98,8 @@ class Lanes:
 
     async def _refresh(self) -> None:
         """Asks Serve for the replicas, and opens a lane to each that has none. A broken lane is not used again; its
-        replica gets a new one if it still exists. If Serve does not answer within `LOOK_S` seconds, no lane is opened.
+        replica gets a new lane if the replica still exists. If Serve can't be asked, or a replica does not answer
+        within `LOOK_S` seconds, no lane is opened.
 
         Lanes to replicas that are gone are closed once they have no calls in flight. Errors: ConnectionError if no
         replica can be connected, or the lanes were closed.

@@ -97,8 +97,8 @@ class LaneServer:
         return caller.connection
 
     async def _answer_call(self, call: wire.ReplicaCall) -> wire.ReplicaAnswer:
-        """Returns the answer to a call, as soon as a slot is free; if none is and the call may not wait, an answer of
-        the kind `full`. Exceptions become answers of their kind (`wire.AnswerKind`).
+        """Carries out a call as soon as a slot is free, and returns the answer. If no slot is free and the call may not
+        wait, returns an answer of the kind `full` at once. Exceptions become answers of their kind (`wire.AnswerKind`).
         """
         if self._slots.locked() and not call.may_wait:
             return wire.error_answer(call.number, "full", f"all {self._slot_count} slots are taken")
