@@ -106,8 +106,8 @@ class ActiveClock:
         return _CountScope(self, waiting=0, working=1)
 
     async def take(self, slots: asyncio.Semaphore) -> None:
-        """Takes one of the slots of a semaphore. If it has to wait for that, the wait is counted as by `count_wait`.
-        The caller has to release the semaphore.
+        """Takes one of the slots of a semaphore. If none is free, the clock counts the wait for one (`count_wait`). The
+        caller has to release the semaphore.
         """
         if slots.locked():
             with self.count_wait():
@@ -248,8 +248,8 @@ class _CountScope:
 def share_clock(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
     """Yields a new clock for work that is done for several episodes at once.
 
-    It is paused while any of the episodes waits and none works. It leaves out the time that they leave out, and is set
-    to 0 whenever a replay of one of them begins or ends.
+    The new clock is paused while any of the episodes waits and none works. It leaves out the time that the episodes'
+    clocks leave out, and is set to 0 whenever a replay of one of the episodes begins or ends.
     """
     common = ActiveClock()
     for clock in clocks:

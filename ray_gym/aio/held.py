@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 def run_held(
     awaitable: Awaitable[Result], hold: Callable[[], Awaitable[None]] | None, counts: Callable[[], bool]
 ) -> Generator[Any, Any, tuple[Result, bool]]:
-    """Runs the awaitable, and returns its result, and True if it had a wait that counts.
+    """Runs the awaitable. Returns its result, and True if one of its waits counted, else False.
 
     `counts` is called after each wait until it returns True: then this wait counts. After that wait, `hold` is awaited
     before the awaitable goes on (None: it goes on at once). The part before the first wait runs at once. An error of

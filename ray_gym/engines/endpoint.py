@@ -124,7 +124,8 @@ class Endpoint:
 
         `session_id` goes into the header X-Session-Id, by which routers send the calls of a conversation to one server.
 
-        Errors: RefusedRequest for any other HTTP status than 200; EpisodeFailure (infra) if the last try fails too.
+        Errors: RefusedRequest for any other HTTP status than 200; EpisodeFailure (infra) if the last try fails too;
+        TypeError for a body that JSON can't hold; ValueError for a key or a session id that no header can hold.
         """
         data = encode_json(body)
         tried, began = 0, time.monotonic()
@@ -207,8 +208,8 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def error_text(body: str) -> str:
-    """Returns the message in the body of an error answer, or the whole body if it has none of the known shapes (OpenAI's
-    and FastAPI's JSON). It is made one line, and cut to 300 characters.
+    """Returns the message in the body of an error answer, or the whole body if it has none of the known shapes
+    (OpenAI's and FastAPI's JSON). The text is made one line, and cut to 300 characters.
     """
     text: Any = body
     try:

@@ -107,8 +107,8 @@ class EndpointDoor:
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
-        """Returns the error that the caller gets for an endpoint's answer with a status other than 200: 429 for 429; 502
-        for 401, 403 and all below 400; 503 for 408 and 5xx but 501; 400 for others. The API key is masked in it.
+        """Returns the error that the caller gets for an endpoint's answer with a status other than 200: 429 for 429;
+        502 for 401, 403 and all below 400; 503 for 408 and 5xx but 501; 400 for others. The API key is masked in it.
         """
         status, said = response.status, error_text(content.decode(errors="replace"))
         shown = said.replace(self._key, "***") if self._key else said

@@ -117,8 +117,8 @@ class OpenAIEngine(Engine):
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Checks the endpoint if that was not done before. Warns the user, by `say`, if the endpoint is reached in plain
-        text although Ray uses TLS. Errors: UserError for what the check finds wrong.
+        """Checks the endpoint if that was not done before. Warns the user, by `say`, if the endpoint is reached in
+        plain text although Ray uses TLS. Errors: UserError for what the check finds wrong.
         """
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))

@@ -83,7 +83,8 @@ def read_chat(body: Any) -> ApiRequest:
 def chat_completion(
     completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Json:
-    """Returns a completion as the JSON data of a chat completion. `id`: the answer's id. `created`: seconds since 1970.
+    """Returns a completion as the JSON data of a chat completion. Token ids and logprobs are in it only if `asked`
+    wants them and the completion has them. `id`: the answer's id. `created`: seconds since 1970.
 
     `prompt_ids`: int32 [n], the whole prompt; None if the completion's own `prompt_ids` are that, and not only the part
     after the history.

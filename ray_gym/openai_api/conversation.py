@@ -271,8 +271,8 @@ def _is_empty(message: _Fields) -> bool:
 
 
 def _fields(given: Any, what: str) -> _Fields:
-    """Returns `given` itself if it is a mapping. Errors: ValueError, which says that `what` was expected, if it is
-    none.
+    """Returns `given` itself, which has to be a mapping. Errors: ValueError for anything else: the message says that
+    `what` was expected.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"expected {what}, got {type(given).__name__}")

@@ -56,7 +56,8 @@ class ResponsesBody(Body):
 
 
 def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
-    """Reads the body of a request of the Responses API, decoded from JSON.
+    """Reads the body of a request of the Responses API, decoded from JSON. Its `instructions` become the first message,
+    of the system.
 
     `remembers`: True if a call may continue an earlier answer (`previous_response_id`). Errors: Refused (400) for a
     field that is wrong or not supported.

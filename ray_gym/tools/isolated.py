@@ -150,7 +150,9 @@ class _Zygote:
 
     @classmethod
     async def start(cls, environment: Any) -> _Zygote:
-        """Starts a zygote. It ends by itself when its socket is closed, also if this coroutine is cancelled."""
+        """Starts a zygote that has not loaded the environment yet. It ends by itself when its socket is closed, also if
+        this coroutine is cancelled.
+        """
         here, there = socket.socketpair()
         here.setblocking(False)
         arguments = [str(there.fileno()), str(os.getpid()), *sys.path]

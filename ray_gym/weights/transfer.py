@@ -95,8 +95,8 @@ class Transfers:
             self._group = group
 
     async def start(self, version: int, deadlines: Deadlines) -> None:
-        """Begins a transfer, and pauses the replicas. A transfer that has not ended after `deadlines.transfer_s` seconds
-        is abandoned.
+        """Begins a transfer, and pauses the replicas. A transfer that has not ended after `deadlines.transfer_s`
+        seconds is abandoned.
 
         Errors: UserError if the version is not new, or the replicas are not those of `init` (nothing was touched);
         UpdateFailed if a replica fails.

@@ -64,7 +64,8 @@ class Lane:
     async def open(self) -> None:
         """Connects to the replica, and sends its token.
 
-        Errors: ConnectionError if the replica can't be reached within `OPEN_S` seconds, or the lane is closed meanwhile.
+        Errors: ConnectionError if the replica can't be reached within `OPEN_S` seconds, or the lane is closed
+        meanwhile.
         """
         host, port = self.end.address
         try:
@@ -85,8 +86,8 @@ class Lane:
 
         `may_wait`: True if the call may wait at the replica for a free slot. Errors: ReplicaFull if none is free and
         the call may not wait; EpisodeFailure as the model raised it; ConnectionError if the lane is not open, or the
-        replica is lost; ReplicaBroken if the replica's code raised an unexpected error, or its answer can't be read; the
-        error of `fail`.
+        replica is lost; ReplicaBroken if the replica's code raised an unexpected error, or its answer can't be read;
+        the error of `fail`.
         """
         if not self.is_open:
             raise ConnectionError(self._reason)
