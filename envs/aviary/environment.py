@@ -29,9 +29,9 @@ from ray_gym.tools.answer import within
 
 
 class AviaryTask(Task):
-    """A task says how the config's environment is made. `arguments` are added to those of the config and win over
-    them, `index` is the place in a dataset of the library (from 0), and `seed` is given as the argument that the config
-    names by `seed_argument`, if it does.
+    """A task says how the config's environment is made. `arguments` are added to those of the config and win over them.
+    `index` is the place in a dataset of the library (from 0). `seed` is passed as the argument that the config's
+    `seed_argument` names; without one it is not used.
     """
 
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -56,8 +56,8 @@ class AviaryOptions(EnvironmentOptions):
         return self
 
     def arguments_for(self, task: AviaryTask) -> dict[str, Any]:
-        """Returns the arguments that a task's environment is made with: the config's, the task's, the seed; later ones
-        win.
+        """Returns the arguments that a task's environment is made with: the config's, the task's and the seed. Of two
+        with the same name, the later one in this order wins.
         """
         seed = {} if self.seed_argument is None else {self.seed_argument: task.seed}
         return {**self.arguments, **task.arguments, **seed}
@@ -101,7 +101,7 @@ class Aviary(Environment[AviaryTask, AviarySession]):
 
     async def act(self, state: AviarySession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
         """Makes a call of any of the library's tools, and returns its result. Errors: ToolError if the environment
-        refuses it.
+        refuses it; ValueError for an observation that is more than text.
         """
         try:
             return await state.call(name, arguments)
@@ -119,8 +119,9 @@ class Aviary(Environment[AviaryTask, AviarySession]):
             await session.close()
 
     async def _say(self, episode: Episode, session: AviarySession) -> None:
-        """Takes a step with the policy's last message, which calls no tool, and tells the policy what the environment
-        answers. Ends the episode once the environment has ended. Errors: TimeoutError after `tool_deadline_s`.
+        """Takes a step with the policy's last message, which calls no tool. Tells the policy the environment's answer,
+        the reason for which it refused the step, or `Go on.`. Ends the episode once the environment has ended. Errors:
+        TimeoutError after `tool_deadline_s`; ValueError for an observation that is more than text.
         """
         try:
             observed = await within(session.say(episode.answer), episode.limits.tool_deadline_s)

@@ -48,7 +48,7 @@ class AviarySession:
 
     async def reset(self) -> None:
         """Resets the library's environment, and keeps its tools and first messages. Errors: ValueError for an
-        observation that is more than text.
+        observation that is more than text, or for a tool without a schema.
         """
         observations, tools = await self.environment.reset()
         self.schemas = [ToolSchema.from_openai(tool.model_dump(exclude_none=True, by_alias=True)) for tool in tools]
@@ -90,7 +90,7 @@ class AviarySession:
     def _calls_of_step(self, asked: Call) -> list[Call]:
         """Returns the calls of the next step: those of the policy's last message that fit their schemas.
 
-        Returns `asked` alone if it is not the first of them, or if that message has had its step.
+        Returns `asked` alone if it is not the first of these calls, or if the policy's last message has had its step.
         """
         said = self.episode.messages_of("policy")
         if not said or said[-1].seq == self._message:
@@ -104,7 +104,8 @@ class AviarySession:
 
     async def _call_all(self, said: str, calls: Sequence[Call]) -> list[str]:
         """Makes calls as one step, and returns the observations for each call as text, in the order of the calls.
-        Observations that belong to no call go to the last. Errors: StepRefused; ValueError.
+        Observations that belong to no call go to the last. Errors: StepRefused if the environment refuses the step;
+        ValueError for an observation that is more than text.
         """
         from aviary.core import ToolCall, ToolRequestMessage
 

@@ -67,7 +67,9 @@ def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yields all JSON lists and objects in a text that could hold a calendar, outermost ones only."""
+    """Yields the JSON lists and objects in a text that could hold a calendar, outermost ones only. Stops at one that is
+    nested too deeply.
+    """
     decoder, position = json.JSONDecoder(), 0
     while found := _BEGINNING.search(text, position):
         try:
@@ -81,9 +83,10 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _calendar(value: Any) -> list[dict[str, Any]] | None:
-    """Returns the objects of the calendar that a JSON value is, or has as a field; None if there is no calendar.
+    """Returns the objects of the calendar that a JSON value is, or that its last field with a calendar holds; None if
+    there is no calendar.
 
-    A calendar is a list of objects, or an object of them by event id. The last such field counts.
+    A calendar is a list of objects, or an object of them by event id.
     """
     inside = list(value.values()) if isinstance(value, dict) else []
     for given in (value, *reversed(inside)):

@@ -58,7 +58,7 @@ class CalendarCheck(Grader):
 def check(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
 ) -> Findings:
-    """Returns the findings about a calendar; None means that the answer has no calendar.
+    """Returns the findings about `calendar`; it is None if the answer has no calendar.
 
     If no event is expected, all is right, even None. `before`: the calendar with which the task's conversation ended.
     """
@@ -86,9 +86,10 @@ def check(
 def _share_of_what_was_due(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None], before: Sequence[Entry | None]
 ) -> float:
-    """Returns the share of right parts over the events that were not right in the calendar `before`.
+    """Returns the share of right parts over the events that were not wholly right in the calendar `before`.
 
-    Returns 0 if an event that was right there is not right any more, and 1 if all events were right and still are.
+    Returns 0 if an event that was right in `before` is not right any more, and 1 if all events were right and still
+    are.
     """
     was_right = [all(of_event.values()) for of_event in _check_all(expected, before)]
     kept = [event for event, right in zip(expected, was_right, strict=True) if right]
@@ -110,8 +111,8 @@ def _check_all(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | Non
 def _match_entries(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
     """Returns the entry of each expected event that is in the calendar, by event id.
 
-    The first entry of an event counts whose own id no earlier entry has. In names, case and white space
-    make no difference. An event without a name is found by its id.
+    An event is found by its name (case and white space make no difference), or without a name by its id. Its first
+    entry counts; an entry whose id an earlier entry has does not count.
     """
     by_name = {folded(event.event_name): event.event_id for event in expected if event.event_name is not None}
     by_id = {str(event.event_id): event.event_id for event in expected if event.event_name is None}

@@ -84,8 +84,8 @@ class CalendarTask(Task):
         return self
 
     def lines(self) -> tuple[UserLine, ...]:
-        """Returns the lines that the user still has to say: `user_lines`, or a request for each event if there are
-        none, without those that `messages` say already.
+        """Returns the lines that the user still has to say: `user_lines`, or without these a request for each event.
+        Left out are lines whose event the user's `messages` mention, and lines whose text is there.
         """
         said = "\n".join(message.content for message in self.messages if message.role == "user")
         asked = self.events_mentioned(said)
@@ -98,7 +98,7 @@ class CalendarTask(Task):
 
     def calendar_before(self) -> list[Entry | None]:
         """Returns the entries of the last calendar in the assistant's `messages`, with None for each entry that is no
-        event; an empty list if there is none.
+        event; an empty list if they have no calendar.
         """
         said = (message.content for message in reversed(self.messages) if message.role == "assistant")
         return next((found for text in said if (found := read_calendar(text)) is not None), [])
@@ -118,7 +118,7 @@ class CalendarTask(Task):
 
 def _check_distinct(what: str, values: list[str]) -> None:
     """Checks that no value is there twice. `what`: name of the field that has the values. Errors: ValueError that names
-    the event.
+    the first event whose value an earlier event has.
     """
     for number, value in enumerate(values):
         if value in values[:number]:

@@ -19,7 +19,7 @@ _HARMLESS = frozenset(
 
 
 def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
-    """Says whether a text tells all details of a request.
+    """Says whether a text tells all details of an event that a request tells (a wish only if the event has one).
 
     Returns False if that is not certain: for a request in a row's own words, or a text that says anything else.
     """
@@ -43,7 +43,9 @@ def take_out(text: str, words: str) -> tuple[str, bool]:
 
 
 def _details(text: str, event: ExpectedEvent) -> set[str] | None:
-    """Returns the details of an event that a text tells; None if it says anything else."""
+    """Returns the details of an event (`name`, `window`, `wish`, `duration`) that a text tells; None if the text says
+    anything else.
+    """
     rest, told = folded(text), set()
     for detail, wordings in _wordings(event).items():
         for wording in wordings:
@@ -55,7 +57,9 @@ def _details(text: str, event: ExpectedEvent) -> set[str] | None:
 
 
 def _wordings(event: ExpectedEvent) -> dict[str, list[str]]:
-    """Returns the wordings of each detail. Windows come before wishes, which are parts of some of them."""
+    """Returns the known wordings of each detail of an event, by the detail: `name`, `window`, `wish`, `duration`.
+    Windows come before wishes, which are parts of some of them.
+    """
     wishes = [re.sub("^, (and |but )?", "", wish) for wish in WISHES[event.rule.kind] if wish]
     return {
         "name": [event.label],

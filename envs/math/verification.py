@@ -53,7 +53,7 @@ def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, st
 
 def verify_answer(expected: str, answer: str) -> tuple[float, str]:
     """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
-    reason.
+    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, or is left to compute.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
@@ -98,7 +98,7 @@ def _is_left_to_compute(read: list[Any]) -> bool:
 
 
 def _bracket(read: list[Any]) -> str | None:
-    """Returns the kind of bracket around a list of values; None if there is none."""
+    """Returns the bracket, round or curly, around values that `_read` returned; None if there is none."""
     found = _BRACKET.match(str(read[-1]))
     return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
 
@@ -113,8 +113,8 @@ def _bare(text: str) -> str:
 
 
 def _read_alone(expression: str) -> list[Any]:
-    """Reads an expression that makes up the whole text. A percentage is read as plain text, because % begins a comment
-    in LaTeX.
+    """Reads an expression that makes up the whole text, and returns the same as `_read`. A percentage is read as plain
+    text, because % begins a comment in LaTeX.
     """
     percent = _PERCENT.fullmatch(expression)
     return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")

@@ -94,9 +94,11 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return [Tool(schema, "call_route", ANY_OBJECT, was_brought=True) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
-        """Carries out a call of any tool of a row, and returns the server's answer as text.
+        """Carries out a call of any tool of a row, and returns the server's answer as text. Under the gymnasium style,
+        the answer is this call's result of the step, or "".
 
-        Errors: ToolError for a status from 400 on, with the server's answer, which the model is told; EpisodeFailure.
+        Errors: EpisodeFailure if the server can't be reached; ToolError, which the model is told, if a route answers
+        with a status from 400 on.
         """
         if state.steps is not None:
             return await state.steps.result_of_call()
@@ -142,7 +144,9 @@ async def _close_on_failure(session: NemoSession) -> AsyncIterator[None]:
 
 
 def _from_environment(names: Mapping[str, str]) -> dict[str, str]:
-    """Returns headers with the values of environment variables. Errors: UserError if one is not set."""
+    """Returns headers with the values of environment variables. `names`: the variables, by header. Errors: UserError if
+    one is empty or not set.
+    """
     missing = [name for name in names.values() if not os.environ.get(name)]
     if missing:
         raise UserError(f"environment.header_env: the environment variable {missing[0]} is not set")

@@ -63,10 +63,10 @@ class GymnasiumSteps:
         return next((_text(given.get("output")) for given in outputs if given.get("call_id") == call_id), "")
 
     async def score(self) -> tuple[Score, str]:
-        """Returns the sum of all steps' rewards, and the server's reasons as text.
+        """Returns the sum of all steps' rewards, and the findings in the server's last answer as JSON text (`why`).
 
         First takes a step with a last message that has had none (it was cut, or reached a limit), unless the server or
-        the deadline ended the episode. Errors: EpisodeFailure.
+        the deadline ended the episode. Errors: EpisodeFailure if that step fails.
         """
         stop = self._episode.stop
         if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
@@ -76,7 +76,7 @@ class GymnasiumSteps:
     async def _step(self) -> None:
         """Takes a step with the policy's last message, unless that was done already, and keeps the answer.
 
-        Errors: EpisodeFailure if the server gives no JSON object with a reward.
+        Errors: EpisodeFailure if the call fails, or the server gives no JSON object with a reward.
         """
         said = self._episode.messages_of("policy")
         if not said or said[-1] is self._taken:

@@ -44,7 +44,9 @@ class NemoRow(Task):
         return self
 
     def tools(self) -> tuple[ToolSchema, ...]:
-        """Returns the row's tools. Errors: ValueError for a tool without a JSON schema, or that can't be a route."""
+        """Returns the row's tools. Errors: ValueError for a tool without a JSON schema, or with a name that can't be a
+        route.
+        """
         given = self.row[PARAMETERS].get("tools") or []
         found = []
         for number, tool in enumerate(given if isinstance(given, list) else [given]):

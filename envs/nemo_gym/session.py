@@ -87,7 +87,8 @@ class NemoSession:
         """Makes one call as a recorded effect, so that it is never made again once it was answered.
 
         `key_field`: field in which the server takes an idempotency key, which makes the call repeatable. Errors:
-        EpisodeFailure (infra).
+        EpisodeFailure (infra) if there is no answer, or if the server was down since the session began and may have
+        lost it.
         """
         repeatable = repeatable or key_field is not None
 
@@ -146,8 +147,8 @@ class NemoSession:
 
 
 def _style(routes: Mapping[str, Any]) -> Style:
-    """Returns the style that the server's routes show. Errors: EpisodeFailure (environment) for a server of another
-    kind.
+    """Returns the style that the server's routes show: `gymnasium` for /reset and /step, else `tools`. Errors:
+    EpisodeFailure (environment) for /step without /reset.
     """
     if "/step" in routes and "/reset" not in routes:
         problem = (
@@ -158,9 +159,9 @@ def _style(routes: Mapping[str, Any]) -> Style:
 
 
 def _close_path(routes: Mapping[str, Any]) -> str | None:
-    """Returns the route that closes the session which the cookie names, or None.
+    """Returns the route that closes the session which the cookie names; None if there is none.
 
-    A route that needs a body is for sessions of another kind.
+    A route that needs a body is for sessions of another kind, and not taken.
     """
     for path in ("/close_session", "/close"):
         operation = routes.get(path, {}).get("post")

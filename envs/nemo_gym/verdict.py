@@ -23,8 +23,8 @@ _NOT_ITS_OWN = ("reward", "responses_create_params", "response", "mask_sample", 
 
 
 def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> Score:
-    """Returns the server's reward as a score. Numbers beside it that were not in the request (`asked`) become named
-    parts.
+    """Returns the server's reward as a score. Its named parts are the numbers beside the reward that were not in the
+    request (`asked`), and those in `reward_components`.
 
     Errors: EpisodeFailure if the server gives no reward, or says that the reward does not measure the policy.
     """

@@ -31,7 +31,9 @@ def names() -> list[str]:
 
 
 def check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Checks the settings of a dataset. Errors: ValueError for settings that the dataset does not take."""
+    """Checks the settings of a dataset. Errors: ValueError for settings that the dataset does not take, and for `seed`
+    and `size`, which the task decides; KeyError for an unknown dataset.
+    """
     for name in _OURS:
         if name in settings:
             raise ValueError(f"settings.{name}: it is the task's")
@@ -45,13 +47,15 @@ def check(dataset: str, settings: Mapping[str, Any]) -> None:
 
 
 def depends_on_hashes(dataset: str, settings: Mapping[str, Any]) -> bool:
-    """Says whether the same seed may give different items in this process and in another one."""
+    """Says whether a dataset (or a part of a composite one) gives the same item for a seed only in processes with the
+    same PYTHONHASHSEED.
+    """
     parts = [part["name"] for part in settings["datasets"]] if dataset == "composite" else [dataset]
     return not _HASH_DEPENDENT.isdisjoint(parts)
 
 
 def entry(dataset: str, settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Returns the library's item: question, answer, metadata."""
+    """Makes the item of a dataset for a seed, and returns it as the library has it: question, answer, metadata."""
     made: dict[str, Any] = _dataset(dataset, settings, seed)[0]
     return made
 

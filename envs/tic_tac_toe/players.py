@@ -19,13 +19,15 @@ _ASKED = re.compile(r"You play ([XO])\. Your turn")
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Takes a random empty cell."""
+    """Takes a random empty cell. If it is not asked to move, it says that it waits."""
     asked = _read_request(request)
     return _move(rng, rng.choice(empty_cells(asked[0]))) if asked else _WAITING
 
 
 def minimax_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays perfectly; among equally good moves it takes a random one."""
+    """Plays perfectly; among equally good moves it takes a random one. If it is not asked to move, it says that it
+    waits.
+    """
     asked = _read_request(request)
     return _move(rng, rng.choice(best_cells(*asked))) if asked else _WAITING
 
@@ -39,13 +41,15 @@ def hopeful_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def helpful_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Lets the other side win as soon as possible."""
+    """Lets the other side win as soon as possible. If it is not asked to move, it says that it waits."""
     asked = _read_request(request)
     return _move(rng, rng.choice(helpful_cells(*asked))) if asked else _WAITING
 
 
 def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Takes a random occupied cell, or any cell if none is, like a model that understands the tool but not the game."""
+    """Takes a random occupied cell, or cell 0 if none is occupied, like a model that understands the tool but not the
+    game.
+    """
     asked = _read_request(request)
     cells = asked[0] if asked else START
     taken = [position for position in range(9) if position not in empty_cells(cells)]
@@ -53,7 +57,7 @@ def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def prose_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Talks about a move instead of making it."""
+    """Says which cell it would take, and does not call the tool."""
     return Message("assistant", f"I would take cell {rng.randrange(9)}.")
 
 
@@ -74,8 +78,8 @@ def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the best of the moves after which `mark` can still win if the other side helps; of all moves that can
-    still draw, if it can't win.
+    """Returns the best moves of `mark` (against perfect play) among those after which it can still win if the other
+    side helps; if no move can win so, among those that can still draw, else among all.
     """
     hopes = {
         position: _hope(place_mark(cells, mark, position), opponent_of(mark), mark) for position in empty_cells(cells)
@@ -87,7 +91,7 @@ def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Returns the moves after which the other side can win soonest if both want it to."""
+    """Returns the moves of `mark` after which the other side can win soonest, if `mark` goes on helping it."""
     hopes = {
         position: _hope(place_mark(cells, mark, position), opponent_of(mark), opponent_of(mark))
         for position in empty_cells(cells)
@@ -97,8 +101,8 @@ def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def _hope(cells: str, mark: Mark, wanted: Mark) -> int:
-    """Returns the value of a position for `wanted`, if both sides want it to win: more the sooner it does. `mark` moves
-    next.
+    """Returns the value of a position for the mark `wanted`, if both sides help that mark to win: positive for a win,
+    the more the sooner, 0 for a draw, negative for a loss. `mark` moves next.
     """
     empty = empty_cells(cells)
     winner = winner_of(cells)
@@ -123,8 +127,8 @@ def _value(cells: str, mark: Mark) -> int:
 
 
 def _read_request(request: CompletionRequest) -> tuple[str, Mark] | None:
-    """Returns the cells and the player's mark; None if the last board that the player saw is the one after its own
-    move.
+    """Returns the cells and the player's mark from the last message that shows a board. Returns None if there is no
+    such message, or if it does not ask for a move (the board after the player's own move).
     """
     for message in reversed(request.messages):
         cells = read_board(message.content)

@@ -52,7 +52,7 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
     """Returns the fields of a row, those of a NeMo Gym row under our names unless the task takes such rows as they are.
 
-    Errors: ValueError for a NeMo Gym row that has no conversation.
+    Errors: ValueError for a NeMo Gym row that `task_fields` refuses (without a conversation, say).
     """
     if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
         return fields
@@ -60,7 +60,9 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
 
 
 def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
-    """Returns a line for each part of a task that the environment's participants can't play; empty if there is none."""
+    """Returns a line for each problem of a task: a system prompt for an unknown participant, or `messages` that the
+    environment can't continue. Returns an empty list if there is none.
+    """
     participants = environment.participants
     problems = [
         f"system_prompts.{name}: known participants: {', '.join(participants)}"
@@ -78,5 +80,5 @@ def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
 
 @cache
 def names_of(task_type: type[Task]) -> frozenset[str]:
-    """Returns the names that a row may use for the fields of a task, with their aliases."""
+    """Returns the names and the aliases under which a row may give the fields of a task."""
     return frozenset(key for name, field in task_type.model_fields.items() for key in keys_of(name, field))

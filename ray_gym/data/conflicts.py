@@ -16,7 +16,9 @@ Place = tuple[Split, dict[str, Any]]
 
 @dataclass
 class Conflict:
-    """Lists the tasks that differ between an earlier data set and a new one, by their ids."""
+    """Lists the differences between an earlier data set and a new one: ids of tasks, names of splits, and files that
+    can't be read.
+    """
 
     added: list[str] = field(default_factory=list)
     """Ids that only the new data set has."""
@@ -35,7 +37,9 @@ class Conflict:
         return any(vars(self).values())
 
     def lines(self, most: int) -> list[str]:
-        """Returns a line for each kind of difference that there is, with the number of its ids and the first `most`."""
+        """Returns a line for each field that is not empty: its name, the number of its entries, and the first `most` of
+        them.
+        """
         return [
             f"{kind}: {len(names)} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
             for kind, names in vars(self).items()

@@ -62,7 +62,8 @@ class FirstPrompts:
         return [tool.schema for tool in tools if tool.offered_to(POLICY)]
 
     async def of(self, task: Task) -> list[Message] | None:
-        """Returns the messages of a task's first prompt; None if the environment calls a model before it.
+        """Returns the messages of a task's first prompt; None if the environment calls a model before it. If `setup`
+        reaches outside of the worker, these are the policy's system prompt and the row's messages.
 
         Errors: BadRow if the environment can't set the task up; UserError if infrastructure fails.
         """

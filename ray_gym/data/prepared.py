@@ -58,8 +58,8 @@ class Prepared:
 
 
 def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings: Settings, ruler: Ruler) -> Prepared:
-    """Reads and validates files of rows, and splits their good rows. Errors: UserError for files that can't be read,
-    and for an id that two tasks have.
+    """Reads and validates files of rows, and splits their good rows. Errors: UserError for a file that can't be read,
+    an id that two tasks have, or infrastructure of the environment that fails.
     """
     found = validate_all([TaskFile(path) for path in paths], environment, ruler)
     tasks = [placed for _, of_file in found for placed in of_file]

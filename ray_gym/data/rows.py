@@ -63,7 +63,7 @@ class TaskFile:
 
     @property
     def unit(self) -> str:
-        """Returns the word for one row of the file in messages."""
+        """Returns the word for one row of the file in messages: `row` for Parquet, else `line`."""
         return "row" if self.suffix == ".parquet" else "line"
 
     def rows(self) -> Iterator[FileRow]:
@@ -89,7 +89,9 @@ class TaskFile:
             raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
 
     def _row_of(self, number: int, line: bytes | None) -> FileRow | None:
-        """Returns the row of a line; None for an empty line. `line`: None for a line that is too long."""
+        """Returns the row of a line, perhaps one that can't be read; None for an empty line. Notes oddities in
+        `remarks`. `line`: None for a line that is too long.
+        """
         place = f"{self.path}:{number}"
         if line is None:
             return FileRow(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")

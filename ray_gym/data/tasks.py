@@ -36,8 +36,8 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     """Returns all tasks of a run, in order, from its file or from the generator with `seed`. `config_dir`: the config's
     folder, in which a relative path starts.
 
-    Errors: UserError for a missing file, a row that is no task (with file, line and field), an id that is given twice,
-    a generator that fails, or no tasks at all.
+    Errors: UserError for a file that is missing or can't be read, a row that is no task (with file, line and field), an
+    id that is given twice, a generator that fails, or no tasks at all.
     """
     if section.path is not None:
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)

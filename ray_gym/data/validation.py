@@ -61,8 +61,8 @@ class GivenIds:
         self._places: dict[str, str] = {}
 
     def problem_of(self, row: FileRow) -> str:
-        """Returns the problem of a row's id, which another row has; "" if there is none. Remembers the id, also of a
-        row that is bad in other ways.
+        """Returns the problem of a row whose id an earlier row has; "" for a new id, or for none that is a text.
+        Remembers the id, even if the row is bad in other ways.
         """
         given = (row.fields or {}).get("task_id")
         if not isinstance(given, str):
@@ -108,7 +108,10 @@ def validate_all(
 
 
 async def _good_tasks(report: ValidationReport, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
-    """Yields the good tasks of a file. Puts the counts, the bad rows and the lengths into the report."""
+    """Yields the good tasks of a file. Puts the counts, the bad rows and the lengths into the report.
+
+    Errors: UserError if the file can't be read, or if infrastructure that the environment needs fails.
+    """
     for row in report.file.rows():
         report.rows += 1
         repeated = given_ids.problem_of(row)

@@ -35,9 +35,9 @@ async def ask_until(
     result.
 
     An answer that was cut is read too. After an answer that can't be read, the model is asked again in the same
-    conversation, with the reminder. After an empty answer, which chat templates may refuse, it is asked in a fresh one.
-    If the context is full, it is not asked again, since the next question would be longer still. Errors:
-    EpisodeFailure if a call fails; ValueError for a name that is not in the environment's `auxiliary`.
+    conversation, with the reminder. After an empty answer, which chat templates may refuse, the model is asked in a
+    fresh conversation. If the context is full, the model is not asked again, since the next question would be longer
+    still. Errors: EpisodeFailure if a call fails; ValueError for a name that is not in the environment's `auxiliary`.
     """
     conversation = first = [Message("user", question)]
     for count in range(1, retries + 2):

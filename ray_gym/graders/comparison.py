@@ -84,8 +84,9 @@ class PairwiseComparison:
         answer's points in all its comparisons, brought from 1 to 5 to a scale from 0 to 1; 0.5 for an answer without
         any.
 
-        The part `unreadable` is the number of the answer's comparisons that could not be read. Errors: EpisodeFailure
-        (judge) for such a comparison if `unreadable` is None.
+        The part `unreadable` is the number of the answer's comparisons whose points were set without a readable answer
+        of the model. Errors: EpisodeFailure (judge) if the model gives no readable answer about a pair that fits into
+        its context, and `unreadable` is None; EpisodeFailure if a call fails.
         """
         pairs = circle(len(answers)) if self.pairs == "circle" else every_pair(len(answers))
         compared = await run_concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
@@ -120,7 +121,7 @@ class PairwiseComparison:
 
 def circle(count: int) -> list[tuple[int, int]]:
     """Returns pairs of each number below `count` with the next, and of the last with the first. Each is once in the
-    first place and once in the second. Returns no pair for a `count` of 1.
+    first place and once in the second. Returns no pair for a `count` below 2.
     """
     return [(i, (i + 1) % count) for i in range(count)] if count > 1 else []
 

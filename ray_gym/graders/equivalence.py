@@ -45,7 +45,7 @@ class QuestionTask(Task):
 
     @property
     def asked(self) -> str:
-        """Returns the question, from `question` or from `messages`."""
+        """Returns `question`; if that is empty, the last user message of `messages`; "" if there is none either."""
         asked = [message.content for message in self.messages if message.role == "user"]
         return self.question or (asked[-1] if asked else "")
 
@@ -53,7 +53,7 @@ class QuestionTask(Task):
 @dataclass(frozen=True)
 class Equivalence(Grader):
     """Gives 1 if the judge finds two answers equal in both orders, 0 if not in the first, and `disagreement` if only in
-    the first.
+    the first. Without `both_orders`, only the first order is asked, and decides.
 
     An answer longer than `longest`, or too long for the judge's context, gets 0 without being judged: its beginning
     alone would not show what the rest contradicts.
@@ -77,8 +77,8 @@ class Equivalence(Grader):
     """Value if no answer of the judge has a label; None makes that the judge's failure."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Asks the judge once or twice, and returns the value. Errors: EpisodeFailure (judge) if the judge gives no
-        label and `unlabelled` is None.
+        """Asks the judge once or twice, or not at all if the answer is too long, and returns the verdict. Errors:
+        EpisodeFailure (judge) if the judge gives no label and `unlabelled` is None.
         """
         if len(self.given) > self.longest:
             return Verdict(0.0, f"the answer has {len(self.given)} characters, and at most {self.longest} are judged")
@@ -105,7 +105,9 @@ def literal_judge(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def compared(request: CompletionRequest) -> tuple[str, str]:
-    """Returns the two answers in a judge's prompt, in lower case with single spaces, for scripted judges."""
+    """Returns the two answers in a judge's request, which are the last two fenced texts of its last message, in lower
+    case with single spaces. For scripted judges.
+    """
     first, second = fenced_texts(request.messages[-1].content)[-2:]
     return folded(first), folded(second)
 

@@ -41,8 +41,8 @@ def last_boxed(text: str) -> str | None:
 
 
 def answer_line(text: str) -> str | None:
-    """Returns the text after the last `Answer:` that has any on the same line; None if there is none. The line may be
-    bold, as in Markdown.
+    """Returns the text after the last `Answer:` that has any on the same line; None if there is none. `Answer is:` and
+    `Answer =` count too, in any letter case, and bold as in Markdown.
     """
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
@@ -54,8 +54,8 @@ def answer_line(text: str) -> str | None:
 
 
 def tagged(tag: str) -> Extract:
-    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`; None if there is none. A tag
-    that is not closed does not count. Letter case matters.
+    """Returns a function that extracts the text between the last `<tag>` and its `</tag>`, in this letter case. A tag
+    that is not closed does not count. The function returns None if there is no such tag, or only white space in it.
     """
     opening, closing = f"<{tag}>", f"</{tag}>"
 
@@ -72,11 +72,12 @@ def tagged(tag: str) -> Extract:
 
 
 def by_regex(pattern: str, flags: int = 0) -> Extract:
-    """Returns a function that extracts the last match: its first group that took part, or all of it if the pattern has
-    no groups. It returns None without a match, or if that has only white space.
+    """Returns a function that extracts the last match of a pattern, stripped: its first group that took part, or the
+    whole match if the pattern has no groups. The function returns None if nothing matches, no group took part, or the
+    text is blank.
 
     A pattern that may take very long on some text belongs into a function that `episode.isolated` calls. Errors:
-    re.error.
+    re.error for a pattern that is none.
     """
     compiled = re.compile(pattern, flags)
 

@@ -42,8 +42,8 @@ class Judge(Grader):
     """Name of the judge among the environment's `auxiliary`."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns the value of the judge's label, or else `unlabelled` or `too_long`. Errors: EpisodeFailure (judge) if
-        there is no label and no such value.
+        """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
+        one and `too_long` is set, else `unlabelled`. Errors: EpisodeFailure (judge) if that is None.
         """
         names = ", ".join(self.labels)
         reminder = f"Your answer has none of the labels. Answer with exactly one of: {names}"
@@ -67,8 +67,8 @@ class Judge(Grader):
 class SwapCheck(Grader):
     """Asks the same question in both orders, to detect a judge that prefers a place.
 
-    The second order is asked only if the first verdict is at least `enough`. If both are, the value is the second
-    verdict's.
+    If the first verdict is below `enough`, its value counts, and the second order is not asked. If only the first
+    reaches `enough`, the value is `disagreement`. If both do, the value is the second verdict's.
     """
 
     one_way: Grader

@@ -39,12 +39,14 @@ RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), Afte
 async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:
     """Finds the last match of a pattern in a text, in a process with a deadline of `DEADLINE_S`.
 
-    The result's `value` is the match's first group that took part, or all of it; None if there is no match. Its `error`
-    says why the search gave no result; None if it gave one.
+    The result's `value` is what `last_match` returns. Its `error` says why the search gave no result (it was too slow,
+    say); None if it gave one.
     """
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 
 
 def last_match(pattern: str, text: str) -> str | None:
-    """Returns the last match of a pattern: its first group that took part, or all of it; None if there is no match."""
+    """Returns the last match of a pattern, stripped: its first group that took part, or the whole match if the pattern
+    has no groups. Returns None if nothing matches, no group took part, or the text is blank.
+    """
     return by_regex(pattern)(text)
