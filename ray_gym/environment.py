@@ -140,7 +140,8 @@ class Environment(Generic[TaskT, StateT]):
     """
 
     async def close(self) -> None:
-        """Closes what was opened for all episodes of the worker (connections, say), when the worker ends.
+        """Closes what was opened for all episodes of the worker (connections, say), when the worker ends. By default it
+        does nothing.
 
         The environment may be used again afterwards.
         """
@@ -178,14 +179,15 @@ class Environment(Generic[TaskT, StateT]):
     def next_speaker(self, state: StateT, episode: Episode, turn: Turn) -> str | None:
         """Returns the participant that speaks after `turn`; None ends the episode.
 
-        By default the participants take turns; one alone has one turn.
+        By default the participants take turns in their order, and an episode with one participant ends after one turn.
         """
         if len(self.participants) == 1:
             return None
         return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
 
     def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns the text of the user message that tells `listener` of an ended turn; None if it is told nothing.
+        """Returns the text of the user message that tells `listener` of an ended turn; None if the listener is told
+        nothing.
 
         By default the speaker hears nothing, and the others hear what was said, or, if nothing was said, all results of
         the turn's tool calls.
@@ -203,7 +205,7 @@ class Environment(Generic[TaskT, StateT]):
         return tool
 
     def finished(self, state: StateT, episode: Episode) -> str | None:
-        """Returns the outcome if the episode is over (kept as the stop's text), else None.
+        """Returns the outcome if the episode is over (kept as the stop's text), else None; by default None.
 
         It is called after every step and message.
         """

@@ -73,7 +73,9 @@ def flat_samples(episodes: pa.Table) -> pa.Table:
 
 
 def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Flattens a batch of episodes. The samples' own columns are views of the episodes'."""
+    """Returns a batch of episodes as a batch with a row for each sample. The samples' own columns are views of the
+    episodes'.
+    """
     import pyarrow.compute as pc  # late, for what plays needs it not, and it takes 0.07 s
 
     nested = batch.column("samples")

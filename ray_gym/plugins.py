@@ -128,7 +128,8 @@ def module_path(kind: PluginKind, name: str) -> str:
 def find(kind: PluginKind, name: str, where: str) -> Any:
     """Finds the class of a name, or the object of a package.module:name.
 
-    Errors: UserError, which names `where`, if there is none (it lists the known names), or it can't be imported.
+    Errors: UserError, which names `where`, if there is none (it lists the known names), or it can't be imported;
+    UserError if ./pyproject.toml can't be read.
     """
     if ":" in name:
         return load_object(name, where)

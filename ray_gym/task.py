@@ -17,9 +17,9 @@ class Task(BaseModel):
     """A task is one row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
 
     `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation
-    to go on with: the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it
-    is trained on, and the participant that did not speak last speaks next. Its tool calls are not made again: `setup`
-    gives the state that they led to.
+    to go on with, in the place of the opening's messages: the policy sees it as it is, and a user sees it from the
+    user's side. Nothing in it is trained on. The participant that did not speak last speaks next. The conversation's
+    tool calls are not made again: `setup` gives the state that they led to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

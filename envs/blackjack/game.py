@@ -44,8 +44,9 @@ class BlackjackGame:
         return f"{self._describe_table()} {EXPECTED}", {}
 
     def step(self, action: str | None) -> Step:
-        """Takes one action, and returns what Gymnasium's `step` returns. None is a mistake. Errors: ValueError if the
-        game is over.
+        """Takes one action, and returns the observation, the reward, whether the game is over by its rules, whether
+        mistakes ended it, and an info. Anything but `hit` and `stand` is a mistake. Errors: ValueError if the game is
+        over.
         """
         if self.is_over:
             raise ValueError("the game is over: reset() it before the next step()")

@@ -125,7 +125,8 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     async def _check_customer(self, episode: Episode) -> None:
         """Checks that the customer was played as the task describes them, by a judge if there is one.
 
-        Errors: EpisodeFailure (user) if not, or if the customer ended the conversation before the agent had written.
+        Errors: EpisodeFailure (user) if the judge finds another role, or if the customer ended the conversation before
+        the agent had written; EpisodeFailure (judge) if the judge gives no label.
         """
         assert episode.stop is not None
         unanswered = not episode.messages_of("policy") and not episode.task.messages
@@ -144,7 +145,8 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     async def _judge_manner(self, episode: Episode) -> float:
         """Returns the judge's grade of the policy's lines, from 0 to 1.
 
-        Returns 0 if there are none, or more than the judge's context has room for.
+        Returns 0 if the policy wrote none, or if they don't fit into the judge's context. Errors: EpisodeFailure
+        (judge) if the judge gives no label.
         """
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0

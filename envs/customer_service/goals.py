@@ -45,14 +45,16 @@ class Goal(BaseModel):
         raise NotImplementedError
 
     def problem(self, customer: Customer) -> str | None:
-        """Returns the reason for which the goal does not fit this customer; None if it does."""
+        """Returns the reason for which the goal does not fit this customer; None if it fits, as it does by default."""
         return None
 
     def arrange(self, office: Office) -> None:
         """Changes the office to the state in which a customer writes with this goal. By default it changes nothing."""
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
-        """Returns the entries of the books that must have changed in the end. All other entries must not change."""
+        """Returns the entries of the books that must have changed in the end, with their right values: by default the
+        refusal that the goal requires. All other entries must not change.
+        """
         assert self.refusal is not None
         return {"refusals": [self.refusal]}
 

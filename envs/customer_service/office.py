@@ -129,9 +129,9 @@ class Office:
         self.verified.add(number)
 
     def account_to_change(self, number: str, what: str) -> Account:
-        """Returns the account of a customer number for a change, which counts as the agent's decision. Records the
-        change as unverified if no PIN was checked. `what`: name of the change. Errors: ToolError if there is no such
-        customer.
+        """Returns the account of a customer number for a change, which counts as the agent's decision. Counts the
+        account as looked up, and records the change as unverified if no PIN was checked. `what`: name of the change.
+        Errors: ToolError if there is no such customer.
         """
         account = self.account(number)
         self.has_decided = True
@@ -168,7 +168,9 @@ class Office:
         }
 
     def check_rules(self, facts: Set[Fact]) -> dict[str, bool]:
-        """Returns for each house rule whether it was kept, by its name. `facts`: those that had to be looked up."""
+        """Returns for each house rule whether it was kept, by the rule's name. `facts`: facts that the agent must have
+        looked up.
+        """
         credits = [sum(account.credits) for account in self.accounts.values()]
         return {
             "identity_checked": not self.unverified_changes,

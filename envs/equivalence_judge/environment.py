@@ -65,8 +65,9 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
     async def score(self, state: None, episode: Episode) -> Score:
         """Scores the policy's answer: 0 if it is empty, else by the judge's verdict.
 
-        An extracted answer that the judge finds different in both orders has a second chance with the whole message, if
-        the option says so.
+        An extracted answer that the judge finds different in the first order has a second chance with the whole
+        message, if `second_chance_reward` is set. An answer that is equal in the first order alone gets
+        `disagreement_reward`.
         """
         gold, options = episode.task.expected_answer, self.options
         candidate = await _extract(episode, options.answer_regex, episode.answer)

@@ -89,8 +89,8 @@ def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
 
 
 def _from_value(space: Any, value: Any) -> Any:
-    """Turns JSON data into an action, which may still be outside of the space. Errors: BadAction if it has another form
-    than the space's actions.
+    """Turns JSON data into an action, which may still be outside of the space. Errors: BadAction if the data have
+    another form than the space's actions, or a number is not whole where it has to be, or too large.
     """
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
@@ -129,8 +129,8 @@ def _without_brackets(text: str) -> str:
 
 
 def _check_numbers(value: Any) -> None:
-    """Checks that a value is a number or nested lists of numbers, because Numpy would also take texts and truth values.
-    Errors: BadAction.
+    """Checks that a value is a finite number or nested lists of finite numbers, because Numpy would also take texts and
+    truth values. Errors: BadAction if it is anything else.
     """
     left = [value]
     while left:

@@ -69,8 +69,8 @@ class GymnasiumGame:
 def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Sequence[str]) -> GymnasiumGame:
     """Makes a game that is not reset yet. `action_names`: of a discrete space, or empty for the library's own names.
 
-    Errors: NotByText if it can't be played by text; NotInstalled; exceptions of the library for an unknown name or
-    arguments.
+    Errors: NotByText if the game can't be played by text, or has not as many actions as names; NotInstalled; exceptions
+    of the library for an unknown name or arguments.
     """
     gymnasium = library()
     spec = gymnasium.spec(name)

@@ -24,8 +24,8 @@ def as_text(observation: Any) -> str:
 
 
 def without_escapes(picture: str) -> str:
-    """Returns a picture for a terminal as plain text with the names of its colours. Often only a colour marks the
-    player.
+    """Returns a picture for a terminal as plain text, in which `[S red]` stands for a red S, because often only a
+    colour marks the player.
     """
     return _COLOURED.sub(_name_colours, picture).strip("\n")
 

@@ -11,7 +11,8 @@ LARGEST = 1_000_000
 
 
 def best_plan(environment: Any, steps: int) -> list[int] | None:
-    """Returns a plan with the highest sum of rewards within `steps` steps; of several such plans, the shortest.
+    """Returns a plan with the highest sum of rewards within `steps` steps, as numbers of actions from the game's
+    present state on; of several such plans, the shortest.
 
     Returns None if the rules are not a table, leave something to chance, or are too large (`LARGEST`).
     """

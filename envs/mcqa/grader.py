@@ -34,7 +34,9 @@ class ChosenLetter(Grader):
         return Verdict(float(letter == self.expected), f"chose {letter or 'nothing'}; expected {self.expected}{remark}")
 
     async def _by_regex(self, episode: Episode) -> tuple[str | None, str]:
-        """Returns the letter that `output_regex` finds, or None, and a remark if the expression could not be run."""
+        """Returns the letter of the option that `output_regex` finds, None if it finds none; and a remark if the search
+        failed, else "".
+        """
         if self.output_regex is None:
             return None, ""
         given = await search(episode, self.output_regex, episode.answer)

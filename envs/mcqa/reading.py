@@ -95,8 +95,8 @@ def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _first_letter(line: str, options: OptionsByLetter) -> str | None:
-    """Returns a letter that words may follow, else None: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A,
-    perhaps B`.
+    """Returns the option's letter with which a line begins, if the words after it name no other option: B in `B) 12 km`
+    and `B, since ...`. Returns None otherwise, as for `A or B` and `A, perhaps B`.
     """
     found = _LETTER_FIRST.fullmatch(line)
     if found is None or found[1] not in options:

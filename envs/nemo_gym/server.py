@@ -71,10 +71,10 @@ class ResourcesServer:
     async def post(self, path: str, body: str, cookies: Cookies, *, repeatable: bool) -> ServerAnswer:
         """Makes one call with JSON text as `body`, and returns the answer.
 
-        A call that the server never got is made again. A `repeatable` call is also made again if it may have been
-        carried out, or if the server's code failed (500); the last 500 is returned. The statuses 408, 429 and 502 to
-        504 count as no answer. Errors: EpisodeFailure (infra) when the retries are used up, or at once if the call must
-        not be made twice.
+        A call that the server did not begin (no connection, status 429 or 503) is made again. A `repeatable` call is
+        also made again if it may have been carried out (connection lost, status 408, 502 or 504), or if it failed (any
+        other status from 500; the last such answer is returned). Errors: EpisodeFailure (infra) when the retries are
+        used up without an answer, or at once if the call must not be made twice.
         """
         tried = 0
         while True:
@@ -89,8 +89,8 @@ class ResourcesServer:
             tried += 1
 
     async def routes(self) -> Mapping[str, Any]:
-        """Returns the paths of the server's OpenAPI description; empty if it has none. Asks the server only until it
-        has answered once. Errors: EpisodeFailure (infra) when the retries are used up.
+        """Returns the paths of the server's OpenAPI description; empty if it has none that can be read. The server is
+        asked until it has answered once, and never again. Errors: EpisodeFailure (infra) when the retries are used up.
         """
         for tried in range(self._retries + 1):
             if self._routes is not None:

@@ -76,7 +76,7 @@ class ReasoningGymOptions(EnvironmentOptions):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Returns the datasets to draw from; empty if the config names none."""
+        """Returns the datasets to draw from, with their settings and weights; empty if the config names none."""
         if self.dataset is None:
             return self.mixture
         return (Part.model_construct(dataset=self.dataset, settings=self.settings, weight=1.0),)
@@ -111,7 +111,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
     async def setup(self, task: ReasoningGymTask, episode: Episode) -> Item:
         """Makes the item off the event loop, because some take seconds. A replay gets the same item.
 
-        Errors: EpisodeFailure (data) if the library can't make it in time.
+        Errors: EpisodeFailure (data) if the library fails to make it, or takes too long.
         """
         arguments = (task.dataset, task.settings, task.seed)
         made = await episode.isolated(f"{MODULE}:make", *arguments, deadline_s=self.options.deadline_s)

@@ -100,7 +100,8 @@ class OpenEnded(Environment[OpenEndedTask, None]):
     async def score(self, state: None, episode: Episode) -> Score:
         """Returns the reward model's number for the answer, or its sigmoid if the option says so.
 
-        A missing answer counts as an empty one, and an answer that was cut is scored too.
+        A missing answer counts as an empty one, and an answer that was cut is scored too. Errors: EpisodeFailure
+        (judge) if the reward model gives no number.
         """
         answered = [*conversation_of(episode), Message("assistant", episode.answer)]
         given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)

@@ -29,8 +29,8 @@ _FILLERS = (
 def quality(request: str, answer: str) -> float:
     """Returns the quality of an answer, from -1 to 3.
 
-    It adds up to a point each for using the request's longer words, for a fitting length and for a complete last
-    sentence, and takes off up to a point for repeated words.
+    The quality is a point for a fitting length, a point for a complete last sentence, and the share of the request's
+    longer words that the answer uses, less the share of repeated words in the answer.
     """
     words = _words(answer)
     wanted = {word for word in _words(request) if len(word) > 3}
@@ -42,7 +42,9 @@ def quality(request: str, answer: str) -> float:
 
 
 def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Plays a scalar reward model, which answers with the quality of the last message as a number."""
+    """Plays a scalar reward model, which answers with a number: the quality of the last message as an answer to the
+    user's last.
+    """
     *earlier, answer = request.messages
     return Message("assistant", f"{quality(_last_request(earlier), answer.content):.6f}")
 

@@ -132,7 +132,8 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return service.weather[found]
 
     async def score(self, state: WeatherService, episode: Episode) -> Score:
-        """Returns 1 if the right city was asked for, and the last message tells its weather, else 0.
+        """Returns 1 if the right city was asked for, and the last message tells its weather, else 0. In a task without
+        a known answer, any city that was asked for is right.
 
         Other cities may be asked for too. Words beside a call are no answer, since its result was not known yet.
         """

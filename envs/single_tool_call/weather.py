@@ -42,7 +42,9 @@ class Weather(BaseModel):
 
 
 def reports(rng: random.Random, count: int) -> dict[str, Weather]:
-    """Draws reports of cities. Temperatures and conditions are all different, so that an answer fits only one."""
+    """Draws reports of `count` cities, and returns them by city. Temperatures and conditions are all different, so that
+    an answer fits only one.
+    """
     temperatures = rng.sample(range(COLDEST, HOTTEST + 1), count)
     conditions = rng.sample(CONDITIONS, count)
     return {

@@ -179,9 +179,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
 
     def _check_user(self, board: Board, episode: Episode) -> None:
-        """Checks that the user's turns were not used up by turns without a legal move, unless the user is trained.
+        """Checks that the user's turns were not used up by turns without a legal move. A trained user is not checked.
 
-        Errors: EpisodeFailure (user).
+        Errors: EpisodeFailure (user) if the user has no turn left and one of them made no legal move.
         """
         user, stop = episode.participants["user"], episode.stop
         if user.trainable or stop is None or (stop.reason, stop.text) != (StopReason.MAX_TURNS, "user"):
@@ -204,5 +204,5 @@ def _rules(mark: Mark) -> str:
 
 
 def _ask(news: str, board: Board) -> str:
-    """Writes the message to the side that moves next, from the board."""
+    """Returns the message to the side that moves next: the news, the board, and that side's mark."""
     return f"{news}\n{render(board.cells)}\nYou play {board.next_mark}. Your turn."

@@ -57,7 +57,9 @@ class WorkplaceTask(Task):
         return self
 
     def open_workplace(self) -> Workplace:
-        """Returns a fresh workplace after the calls in `messages`. Errors: ValueError for a call that is refused."""
+        """Returns a fresh workplace after the calls in `messages`. Errors: ValueError that names the first call that
+        can't be carried out.
+        """
         workplace = Workplace.fresh()
         for done in answered_calls(self.messages):
             try:
@@ -73,7 +75,7 @@ class WorkplaceTask(Task):
 def carry_out_calls(calls: Sequence[ExpectedCall], workplace: Workplace | None = None) -> Workplace:
     """Makes these calls in a workplace, which they change, and returns it. None means a fresh one.
 
-    Errors: ValueError that names the first call that is refused.
+    Errors: ValueError that names the first call that can't be carried out.
     """
     workplace = workplace or Workplace.fresh()
     for number, call in enumerate(calls):

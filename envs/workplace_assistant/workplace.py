@@ -52,8 +52,9 @@ class Workplace:
         return next(iter(self.people.values()))
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """Returns the differences between the episode's tables and the shared ones, by table, with the number of
-        invitations to events that the invited person does not belong to in the end.
+        """Returns the differences between the episode's tables and the shared ones, by table. The entry
+        `withdrawn_invitations` counts, by address, the invitations to events that the invited person does not belong to
+        in the end. Entries without any difference are left out.
 
         Workplaces with equal changes have equal tables, apart from the ids of added rows.
         """
@@ -69,8 +70,8 @@ class Workplace:
         return {**changes, "withdrawn_invitations": withdrawn} if withdrawn else changes
 
     def put_event(self, event: CalendarEvent) -> None:
-        """Adds or replaces an event. Its participant gets an invitation, except the user and somebody who was in it
-        before.
+        """Adds or replaces an event. Its participant gets an invitation, except the user and the one who was its
+        participant before.
         """
         before = self.events.get(event.id)
         self.events.put(event)

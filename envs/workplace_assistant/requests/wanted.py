@@ -48,7 +48,7 @@ def call(name: str, /, **arguments: object) -> ExpectedCall:
 
 
 def find(*people: Person) -> tuple[ExpectedCall, ...]:
-    """Returns the calls that look up people's addresses."""
+    """Returns a call for each person that looks up the person's address."""
     return tuple(call("directory_find", name=person.name) for person in people)
 
 
