@@ -1,9 +1,9 @@
 """Defines the errors, in two families that are kept apart by whose fault they are.
 
 * `UserError`: the input of a run is wrong (config, task row, endpoint). It is raised before anything is played; the
-command line prints it without a traceback and exits with 2. * `EpisodeFailure`: one episode can't go on. It is raised
-where that happened, with a kind, and recorded on the episode. A bad episode is data, not a crash: it never ends the run
-or its neighbours.
+  command line prints it without a traceback and exits with 2.
+* `EpisodeFailure`: one episode can't go on. It is raised where that happened, with a kind, and recorded on the episode.
+  A bad episode is data, not a crash: it never ends the run or its neighbours.
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ class Task(BaseModel):
     @field_validator("task_id")
     @classmethod
     def _is_one_line(cls, value: str | None) -> str | None:
-        """Checks that the id has no control characters, since it stands in tables and messages. Errors: ValueError."""
+        """Checks that the id has no control characters, since it stands in tables and messages, and returns it. Errors:
+        ValueError if it has any.
+        """
         if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
             raise ValueError("it has control characters")
         return value
@@ -54,9 +56,10 @@ TaskT = TypeVar("TaskT", bound=Task)
 class Opening:
     """An opening is what is there before anyone speaks.
 
-    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and
-    the messages that its thread starts with. A plain string is one user message. Messages of the assistant and of
-    tools among them are prompt: nothing is trained on them. `first` names the participant that speaks first.
+    `system` gives default system prompts by participant; those of the config and the task win over them. `messages`
+    gives, by participant, the messages with which the participant's thread starts. A plain string is one user message.
+    Messages of the assistant and of tools among them are prompt: nothing is trained on them. `first` names the
+    participant that speaks first.
     """
 
     messages: Mapping[str, str | list[Message]] = field(default_factory=dict)

@@ -86,8 +86,8 @@ async def play_group(
     *,
     judges: Mapping[str, Player] | None = None,
 ) -> list[Played]:
-    """Plays episodes of one task and scores them together (`score_group`): one for each of `casts`, which are players
-    by participant.
+    """Plays one episode of a task for each of `casts`, scores the episodes together (`score_group`) if the environment
+    does so, and returns them. A cast gives players by participant; the environment's perfect ones play the others.
 
     `judges` are players of the auxiliary participants. Errors: AssertionError if the group could not be scored, or if a
     participant has no player.
@@ -119,10 +119,10 @@ def stage_of(
     runner: ToolRunner | None,
     sections: Mapping[str, Mapping[str, Any]],
 ) -> Stage:
-    """Makes the stage that episodes are played on, for tests that play or score them by other functions of the engine.
-    `runner`: None makes a new one. `sections`: sections `participants.NAME` of a config, by name.
+    """Makes the stage on which episodes are played, for tests that play or score episodes by other functions of the
+    engine. `runner`: None makes a new one. `sections`: sections `participants.NAME` of a config, by name.
 
-    Errors: AssertionError that names a participant without a player.
+    Errors: AssertionError that names the participants without a player.
     """
     names = (*environment.participants, *environment.auxiliary)
     missing = [name for name in names if name not in players]

@@ -35,10 +35,10 @@ class Revealed:
 
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
-    """Returns the text that the policy is told for each of the user's messages so far, the lines not said yet,
-    and True if the user closed the conversation by the stop text.
+    """Returns the text that the policy is told for each of the user's messages so far, the lines not said yet, and True
+    if the user closed the conversation by the stop text.
 
-    `said`: the messages, in order. A message that says no line reveals the first that is left.
+    `said`: the messages, in order. A message that says none of the lines counts as the first line that is left.
     """
     heard: list[str] = []
     owed = list(lines)
@@ -56,8 +56,8 @@ def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], s
 def _find_told(
     text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
 ) -> tuple[list[UserLine], bool]:
-    """Returns the owed lines that a message says, and True if the policy may be told the message as it is: it asks for
-    nothing beyond these lines.
+    """Returns the owed lines that a message says, and True if the policy may be told the message as it is, because the
+    message asks for nothing beyond these lines. A message that is far longer than all lines says none.
     """
     if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
         return [], False  # searching it would hold up the event loop
@@ -87,8 +87,8 @@ def _correct(text: str, told: Sequence[UserLine]) -> str:
 def _without_stop_text(text: str, stop_text: str | None) -> tuple[str, bool]:
     """Returns a message without the stop text, and True if it was there.
 
-    The stop text counts on a line of its own, as a message's last sentence, or, if it is no word (like [END]), after
-    one. In the middle of a sentence it is an ordinary word.
+    The stop text counts on a line of its own and at the end of the message: as the last sentence if it is a word, else
+    ([END], say) after any text. Anywhere else it is ordinary text.
     """
     if not stop_text:
         return text, False

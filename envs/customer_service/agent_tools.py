@@ -146,8 +146,8 @@ class AgentTools:
 
 
 def _notify_customer(office: Office, what: str) -> str:
-    """Sends the customer a text message about a change, even if the agent does not mention it. Returns the tool's
-    answer.
+    """Sends the customer a text message about a change, so that the customer knows even if the agent does not mention
+    it. Returns the tool's answer.
     """
     office.notices["user"].append(f"(Text message from {COMPANY}: {what})")
     return f"Done; the customer was sent: {what}"

@@ -78,7 +78,9 @@ def call(name: str, **arguments: Any) -> Message:
 
 
 def _handle_request(task: CustomerServiceTask) -> list[Message]:
-    """Returns the agent's messages that come after the customer's identity is checked."""
+    """Returns the agent's messages after the check of the customer's identity: the lookups, and then the right action
+    or the refusal.
+    """
     return [*_look(task), *_decide(task)]
 
 

@@ -59,19 +59,21 @@ def customer(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def _since_the_agent_spoke(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """Returns the agent's last words, and the customer's messages after them."""
+    """Returns the agent's last message ("" if the agent has written none), and the customer's messages after it."""
     last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
     return messages[last].content if last else "", messages[last + 1 :]
 
 
 def _results(own: Sequence[Message]) -> dict[str, str]:
-    """Returns the last answer of each tool, by its name."""
+    """Returns the last answer of each tool that was called in these messages, by the tool's name."""
     called = [call.name for message in own for call in message.tool_calls]
     return dict(zip(called, (message.content for message in own if message.role == "tool"), strict=False))
 
 
 def _tools_for(asked: str, facts: dict[str, str]) -> list[str]:
-    """Returns the names of the tools that an answer needs."""
+    """Returns the names of the customer's tools that a message of the agent (`asked`, in lower case) calls for. The
+    welcome letter is one of them if the agent asks for a detail that the customer has forgotten.
+    """
     wanted = [name for name, words in _ACTIONS.items() if any(word in asked for word in words)]
     forgotten = [word for detail, word in _DETAILS.items() if _LETTER in facts.get(detail, "")]
     return wanted + ([_LETTER] if any(_asks_for(word, asked) for word in forgotten) else [])

@@ -10,7 +10,7 @@ from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, answere
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
     """Returns the counter's value after the answered calls in a conversation. `initial`: its value before them.
 
-    Errors: ValueError for arguments that can't be read, and for a reading that contradicts the calls before it.
+    Errors: ValueError for an increment without a whole number, and for a reading that contradicts the calls before it.
     """
     count = initial
     for done in answered_calls(messages):

@@ -49,7 +49,7 @@ class CounterTask(Task):
     def count(self) -> int:
         """Returns the counter's value when the episode begins, after the calls in `messages`.
 
-        Errors: ValueError for a call whose arguments can't be read, or a reading that contradicts the calls before it.
+        Errors: ValueError for an increment without a whole number, or a reading that contradicts the calls before it.
         """
         return count_after(self.initial_count, self.messages)
 

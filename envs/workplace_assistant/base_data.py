@@ -64,7 +64,9 @@ def base_data() -> BaseData:
 
 
 def generate_base_data(seed: int) -> BaseData:
-    """Makes the tables. Each has random numbers of its own, so that a change of one does not change the others."""
+    """Makes the tables. Each table is drawn from its own random numbers, so that a change of one does not change the
+    others.
+    """
     people = list(_people(random.Random(f"people/{seed}")))
     addresses = [person.address for person in people[1:]]
     return BaseData(

@@ -25,7 +25,9 @@ def format_moment(moment: datetime) -> str:
 
 
 def read_moment(text: str) -> datetime:
-    """Returns the moment that a text in the tables' form tells. Errors: ValueError for another form."""
+    """Returns the moment that a text in the tables' form tells. Errors: ValueError for a text that is no date or
+    moment.
+    """
     return datetime.fromisoformat(text)
 
 

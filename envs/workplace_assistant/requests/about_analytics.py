@@ -46,7 +46,9 @@ def plot(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def plot_if_changed(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request for a plot if a number of visits rose or fell."""
+    """Draws a request for a plot on the condition that a number of visits rose (or fell) between two days. If the
+    condition does not hold, the request has no actions.
+    """
     (first, last), kind = _period(rng), rng.choice(PLOT_KINDS)
     metric, tool = rng.choice((("total_visits", "total"), ("engaged_visits", "engaged")))
     before, after = (
@@ -71,7 +73,9 @@ def plot_if_changed(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def plot_sources_if(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request for a plot of traffic sources if one brought more visits than another."""
+    """Draws a request for a plot of traffic sources on the condition that one source brought more visits than another.
+    If the condition does not hold, the request has no actions.
+    """
     (first, last), kind = _period(rng), rng.choice(PLOT_KINDS)
     one, other = rng.sample(SOURCES, 2)
     found = [visit.source for visit in visits_between(workplace, format_day(first), format_day(last))]
@@ -90,7 +94,9 @@ def plot_sources_if(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def email_if_engaged(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request for an email if there were more engaged visits than a limit."""
+    """Draws a request for an email on the condition that there were more engaged visits than a limit. If the condition
+    does not hold, the request has no actions.
+    """
     (first, last), person, (subject, body) = _period(rng), colleague(rng, workplace), note(rng)
     count = sum(visit.engaged for visit in visits_between(workplace, format_day(first), format_day(last)))
     limit = max(1, count + rng.randint(-10, 10))
@@ -110,7 +116,9 @@ def email_if_engaged(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def task_if_short(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request for a task if visits were shorter than a limit on average."""
+    """Draws a request for a task on the condition that visits were shorter than a limit on average. If the condition
+    does not hold, the request has no actions.
+    """
     (first, last), person, name = _period(rng), colleague(rng, workplace), task_name(rng)
     minutes = average(visits_between(workplace, format_day(first), format_day(last)))
     limit, due, board = round(minutes) + rng.randint(-1, 2), coming_workday(rng), rng.choice(BOARDS)
@@ -136,8 +144,8 @@ def task_if_short(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def email_about_visitor(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request for an email if a visitor has come since a day. A visitor has few visits, so that a search shows
-    all.
+    """Draws a request for an email on the condition that a visitor has come since a day. If the condition does not
+    hold, the request has no actions. A visitor has few visits, so that a search shows all.
     """
     visitor, person, (subject, body) = rng.choice(workplace.visits).visitor, colleague(rng, workplace), note(rng)
     visits = [visit for visit in workplace.visits if visit.visitor == visitor]

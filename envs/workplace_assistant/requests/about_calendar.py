@@ -114,7 +114,9 @@ def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request to book a meeting if the user is free for all of its time."""
+    """Draws a request to book a meeting on the condition that the user is free for all of its time. If the condition
+    does not hold, the request has no actions.
+    """
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((30, 60))
     start = working_moment(rng, coming_workday(rng))
     end, day = start + timedelta(minutes=minutes), format_day(start.date())

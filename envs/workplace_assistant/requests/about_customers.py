@@ -114,8 +114,9 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
 
 
 def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | None:
-    """Draws a request to change a customer's follow-up if the last contact was before a day. Returns None if the draw
-    is the follow-up that the customer has.
+    """Draws a request to change a customer's follow-up on the condition that the last contact was before a day. If the
+    condition does not hold, the request has no actions. Returns None if the draw is the follow-up that the customer
+    has.
     """
     customer, day, new = rng.choice(list(workplace.customers)), days_ago(rng, 80), coming_workday(rng)
     if customer.follow_up == format_day(new):

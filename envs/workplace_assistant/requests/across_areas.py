@@ -68,7 +68,9 @@ def forward_to_holder(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request to send an email to a person if they have overdue tasks."""
+    """Draws a request to send an email to a person on the condition that this person has overdue tasks. If the
+    condition does not hold, the request has no actions.
+    """
     person, (subject, body) = somebody_with_tasks(rng, workplace), note(rng)
     email = f'an email with the subject "{subject}" and the text "{body}"'
     request = rng.choice(
@@ -82,7 +84,9 @@ def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Draws a request to book a meeting with a person if the user has not met them since a day."""
+    """Draws a request to book a meeting with a person on the condition that the user has not met them from some day to
+    yesterday. If the condition does not hold, the request has no actions.
+    """
     person, since, name = colleague_to_meet(rng, workplace), days_ago(rng, 25), rng.choice(words.MEETINGS)
     start, yesterday = working_moment(rng, coming_workday(rng)), format_day(TODAY - timedelta(days=1))
     met = any(
