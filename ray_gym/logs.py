@@ -82,9 +82,10 @@ class _Stderr(logging.Handler):
 
 
 def configure(section: LogSection, **always: Any) -> None:
-    """Sets, for this process, the format and the level of log lines, and writes them to standard error.
+    """Sets the format and the level of this process's log lines (the level of those of ray_gym), and writes them to
+    standard error.
 
-    All lines carry `always`.
+    All lines carry the ids `always`.
     """
     handler = _Stderr()
     handler.setFormatter((JsonLines if section.format == "json" else PlainLines)(always))

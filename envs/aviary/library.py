@@ -24,8 +24,8 @@ def library() -> Any:
 def maker(name: str) -> Callable[..., Any]:
     """Finds the callable of this name that makes an environment or a dataset of tasks.
 
-    The name is package.module:Name, or one that the library knows. Errors: UserError if nothing has the name, or makes
-    neither; NotInstalled.
+    The name is package.module:Name, or one that the library knows. Errors: UserError if nothing has the name, or if it
+    makes neither; NotInstalled if the library can't be imported.
     """
     env = library()
     known: dict[str, tuple[str, str]] = {**env.TASK_DATASET_REGISTRY, **env.ENV_REGISTRY}

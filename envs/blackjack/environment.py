@@ -112,7 +112,9 @@ class Blackjack(Environment[BlackjackTask, BlackjackTable]):
                 episode.end(StopReason.FINISHED, info["outcome"])
 
     def score(self, state: BlackjackTable, episode: Episode) -> float:
-        """Returns the game's reward: 1 for a win, 0 for a draw, -1 for a loss and for an unfinished game."""
+        """Returns the game's reward: 1 for a win, 0 for a draw, -1 for a loss, for too many mistakes, and for an
+        unfinished game.
+        """
         return state.reward if state.game.is_over else LOSS
 
 

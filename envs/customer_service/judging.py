@@ -68,8 +68,7 @@ def question_about_agent(view: Sequence[Message]) -> str:
 
 
 def write_chat(view: Sequence[Message], own: str, other: str) -> str:
-    """Writes a conversation as one of its sides saw it, as one JSON object a line, with its tool calls and their
-    results.
+    """Returns a conversation as one of its sides saw it: one JSON object a line, for each text, tool call and result.
 
     The system prompt and the notice that the agent is busy are left out. `own` and `other`: names of the two sides.
     """

@@ -19,7 +19,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 def question(rng: random.Random) -> QuestionWithAnswer:
-    """Draws a question of any kind, and its gold answer."""
+    """Draws a question of any kind, and returns it with its gold answer."""
     return rng.choice(FAMILIES)(rng)
 
 

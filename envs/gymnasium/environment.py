@@ -60,7 +60,8 @@ class GymnasiumOptions(EnvironmentOptions):
     def new_game(self, arguments: Mapping[str, Any]) -> GymnasiumGame:
         """Makes a game that is not reset yet. `arguments` are added to the config's, and win over them.
 
-        Errors: ValueError that says why it can't be made, or not be played by text; NotInstalled.
+        Errors: ValueError that says why the game can't be made, or not be played by text; NotInstalled if the library
+        can't be imported.
         """
         try:
             return make(self.name, {**self.arguments, **arguments}, self.shown, self.action_names)

@@ -8,7 +8,7 @@ from ray_gym.installed.extras import not_installed
 
 
 def library() -> Any:
-    """Imports the module `gymnasium`, and returns it. Errors: NotInstalled."""
+    """Imports the module `gymnasium`, and returns it. Errors: NotInstalled if it can't be imported."""
     try:
         import gymnasium
     except ImportError as error:

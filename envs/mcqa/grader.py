@@ -46,7 +46,9 @@ class ChosenLetter(Grader):
 
 
 def recorded_letter(row: Mapping[str, Any]) -> str | None:
-    """Returns the letter that an episode chose, from its row in the record; None if it chose none."""
+    """Returns the letter that an episode chose, read from the `ChosenLetter` verdict in its row of the record; None if
+    it chose none, or has no such verdict.
+    """
     texts = [
         "".join(part["text"] for part in event["content"]) for event in row["events"] if event["kind"] == "verdict"
     ]

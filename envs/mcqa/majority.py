@@ -32,7 +32,8 @@ def majority(letters: Sequence[str | None], expected: str) -> float:
 
 
 def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
-    """Returns majority@k by its name, as a mean over tasks. k is 1, 2, 4, ... and the size of the largest group.
+    """Returns the values of majority@k by name (`majority@4`), each a mean over tasks. k is 1, 2, 4, ... and the size
+    of the largest group.
 
     A task with fewer than k episodes is left out of majority@k.
     """
@@ -46,7 +47,9 @@ def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
 
 
 def ballots_of(rows: Sequence[Mapping[str, Any]]) -> list[Ballot]:
-    """Returns a ballot for each task of a run's rows. Episodes that were not completed are left out."""
+    """Returns a ballot for each task of a run's rows that has a completed episode. Episodes that were not completed are
+    left out.
+    """
     groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["repeat"]):
         if row["status"] == "completed":

@@ -185,7 +185,9 @@ def _among(rng: random.Random, answer: int) -> Sequence[int]:
 
 
 def _walk(rng: random.Random, places: int, longest: int) -> Sequence[int]:
-    """Draws `places` ascending numbers that begin with 0, and end at most at `longest` if there is room."""
+    """Draws `places` ascending numbers that begin with 0. The last is at most `longest`, unless even steps of 1 lead
+    beyond.
+    """
     steps = [step for step in STEPS if step * (places - 1) <= longest] or STEPS[:1]
     return list(accumulate(rng.choices(steps, k=places - 1), initial=0))
 

@@ -38,7 +38,9 @@ class GymnasiumSteps:
         self.outcome: str | None = None
 
     async def play(self) -> None:
-        """Plays turns of one message each, until the server or a limit ends the episode. Errors: EpisodeFailure."""
+        """Plays turns of one message each, with a step after each, until the server or a limit ends the episode.
+        Errors: EpisodeFailure if the step's call fails, or gives no reward.
+        """
         episode = self._episode
         while not episode.stopped:
             if self.observation:
@@ -53,7 +55,8 @@ class GymnasiumSteps:
     async def result_of_call(self) -> str:
         """Returns the result of the tool call that is being carried out; "" if the server gives none.
 
-        The first call of a message takes the step, which answers all of them. Errors: EpisodeFailure.
+        The first call of a message takes the step, which answers all calls of the message. Errors: EpisodeFailure if
+        the step's call fails, or gives no reward.
         """
         message = self._episode.messages_of("policy")[-1]
         answered = [event for event in self._episode.events[message.seq :] if event.kind == "tool_result"]

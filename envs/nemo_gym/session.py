@@ -30,15 +30,19 @@ class Steps(Protocol):
     """Reason for the end; None while the episode goes on."""
 
     async def play(self) -> None:
-        """Plays turns of one message each, until the server or a limit ends the episode. Errors: EpisodeFailure."""
+        """Plays turns of one message each, with a step after each, until the server or a limit ends the episode.
+        Errors: EpisodeFailure if the step's call fails, or gives no reward.
+        """
 
     async def result_of_call(self) -> str:
         """Returns the result of the tool call that is being carried out; "" if the server gives none. Errors:
-        EpisodeFailure.
+        EpisodeFailure if the step's call fails, or gives no reward.
         """
 
     async def score(self) -> tuple[Score, str]:
-        """Returns the score, and the server's reasons as text. Errors: EpisodeFailure."""
+        """Returns the score, and the findings in the server's last answer as JSON text. Errors: EpisodeFailure if a
+        last step is left to take, and fails.
+        """
 
 
 @dataclass(slots=True)
@@ -139,7 +143,7 @@ class NemoSession:
     def _refuse_if_forgotten(self) -> None:
         """Checks that the server was not down after the session began, unless its sessions survive that.
 
-        Errors: EpisodeFailure (infra).
+        Errors: EpisodeFailure (infra) if the server was down, and has lost the session.
         """
         if self.outages not in (None, self.server.outages) and not self.survives_restart:
             problem = "the server was down after this session began; what it knew of it is lost"

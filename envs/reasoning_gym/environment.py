@@ -145,7 +145,9 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
 
 def _items() -> ModuleType:
-    """Imports the module `items`, only now because that takes a second or two, and returns it. Errors: NotInstalled."""
+    """Imports the module `items`, only now because that takes a second or two, and returns it. Errors: NotInstalled if
+    the library can't be imported.
+    """
     try:
         from ray_gym.envs.reasoning_gym import items
     except ImportError as error:
@@ -154,8 +156,8 @@ def _items() -> ModuleType:
 
 
 def _check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Checks a dataset's name and settings. Errors: ValueError for an unknown name, or settings that it does not take;
-    NotInstalled.
+    """Checks a dataset's name and settings. Errors: ValueError for an unknown name, or settings that the dataset does
+    not take; NotInstalled if the library can't be imported.
     """
     items = _items()
     if dataset not in items.names():

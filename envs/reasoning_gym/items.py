@@ -89,7 +89,9 @@ def _dataset(dataset: str, settings: Mapping[str, Any], seed: int) -> Any:
 
 
 def _settings(dataset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings with the tuples and objects that the library expects, which JSON does not have."""
+    """Returns settings as the library expects them: the parts of a composite dataset as objects, which JSON does not
+    have; anything else unchanged.
+    """
     if dataset == "composite" and isinstance(settings.get("datasets"), list):
         return {**settings, "datasets": [DatasetSpec(**{"config": {}, **part}) for part in settings["datasets"]]}
     return dict(settings)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
-    """Writes files into a directory, and deletes `stale` ones.
+    """Writes files into a directory, by name, and deletes the files named by `stale`.
 
     A new directory appears with all its files at once. In an existing one each file is replaced whole, in order, and
-    stale files are deleted last. Errors: OSError.
+    stale files are deleted last. Errors: OSError if the disk or the folder refuses it.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     if directory.exists():
@@ -30,14 +30,15 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, and makes its folders. Errors: OSError."""
+    """Writes a file whole or not at all, and makes its folders. Errors: OSError if the disk or the folder refuses it.
+    """
     write_chunks(path, (data,))
 
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
     """Writes a file from chunks, which need not fit into memory together, and makes its folders.
 
-    Errors: OSError, and exceptions of `chunks`. Then the file stays as it was.
+    Errors: OSError if the disk or the folder refuses it; exceptions of `chunks`. Then the file stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")

@@ -42,8 +42,8 @@ class Library(Grader):
         return self.function.partition(":")[2]
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Calls the function, and returns its verdict; `undecided` if it is late, crashes or raises. Errors:
-        EpisodeFailure (environment) if it does not exist, or returns no verdict.
+        """Calls the function, and returns its verdict; a verdict of `undecided` if it is late, crashes or raises.
+        Errors: EpisodeFailure (environment) if the function does not exist, or returns no verdict.
         """
         given = await episode.isolated(
             self.function, *self.arguments, deadline_s=self.deadline_s, memory_mb=self.memory_mb
