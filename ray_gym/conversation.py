@@ -38,7 +38,9 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> Any:
-    """Returns the object that a name of 0.1 stands for, with a FutureWarning. Errors: AttributeError for others."""
+    """Returns the object that a name of version 0.1 stands for, with a FutureWarning. Errors: AttributeError for any
+    other name.
+    """
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warn_renamed(f"{__name__}.{name}", f"{__name__}.{_RENAMED[name]}")

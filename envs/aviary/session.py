@@ -58,8 +58,8 @@ class AviarySession:
         """Returns the observations that answer one tool call, as text.
 
         The first call of a message takes one step with all calls of the message, and the others get their results from
-        it. Errors: StepRefused if the environment refused the step; ValueError for an observation that is more than
-        text.
+        that step. Errors: StepRefused if the environment refused the step; ValueError for an observation that is more
+        than text.
         """
         if not self._results:
             calls = self._calls_of_step((name, arguments))

@@ -58,7 +58,7 @@ class CalendarCheck(Grader):
 def check(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
 ) -> Findings:
-    """Returns the findings about `calendar`; it is None if the answer has no calendar.
+    """Returns the findings about `calendar` (None: the answer has no calendar).
 
     If no event is expected, all is right, even None. `before`: the calendar with which the task's conversation ended.
     """

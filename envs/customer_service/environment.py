@@ -125,8 +125,9 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     async def _check_customer(self, episode: Episode) -> None:
         """Checks that the customer was played as the task describes them, by a judge if there is one.
 
-        Errors: EpisodeFailure (user) if the judge finds another role, or if the customer ended the conversation before
-        the agent had written; EpisodeFailure (judge) if the judge gives no label.
+        Errors: EpisodeFailure (user) if the judge finds that the customer was not true to their role, or if the
+        customer ended the conversation before the agent had written; EpisodeFailure (judge) if the judge gives no
+        label.
         """
         assert episode.stop is not None
         unanswered = not episode.messages_of("policy") and not episode.task.messages

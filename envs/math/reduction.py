@@ -60,7 +60,7 @@ def is_left_to_solve(written: Any, expected: Any) -> bool:
     """Says whether an answer has an unsolved relation, and the expected answer has none.
 
     A relation between a bare variable and numbers is solved. If the expected answer has no relation at all, an equation
-    may also define something that is not a number: `y = 2x + 1`.
+    that says what a name stands for (`y = 2x + 1`) is solved, too.
     """
     wanted = list(_relations(expected))
     if not all(_is_solved(relation) for relation in wanted):

@@ -61,8 +61,8 @@ class GivenIds:
         self._places: dict[str, str] = {}
 
     def problem_of(self, row: FileRow) -> str:
-        """Returns the problem of a row whose id an earlier row has; "" for a new id, or for none that is a text.
-        Remembers the id, even if the row is bad in other ways.
+        """Returns the problem of a row whose id an earlier row has; "" if the id is new, or if the row has no id, or
+        one that is no text. Remembers the id, even if the row is bad in other ways.
         """
         given = (row.fields or {}).get("task_id")
         if not isinstance(given, str):

@@ -30,8 +30,7 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all, and makes its folders. Errors: OSError if the disk or the folder refuses it.
-    """
+    """Writes a file whole or not at all, and makes its folders. Errors: OSError if the disk or the folder refuses."""
     write_chunks(path, (data,))
 
 

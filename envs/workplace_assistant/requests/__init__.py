@@ -31,9 +31,9 @@ _THANKS = ("", "", "", " Thanks!", " Thank you.", " Please be careful with it.")
 
 
 def make_request(rng: random.Random) -> Wanted:
-    """Draws a request with the calls that fulfil it, a greeting and thanks. All templates are equally likely. A request
-    that requires no change is kept with the probability `KEPT_WITHOUT_ACTIONS`, else drawn again from the same
-    template.
+    """Draws a request (some have a greeting or thanks) with the calls that fulfil it. All templates are equally likely.
+    A request that requires no change is kept with the probability `KEPT_WITHOUT_ACTIONS`, else drawn again from the
+    same template.
     """
     template = rng.choice(TEMPLATES)
     while True:
