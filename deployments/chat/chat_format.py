@@ -144,8 +144,9 @@ class ChatFormat:
         return self.tool_template
 
     def _continue_after_answer(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
-        """Returns the continuation if the template's text of all messages begins with its text of the `known` ones, and
-        that with the prompt of the last known message, which was generated; else None.
+        """Returns the continuation after the text of the first `known` messages, the last of which was generated. None
+        if the text of all messages does not begin with that text, or that text does not begin with the messages before
+        the last known one and a generation prompt.
         """
         before_answer = rendering.text(known - 1, generation_prompt=True)
         covered = rendering.text(known)

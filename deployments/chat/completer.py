@@ -88,8 +88,8 @@ class Completer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, estimate.measure, size, work)
 
     def _choose_grammar(self, request: CompletionRequest) -> Grammar | None:
-        """Returns the grammar of the answer: that of a tool call if `tool_choice` is required, else that of the
-        `response_format`, which may also allow calls; None if the request asks for neither.
+        """Returns the grammar of the answer: that of a tool call if `tool_choice` is required and there are tools to
+        call, else that of the `response_format`, which may also allow calls; None if the request asks for neither.
 
         Errors: EpisodeFailure (data) if calls are allowed beside the `response_format`, and this model's calls have no
         structural tag.
@@ -154,7 +154,9 @@ class _WorkEstimate:
         return self._seconds_each * size
 
     def measure(self, size: int, work: Callable[[], Result]) -> Result:
-        """Does `work` and returns its result, and corrects the estimate by the CPU time of this thread that it took."""
+        """Does `work` and returns its result. Corrects the estimate by the CPU time that the work took in this thread,
+        also if the work raises.
+        """
         began = time.thread_time()  # it does not count waits for the interpreter lock
         try:
             return work()

@@ -19,8 +19,9 @@ def make_formats(
     """Returns the chat format and the tool format of a model.
 
     `model`: name or path of the model. `uses_tools`: True if participants have tools. Errors: UserError if there is no
-    template, if vLLM doesn't have a parser, or if participants have tools and the model's format of calls is unknown;
-    OSError if the config's template file can't be read.
+    template, if vLLM doesn't have a parser or the parsers don't fit the tokenizer, or if participants have tools and
+    the template shows none (and is not ChatML) or shows them in an unknown format; OSError if the config's template
+    file can't be read.
     """
     template = Path(options.chat_template).read_text() if options.chat_template else None
     chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
@@ -30,12 +31,13 @@ def make_formats(
 
 
 def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool) -> None:
-    """Checks the template and the parsers before a model loads, without a tokenizer. It checks the parsers only if the
-    template is on this machine; `make_formats` checks the rest.
+    """Checks the template and the parsers before a model loads, without a tokenizer. The parsers are checked only if
+    the template is on this machine; `make_formats` checks the rest.
 
     `model`: name or path of the model. `where`: section of the config, for errors. `uses_tools`: True if participants
     have tools. Errors: UserError if the config's template file or the checkpoint is missing, or if participants have
-    tools and the model's format of calls is unknown; NotInstalled if the small model was not fetched.
+    tools and the template shows none (and is not ChatML) or shows them in an unknown format; NotInstalled if the small
+    model was not fetched.
     """
     given = options.chat_template
     if given and not Path(given).is_file():

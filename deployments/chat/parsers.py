@@ -88,7 +88,8 @@ def guess_parsers(model: str, template: str) -> Parsers:
 
 
 def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
-    """Returns the parsers of the config, or else the guessed ones.
+    """Returns the parsers of the config, or else the guessed ones. If participants have tools, and the template is
+    ChatML without tools, the tool parser is `plain` unless the config names one.
 
     `model`: the model's name or path. `template`: source of its chat template. `shows_tools`: True if the template
     shows tools. `uses_tools`: True if participants have tools. Errors: UserError if participants have tools, and the

@@ -36,8 +36,9 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
 
 
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """Returns the text before the first call, and the calls as (name, arguments). The arguments are the text as the
-    model wrote it, which may be malformed JSON. Text between and after the calls is left out.
+    """Returns the text before the first call, stripped, and the calls as (name, arguments); if there are no calls, the
+    whole text and []. The arguments are the text as the model wrote it, which may be malformed JSON. Text between and
+    after the calls is left out.
     """
     calls: list[tuple[str, str]] = []
     content, position = text, 0

@@ -80,7 +80,9 @@ class Template:
         return rendered
 
     def data(self, message: Message) -> Data:
-        """Returns a message as data in the form that this template accepts."""
+        """Returns a message as a dict in OpenAI's form, with its reasoning, call ids and arguments as this template
+        accepts them.
+        """
         data: Data = {"role": message.role, "content": message.content}
         if message.reasoning is not None:
             data["reasoning_content"] = data["reasoning"] = message.reasoning
@@ -100,8 +102,8 @@ class Template:
         return data
 
     def stand_in(self, message: Message) -> Data:
-        """Returns data in place of an assistant's message that the template refuses: its first call alone, or if it has
-        none its text alone. Messages of other roles are returned as `data` returns them.
+        """Returns data in place of an assistant's message that the template refuses: its first call alone or, if it has
+        no calls, its text alone. Messages of other roles are returned as `data` returns them.
 
         It is only for messages whose exact ids are known: of these, only the text that the template writes after them
         is needed.
@@ -128,9 +130,10 @@ class Template:
         return parsed if isinstance(parsed, dict) or self._accepts_broken else {"arguments": text}
 
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
-        """Returns messages in a form that this template accepts. If it needs a user's message first, and there is none,
-        one with the text `BEGIN` is put there. If it refuses two adjacent roles (two messages of one role, or a user's
-        after a tool's), such messages are joined.
+        """Returns messages in a form that this template accepts. If it needs a user's message first, and the first
+        message after the system's is neither a user's nor a tool's, a user's message with the text `BEGIN` is put after
+        the system's. If it refuses two adjacent roles (two messages of one role, or a user's after a tool's), such
+        messages are joined.
         """
         taken: list[Data] = []
         first = next((message["role"] for message in messages if message["role"] != "system"), None)

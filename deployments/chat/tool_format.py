@@ -87,7 +87,10 @@ class ToolFormat:
         return reasoning, rest, []
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
-        """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them."""
+        """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them. If they take the
+        whole answer for reasoning, but there are no marks of reasoning, the answer is read again without the reasoning
+        parser.
+        """
         if self._parser is None:
             return None, generation.text, []
         reasoning, content, calls = self._parse_by(self._parser, generation, tools)

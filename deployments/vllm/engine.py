@@ -120,9 +120,9 @@ class VllmEngine(Engine):
         self._application.stop()
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
-        """Checks that the application serves the model that the config asks for. `description`: the one that its
-        replica gives of itself. Errors: UserError if it serves another model or a reward model, can't read tool calls
-        that participants need, or can't take a seed of theirs.
+        """Checks that the application serves the model that the config asks for, and takes over the application's
+        transport. `description`: the one that its replica gives of itself. Errors: UserError if the application serves
+        another model or a reward model, can't read tool calls that participants need, or can't take a seed of theirs.
         """
         if "reads_tool_calls" not in description:
             raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")

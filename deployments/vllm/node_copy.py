@@ -81,8 +81,8 @@ def _scratch_path(folder: Path) -> Path:
 
 
 def _open_locked(path: Path, how: int) -> IO[str]:
-    """Returns a file, open and locked (`how`: LOCK_SH or LOCK_EX). If another process removes the file while this one
-    waits for the lock, a new file is opened.
+    """Returns the file at `path`, open and locked (`how`: LOCK_SH or LOCK_EX). Blocks until it has the lock. If another
+    process removes the file meanwhile, a new file is opened and locked.
     """
     while True:
         lock = path.open("a")
@@ -127,8 +127,8 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def _unshare(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the tensors, moved to the CPU, of which none shares memory with another, as tied ones do: safetensors
-    refuses such tensors.
+    """Returns the tensors on the CPU. A tensor that shares memory with an earlier one, as tied weights do, is cloned,
+    because safetensors refuses shared memory.
     """
     made: dict[str, Any] = {}
     seen: set[int] = set()

@@ -20,8 +20,8 @@ VARIABLE = "RAY_GYM_ENGINE_MARK"
 
 
 def watch() -> subprocess.Popen[bytes]:
-    """Starts a reaper and returns it. It kills the processes that this one starts from now on, once this one is dead.
-    They are marked by an environment variable of this process, which they inherit.
+    """Starts a reaper process and returns it. Once this process is dead, the reaper kills all processes that this one
+    has started after this call: they inherit a mark, an environment variable that this call sets.
     """
     mark = uuid.uuid4().hex
     unmarked = {key: value for key, value in os.environ.items() if key != VARIABLE}

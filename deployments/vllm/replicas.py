@@ -81,8 +81,9 @@ def missing_files(options: ReplicaOptions) -> str | None:
 
 
 def max_calls(options: ReplicaOptions, episodes: int | None) -> int:
-    """Returns the default of `max_ongoing_requests`, the largest number of calls at a replica. It is never less than
-    the engine can have in one batch. `episodes`: largest number of episodes in flight, None if unknown.
+    """Returns the default of `max_ongoing_requests`, the largest number of calls at a replica: `SHARE_FACTOR` times the
+    replica's share of the episodes, but at least the engine's batch. With one replica, with autoscaling, or if
+    `episodes` is None, it is twice the batch. `episodes`: largest number of episodes in flight, None if unknown.
     """
     batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
     if episodes is None or options.replicas == 1 or options.autoscaling is not None:

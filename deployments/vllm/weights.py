@@ -28,7 +28,7 @@ class EngineWeights:
     """
 
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
-        """Creates it for an engine that has loaded its first weights.
+        """Creates the state of an engine that has loaded its first weights.
 
         `client`: vLLM's AsyncLLM. `first`: folder or name of the checkpoint that the engine has loaded. `version`:
         version of those weights. `app`: name of the Serve application.
@@ -74,8 +74,9 @@ class EngineWeights:
         return int(label) if label.isdigit() else self._first_version
 
     async def check(self, checkpoint: Checkpoint) -> None:
-        """Checks that a checkpoint fits the model, before it is loaded. Errors: UserError if its tensors or settings
-        differ from the model's, if it is an adapter that the engine can't take, or if its files can't be read; OSError.
+        """Checks that a checkpoint fits the model, before it is loaded; the first weights always fit. Errors: UserError
+        if its tensors or settings differ from the model's, if it is an adapter that the engine can't take, or if its
+        files can't be read; OSError.
         """
         if checkpoint.is_adapter:
             return await asyncio.to_thread(self._check_adapter, checkpoint)
@@ -194,7 +195,7 @@ class EngineWeights:
 
     def _folder(self, checkpoint: Checkpoint) -> Path:
         """Returns the folder of a checkpoint on this node; a state dict is first written to one. Errors: UserError if
-        it was transferred, or if its files or its state dict can't be found; OSError.
+        the weights were transferred and so have no folder, or if their files or state dict can't be found; OSError.
         """
         source = checkpoint.source
         if source is None:

@@ -111,7 +111,8 @@ class VllmEndpointEngine(Engine):
         """Loads the tokenizer and the formats once, to find mistakes before the run begins; checks the server first if
         `check` was not called. `name`: name of the model in the config. `say`: prints a line for the user.
 
-        Errors: UserError for a tokenizer, template or parser that does not load or fit, or for a server that does not.
+        Errors: UserError for a tokenizer, template or parser that does not load or fit, or for a server that can't be
+        reached or is not as needed; NotInstalled if vLLM, transformers or the small model is missing.
         """
         if not self._max_model_len:
             self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))

@@ -49,7 +49,7 @@ def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
 
     @router.get("/v1/environments", tags=["service"], dependencies=guarded)
     async def environments() -> EnvironmentList:
-        """Lists the environments that can be played, with the schema of their tasks."""
+        """Lists the environments that can be played, each with its description and the JSON schema of its tasks."""
         return await service.ask(Service.environments)
 
     return router

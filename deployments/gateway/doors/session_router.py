@@ -57,9 +57,9 @@ class SessionRouter:
         await asyncio.shield(task)
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
-        """Opens a session, or finds the one that was opened under the same idempotency key, and returns its place.
-        Errors: Refused if the service does not take the request, or is not up; RayError or TimeoutError if it does not
-        answer.
+        """Opens a session, or finds the one that was opened under the same idempotency key, and returns its place: its
+        id, its worker, and True if it is new. Errors: Refused if the service does not take the request, or is not up;
+        RayError or TimeoutError if it does not answer.
         """
         text = await asyncio.to_thread(to_json, request)
         placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
@@ -74,13 +74,13 @@ class SessionRouter:
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def call_worker(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """Calls a method of the worker's `SessionTable`, and returns its answer. If the worker dies, no longer has the
-        session or has no room (503), the command is retried at the next one, under the same key.
+        """Calls a method of the worker's `SessionTable`, and returns the method's answer. If the worker dies, no longer
+        has the session or has no room (503), the command is retried at the next one, with the same arguments.
 
         If the client disconnects, Serve cancels the request, and Ray the call to the worker: a command that waits there
         is dropped, one that has begun continues. Errors: SessionEnded if the episode is committed; Refused if the
-        worker refuses the command, or if retries do not succeed within `PATIENCE_S` seconds; TimeoutError after
-        `COMMAND_S` seconds.
+        service or the worker refuses the command, or if retries do not succeed within `PATIENCE_S` seconds;
+        RayTaskError if the method raises anything else; TimeoutError after `COMMAND_S` seconds.
         """
         began = time.monotonic()
         for tried in range(1_000):

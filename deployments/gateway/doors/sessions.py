@@ -177,8 +177,8 @@ def session_routes(
         return describe_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
-        """Answer a request in the form of OpenAI's API. Each call is recorded as a step of the policy in the session's
-        episode, with its tokens.
+        """Answer an agent's request (chat completions or responses) with the policy's model. The call is recorded in
+        the session's episode as a step of the policy, with its tokens.
         """
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
@@ -216,9 +216,9 @@ def session_routes(
 async def _get_info(
     session_router: SessionRouter, caller: str, session_id: str, method: str, *arguments: Any
 ) -> SessionInfo:
-    """Calls a method that returns the state of a session, and returns that; of a session whose episode is committed,
-    the state is read from its row. Errors: Refused if the worker refuses, the caller has no such session, or its row
-    was removed.
+    """Calls a method that returns the state of a session, and returns that state. If the session's episode is
+    committed, the state is read from its row instead. Errors: Refused if the worker refuses, the caller has no such
+    session, or its row was removed.
     """
     try:
         info: SessionInfo = await session_router.call_worker(caller, session_id, method, *arguments)
@@ -244,7 +244,7 @@ async def _run_command(
 
 async def _settle(session_router: SessionRouter, caller: str, session_id: str, key: str, delivered: bool) -> None:
     """Tells the worker whether an answer was delivered: if not, a retry gets the same answer. It gives up silently
-    after 5 s, or if the worker refuses.
+    after 5 s, if the worker refuses, or if the session has ended.
     """
     try:
         async with asyncio.timeout(5):

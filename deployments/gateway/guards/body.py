@@ -69,8 +69,8 @@ class BodyLimits:
         return int(text)
 
     async def _read(self, receive: Receive, hold: _Hold) -> bytes:
-        """Returns the whole body. Errors: Refused (408 after the deadline, 413 if it is over the limit, 503 if the
-        memory for bodies is full); ClientDisconnect.
+        """Returns the whole body. Errors: Refused (408 after the deadline, 413 if the body is over the limit, 503 if
+        the memory for bodies is full); ClientDisconnect if the client disconnects before.
         """
         chunks = []
         size = 0
