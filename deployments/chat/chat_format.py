@@ -39,7 +39,9 @@ Only the last `CUT_MESSAGES` messages are tokenised one by one, and fewer if tha
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Holds the token ids that a prompt adds to the history of its thread."""
+    """Holds the token ids that a prompt adds to the history of its thread, or all its ids if it does not begin with the
+    history.
+    """
 
     new_ids: TokenIds
     """int32 [n]: ids after the history, or the whole prompt if there is a `fork_reason`."""

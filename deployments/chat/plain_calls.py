@@ -55,8 +55,8 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 class CallStream:
-    """Reads a text that comes in pieces. `feed` returns text as soon as it can't be part of a call, `finish`
-    the calls.
+    """Reads a text that comes in pieces. `feed` returns text as soon as it can't be part of a call; `finish` returns
+    the rest of the text, and the calls.
     """
 
     def __init__(self) -> None:

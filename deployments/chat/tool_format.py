@@ -27,7 +27,8 @@ class ToolFormat:
     """A tool format reads and forces the tool calls of one model. It is safe in threads."""
 
     def __init__(self, tool_parser: str | None, reasoning_parser: str | None, tokenizer: Any) -> None:
-        """Finds the parsers by their names in vLLM, such as hermes and qwen3; None means no parser.
+        """Finds the parsers by their names in vLLM, such as hermes and qwen3. The tool parser `plain` is `plain_calls`;
+        None means no parser.
 
         Errors: UserError for names that vLLM does not know, and parsers that do not fit the tokenizer.
         """
@@ -214,7 +215,7 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
 def compact(node: Any, parallel: bool) -> Any:
     """Returns a copy of a structural tag (or of a part of one) that allows at most one space between the parts of its
     JSON: small models can generate whitespace for ever. Of tags that differ only in whitespace, the shortest is kept.
-    Unless `parallel`, it stops after the first call.
+    Unless `parallel`, the copy allows only one call.
     """
     if isinstance(node, list):
         return [compact(item, parallel) for item in node]

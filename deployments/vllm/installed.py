@@ -27,7 +27,7 @@ def check_model(options: ReplicaOptions, where: str) -> None:
     """Checks that a model given by a path, or the small model, is on this machine. A hub's model is not checked.
 
     `where`: section of the config, for errors. Errors: UserError if a path is no checkpoint; NotInstalled if the small
-    model was not fetched, or vLLM, which it needs, is not installed.
+    model was not fetched (if vLLM is missing too, the error is about vLLM).
     """
     try:
         resolve_model(options.model or "")

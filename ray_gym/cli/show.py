@@ -19,8 +19,8 @@ COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
 def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
-    """Prints the closing lines of a run for the user. `location`: the run's directory. `summary`: figures of
-    the run.
+    """Prints the closing lines of a run for the user. `location`: the run's directory. `summary`: content of
+    summary.json.
     """
     console.print()
     heading = "interrupted" if summary["interrupted"] else "done"

@@ -85,8 +85,9 @@ def _port(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
 
 
 def _storage(nodes: ExaminedNodes, key: str, folder: Path) -> list[Result]:
-    """Checks a shared folder, and returns the results. Each node writes a file of its own; then each looks for the
-    files of all others, and tries to take a lock that this process holds. `key`: the folder's key in the config.
+    """Checks a shared folder, and returns a result for each node with a problem, or one for the cluster if there is
+    none. Each node writes a file of its own; then each looks for the files of all others, and tries to take a lock that
+    this process holds. `key`: the folder's key in the config.
     """
     mend = SHARE_IT.format(key=key)
     existing = next(path for path in (folder, *folder.parents) if path.exists())

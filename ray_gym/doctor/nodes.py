@@ -77,7 +77,7 @@ class ExaminedNodes:
 
 @contextmanager
 def start_examiners(deadline_s: float) -> Iterator[ExaminedNodes]:
-    """Starts an examiner on every living node, and returns the nodes as a context, at whose end the examiners are
+    """Starts an examiner on every living node, and yields the nodes while the block runs. After it the examiners are
     killed. `deadline_s`: seconds for each answer.
     """
     found = [node for node in ray.nodes() if node["Alive"]]

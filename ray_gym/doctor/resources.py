@@ -78,7 +78,7 @@ def _place(rooms: list[Room], asked: Replicas) -> tuple[list[Room], int]:
 
 def _result(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Result:
     """Returns the result for the replicas or workers of one kind, with advice if not all of them found a place. `what`:
-    key of the config. `placed`: number that found a place. `rooms`: all nodes, empty.
+    key of the config. `placed`: number that found a place. `rooms`: all nodes before anything is placed.
     """
     each = ", ".join(part for part in (f"{asked.gpus:g} GPUs" * (asked.gpus > 0), f"{asked.cpus:g} CPUs") if part)
     labels = "".join(f" {key}={value}" for key, value in asked.labels.items())

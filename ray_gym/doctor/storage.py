@@ -17,8 +17,8 @@ LOCK = "lock"
 
 
 def write_problem(folder: Path, name: str) -> str | None:
-    """Writes the file `name` in a folder, flushes, locks and renames it, and returns the problem, or None: a step that
-    failed, or less than `ENOUGH_FREE` bytes left.
+    """Writes, flushes, locks and renames the file `name` in a folder. Returns the problem as text if a step failed, or
+    if less than `ENOUGH_FREE` bytes are left; else None.
     """
     try:
         scratch, final = folder / f".{name}.new", folder / name
@@ -56,8 +56,8 @@ def hold_lock(folder: Path) -> Iterator[None]:
 
 
 def lock_problem(folder: Path) -> str | None:
-    """Tries to take the lock that another machine holds with `hold_lock`, and returns the problem: that there are no
-    locks, or that this one was given to both. None if the lock was refused, as it should be.
+    """Tries to take the lock that another machine holds with `hold_lock`. Returns None if the lock is refused, as it
+    should be; else the problem as text: the folder has no locks, or the lock was given to this node, too.
     """
     try:
         with (folder / LOCK).open("r+") as file:

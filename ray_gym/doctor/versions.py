@@ -21,8 +21,8 @@ Versions = Mapping[str, str]
 
 
 def versions_here(packages: tuple[str, ...]) -> dict[str, str]:
-    """Returns the versions of Python, Ray and vLLM in this process, and digests of the code of `packages`, by their
-    names. Packages are compared by their code, as checkouts have no versions of their own. Missing ones have `MISSING`.
+    """Returns the versions of Python, Ray and vLLM in this process by their names, and by the names of `packages`
+    digests of their code, since checkouts have no versions of their own. What is not installed has `MISSING`.
     """
     found = {
         "python": platform.python_version(),

@@ -22,8 +22,8 @@ SILENT = "conversations without a word of the policy's own"
 
 
 def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
-    """Returns the chat messages in a participant's own thread and those of others that it heard, up to its last own
-    message. Its other threads are left out.
+    """Returns a participant's conversation as chat messages: those in its own thread, and as messages of the user those
+    of others that it heard, up to the last message that it said itself. Its other threads are left out.
 
     `events`: rows of the episode's events. `arguments_as`: type of the arguments of tool calls: `object`, as chat
     templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
@@ -38,8 +38,8 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
-    """Returns an event as a chat message; None if the event is not in the participant's view. Errors: LeftOut if the
-    arguments of a call are no JSON object.
+    """Returns an event as a chat message; None if the participant neither has the event in its own thread nor heard it.
+    Errors: LeftOut if the arguments of a call are no JSON object.
     """
     text = "".join(part["text"] for part in event["content"])
     if event["thread"] != participant:

@@ -20,8 +20,8 @@ ROWS_AT_ONCE = 16
 
 
 def refuse_unfinished(run: Run) -> None:
-    """Checks that a run is finished. Errors: UserError if it has no episodes, or fewer than were planned, or if they
-    can't be read.
+    """Checks that a run is finished. Errors: UserError if it has no episodes, or fewer than were planned, or if its
+    episodes can't be read; OSError, ValueError or TypeError if its plan.json can't be read.
     """
     try:
         there = run.storage.count()
@@ -38,8 +38,8 @@ def refuse_unfinished(run: Run) -> None:
 
 
 def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """Yields the rows of each group of episodes, sorted by `repeat`, with `columns`, `group_id`, `group_size` and
-    `repeat`. Errors: UserError if a file can't be read.
+    """Yields the rows of each group of episodes, sorted by `repeat`. Each row has the `columns`, and `group_id`,
+    `group_size` and `repeat`. Errors: UserError if a file can't be read.
     """
     try:
         for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):

@@ -61,7 +61,7 @@ class Form(ABC):
 
 def find_form(name: str, to: str | None) -> type[Form]:
     """Returns the class of a form by its name. `to`: trainer that the user named, or None. Errors: UserError if there
-    is no such form, if its object is no form, or if it is another trainer's.
+    is no such form, if the named object is no subclass of `Form`, or if the form is another trainer's.
     """
     found = find(FORM, name, "--form")
     if not (isinstance(found, type) and issubclass(found, Form)):

@@ -94,8 +94,9 @@ def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int,
 
 
 def _record(row: Row, participant: str, completions: list[dict[str, Any]], counts: Counts) -> dict[str, Any]:
-    """Returns the record of a group's completions by one participant. Every completion begins with the messages of
-    `prompt`, as NeMo RL requires: their message logs are replaced by logs that are split there.
+    """Returns the record of a group's completions by one participant. Its `prompt` is the common beginning of their
+    prompts. The message log of each completion is split there (and changed so), as NeMo RL requires every completion to
+    begin with the messages of `prompt`.
 
     `row`: any row of the group. `counts`: takes notes of completions that a trainer should know of. Errors: LeftOut if
     their prompts have no token in common at the beginning.

@@ -19,7 +19,7 @@ def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite:
 
     `partial`: True to accept a run that is not finished. `overwrite`: True to replace a file that exists. Errors:
     UserError if `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to
-    write; OSError.
+    write; OSError; those that the form raises.
     """
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")

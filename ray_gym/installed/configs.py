@@ -55,8 +55,8 @@ def find_config(given: Path) -> Path:
     """Returns the path of a config: `given` if that is a file, else the config of this name that comes with ray_gym. A
     folder, and a missing path with the suffix .yaml or .yml, are returned as they are; reading them fails.
 
-    Errors: UserError if there is no such file or config, and the path has no such suffix, or is like the name of a
-    config (`configs/NAME.yaml`).
+    Errors: UserError for a missing path without such a suffix, and for one with it that probably means a config's name
+    (`configs/NAME.yaml`).
     """
     if given.exists() and not given.is_dir():  # a pipe, too
         return given

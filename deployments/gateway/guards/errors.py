@@ -89,8 +89,8 @@ def internal_error(request_id: str) -> Refused:
 
 
 def error_response(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
-    """Returns the HTTP answer for a refusal, with an error in OpenAI's form. `headers`: further headers of the
-    answer.
+    """Returns the HTTP answer for a refusal, with an error in OpenAI's form, and Retry-After if the refusal has a time
+    for it. `headers`: further headers of the answer.
     """
     told = dict(headers or {})
     if refused.retry_after_s is not None:

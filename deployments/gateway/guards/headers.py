@@ -44,9 +44,9 @@ class HeaderCheck:
 def check_headers(scope: Scope) -> None:
     """Checks the path and the headers of a request.
 
-    Errors: Refused (400 if a header has control characters, is not ASCII though Serve's proxy reads it, or is no valid
-    Idempotency-Key or X-Session-ID; 414 if the path and its query are too long; 431 if there are too many headers, or
-    too long ones).
+    Errors: Refused (400 if a header has control characters, is not ASCII though Serve's proxy reads it, or is a
+    repeated or invalid Idempotency-Key or X-Session-ID; 414 if the path and its query are too long; 431 if there are
+    too many headers, or too long ones).
     """
     if len(scope["path"]) + len(scope["query_string"]) > LONGEST_TARGET:
         raise Refused(414, "target_too_long", f"the path and its query are longer than {LONGEST_TARGET:,} bytes")

@@ -13,7 +13,7 @@ from ray_gym.models.placement import Replicas
 
 def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
     """Returns, by model, the replicas of the models that need GPUs. An engine that doesn't describe its replicas counts
-    as asking for single GPUs.
+    as having one replica for each whole GPU.
     """
     found: dict[str, Sequence[Replicas]] = {}
     for name, engine in engines.items():

@@ -129,7 +129,9 @@ class RunDirectory:
     # ---- writing, by the one driver ----
 
     def take_greeting(self, hello: str) -> bool:
-        """Deletes a worker's probe file from the staging folder, and returns True if it was there. Errors: OSError."""
+        """Deletes the probe file `hello` of a worker from the staging folder, and returns True if it was there. Errors:
+        OSError.
+        """
         name = f"{self.storage.staging}/{hello}"
         there = self.storage.exists(name)
         self.storage.delete(name)
@@ -155,8 +157,9 @@ class RunDirectory:
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
     def write_config(self, config: RunConfig) -> None:
-        """Writes the run's config, in which a value that came from ${...} is written as that again. Errors: RunFailed
-        if it can't be written, if another driver took over, or if the directory was not opened.
+        """Writes the run's config to run.yaml. A value that came from ${...} is written as ${...} again; the folder of
+        journals is the one of this directory's `output`. Errors: RunFailed if the file can't be written, if another
+        driver took over, or if the directory was not opened.
         """
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
@@ -191,8 +194,8 @@ class RunDirectory:
             shutil.rmtree(self.journal, ignore_errors=True)
 
     def close(self) -> None:
-        """Gives up the directory, so that another driver may resume the run at once, and deletes what is staged. Does
-        nothing if it was never opened. Errors of the deletion are ignored.
+        """Gives up the directory, so that another driver may resume the run at once, and deletes what is staged, unless
+        another driver took over. Does nothing if the directory was never opened. Errors of the deletion are ignored.
         """
         if self.owner is None:
             return
@@ -313,11 +316,11 @@ def find_run(location: str | Path) -> RunDirectory:
 
 
 def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
-    """Opens the directory of a run that is resumed, makes the folder of its journals, and returns it. `output`: section
-    to use instead of the one in the run's own config.
+    """Opens the directory of a run that is resumed, makes the folder of its journals, and returns the directory.
+    `output`: section to use instead of the one in the run's own config.
 
-    Errors: UserError if there is no run, if another driver writes it, if there is no place for journals, or if nothing
-    can be written there.
+    Errors: UserError if there is no run, if its config is needed and invalid, if another driver writes it, if there is
+    no place for journals, or if nothing can be written there; OSError if the config can't be read.
     """
     directory = find_run(location)
     directory.output = output or directory.read_config().output

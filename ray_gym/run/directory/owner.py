@@ -65,8 +65,8 @@ class FileOwner:
 
     @classmethod
     def claim(cls, storage: Storage, path: Path) -> FileOwner:
-        """Locks the file at `path` and takes the next epoch. Errors: RunIsTaken if another driver has the lock;
-        OSError.
+        """Locks the file at `path`, takes the next epoch, and returns the claim. Errors: RunIsTaken if another driver
+        has the lock; OSError.
         """
         lock = path.open("w")
         try:
@@ -116,8 +116,8 @@ class ObjectOwner:
 
     @classmethod
     def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
-        """Takes the next epoch, and starts the heartbeat. alive_s: seconds for which a driver counts as alive after a
-        heartbeat. beat_s: seconds between two heartbeats.
+        """Takes the next epoch, starts the heartbeat, and returns the claim. alive_s: seconds for which a driver counts
+        as alive after a heartbeat. beat_s: seconds between two heartbeats.
 
         Errors: RunIsTaken while another driver lives, if one opens the run at the same moment, or if this takes so long
         that one may have done so; OSError.

@@ -95,9 +95,9 @@ class Commits:
         """Handles the death of a worker: fences its journal, makes its episodes wait for a lease again, and takes those
         that were finished but not committed out of the counts. `reason` says how it died.
 
-        Returns True if the worker made progress, or it is known why it died: a file of it was committed, its journal
-        shows an answered call, a command, a survived step, an episode that was over or one that is charged, or a
-        session is charged now. Errors: OSError.
+        Returns True if the worker made progress, or the cause of its death is known: a file of the worker was
+        committed; its journal shows an answered call, a command, a survived step, or an episode that is over or
+        charged; or a session is charged now. Errors: OSError.
         """
         held = self.dispatcher.attempts_of(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))

@@ -111,7 +111,9 @@ class Tally:
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
-        """Adds a finished episode to the counts, or removes it (`sign` -1) when its row was lost with its worker."""
+        """Adds a finished episode to the counts, or with `sign` -1 takes it out again, because its row was lost with
+        its worker. Only completed episodes count for the mean reward.
+        """
         self.done += sign
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls

@@ -35,8 +35,8 @@ def settle(group: Sequence[Played], rule: GroupsSection) -> None:
     dropped.
 
     It is dropped if an episode failed, and either `rule.incomplete` is "drop" or fewer than `rule.minimum` episodes
-    completed. Then each completed episode gets the status "dropped", and a failure that names the first failed
-    episode's.
+    completed. Then each completed episode gets the status "dropped", and a failure that tells of the first failed
+    episode.
     """
     completed = [one for one in group if one.status == "completed"]
     lost = [one.failure for one in group if one.status == "failed" and one.failure]

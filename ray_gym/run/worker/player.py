@@ -108,8 +108,8 @@ class LeasePlayer:
             group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
 
     async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
-        """Returns the group in the same order, with a new try in place of each result that has a cause. `causes` has
-        the causes by Python's `id` of the result.
+        """Returns the group in the same order, in which each result that has a cause is replaced by the result of a new
+        try. `causes` has the causes by Python's `id` of the result.
         """
 
         async def one_more(one: Played) -> Played:
@@ -181,7 +181,8 @@ class LeasePlayer:
 
 def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
     """Returns the cause of a new try as `kind: place: message`; None if the episode has not failed, or has no retries
-    left for failures of its kind.
+    left for failures of its kind. Only diverged replays, and failures of the environment, a user or a judge, have
+    retries.
     """
     failure = played.failure
     if failure is None or played.status != "failed":

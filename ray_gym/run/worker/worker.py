@@ -192,8 +192,8 @@ class Worker:
                 return
 
     async def wake(self) -> None:
-        """Makes the exchange that is waiting for news (or else the next one) answer without waiting any longer for
-        some.
+        """Makes the exchange that is waiting for news (or else the next one) answer without waiting longer for any
+        news.
         """
         self._news.set()
 
@@ -247,9 +247,9 @@ class Worker:
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
-        """Writes into the journal which episode is to blame, and kills this process. Without an episode in the charge,
-        it is the one that is played alone, if any; after a fence nobody is to blame. Runs on a thread of the watchdog,
-        or on the event loop. Errors: OSError if the journal can't be written.
+        """Writes into the journal which episode is to blame, and kills this process. If the charge names no episode,
+        the one that is played alone is to blame, if any; after a fence nobody is. Runs on a thread of the watchdog, or
+        on the event loop. Errors: OSError if the journal can't be written.
         """
         blamed = self._alone if charge.reason != "fenced" else None
         if charge.episode_id is not None and charge.attempt is not None:
@@ -334,8 +334,8 @@ class Worker:
     async def _record(self) -> None:
         """Makes rows of all ended episodes, in steps between which the event loop is free.
 
-        Nothing runs between the last step and the caller's next statement. So there are rows of whole groups then,
-        although a step may end within a group.
+        When it returns, there are rows of whole groups only, although a step may end within a group: nothing else runs
+        between the last step and the caller's next statement.
         """
         while self._ended:
             self._record_some()
