@@ -90,7 +90,8 @@ class HttpGateway:
 
         `actor`, `namespace`: name and Ray namespace of the Service actor. `engines`: engines that have been started, by
         the name of the model. Errors: UserError if the service's secret can't be read or made, if another service has a
-        gateway of this name, or if Serve refuses it; RunFailed if it does not start, or an old one is not deleted.
+        gateway of this name, or if Serve refuses it; RunFailed if it does not start, an old one is not deleted, or
+        another service is starting one of this name.
         """
         section = self._section
         known = digests(make_secret(self._directory), self._tokens)

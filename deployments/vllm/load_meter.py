@@ -15,8 +15,8 @@ the load falls soon after the cache has room again.
 
 
 def count_cacheable(history: int, block_size: int) -> int:
-    """Returns the number of tokens, of a history of `history` tokens, that a prefix cache of blocks of `block_size`
-    tokens can have. The KV state of the last generated token was never computed.
+    """Returns the number of tokens of a history that a prefix cache can have: those in whole blocks of `block_size`
+    tokens. The last token does not count, as its KV state was never computed. `history`: length of the history.
     """
     return max(0, history - 1) // block_size * block_size
 
@@ -33,8 +33,8 @@ class LoadMeter:
         self._lost = 0.0
 
     def count(self, request: CompletionRequest, completion: Completion) -> None:
-        """Counts one call. Calls without a cached history are left out: those that begin or fork a conversation, whose
-        history is shorter than a block, or that generated nothing.
+        """Counts one call. Left out are calls that begin or fork a conversation, calls whose history is too short for a
+        block of the cache, and calls that generated nothing.
         """
         cacheable_tokens = count_cacheable(len(request.history), self._block_size)
         if completion.fork_reason is not None or not cacheable_tokens or not len(completion.token_ids):

@@ -36,8 +36,8 @@ class NodeCopy:
     """
 
     def __init__(self, directory: Path, name: str, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """Locks the copy `name` in `directory`, and writes it if there is none; only then is `fetch` called, which
-        returns the state dict. Copies that no process uses are removed.
+        """Locks the copy `name` in `directory`, and writes it if there is none. `fetch`: returns the state dict to
+        write; called only then. Other copies in `directory` that no process uses are removed.
 
         Errors: UserError if `fetch` returns no mapping of names to tensors of one kind (torch or numpy); OSError; those
         that `fetch` raises.

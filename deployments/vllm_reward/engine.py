@@ -55,10 +55,11 @@ class VllmRewardEngine(Engine):
         return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
+        """Deploys the replicas and blocks until every one is up, or attaches to the application `app` of the options.
 
-        `name`: name of the model in the config. `say`: prints a line for the user. Errors: UserError (the model is no
-        reward model, there is no such application, or it is another run's), RunFailed if the replicas do not come up.
+        `name`: name of the model in the config. `say`: prints a line for the user. Errors: UserError if the model is no
+        reward model, there is no such application, or it is another run's; RunFailed if the replicas do not come up;
+        TimeoutError if the application to attach to does not answer.
         """
         if self.options.app is None:
             from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only a driver that deploys needs it

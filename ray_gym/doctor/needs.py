@@ -41,7 +41,7 @@ class ClusterNeeds:
 
 def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
     """Reads a config and returns its needs. `overrides`: KEY=VALUE. Errors: UserError for a config that can't be read
-    or is wrong, or that names an unknown engine or environment.
+    or is wrong, that names an unknown engine or environment, or that has relative folders of output in a submitted job.
     """
     config = read_config(config_path, overrides)
     check_places(config.output)

@@ -47,7 +47,8 @@ class ExaminedNodes:
 
     def ask_each(self, method: str, arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
         """Asks each of the nodes in `arguments` with its own arguments, and returns the answers, by the node's name.
-        Nodes that fail to answer are moved to `silent`. `method`: name of the examiner's method.
+        Nodes that are silent already are not asked; nodes that fail to answer are moved to `silent`. `method`: name of
+        the examiner's method.
         """
         asked = {
             name: getattr(self.answering[name].examiner, method).remote(*given)

@@ -16,8 +16,8 @@ def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Lo
     """Returns the message log of a sample, with all its tokens in their order. `events`: rows of the episode's events,
     by their number.
 
-    NeMo RL trains on the role `assistant`. So tokens that were not generated in this sample never have it, even if a
-    model said them.
+    NeMo RL trains on the role `assistant`. So tokens that were not generated in this sample have the role system, tool
+    or user, even if a model said them.
     """
     log: Log = []
     for start, end, generated, seq in _pieces(sample):
@@ -55,8 +55,8 @@ def token_ids(log: Log, length: int) -> list[int]:
 
 
 def split(log: Log, length: int) -> tuple[Log, Log]:
-    """Splits a log after `length` tokens, which all belong to the prompt. A message across the border becomes two with
-    the text "".
+    """Splits a log after `length` tokens, which all belong to the prompt, and returns the parts before and after. A
+    message across the border becomes two with the text "".
     """
     before: Log = []
     after: Log = []

@@ -46,8 +46,8 @@ class Preference(Form):
     columns = ("episode_id", "group_id", "task_id", "repeat", "status", "reward", "events")
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields a line for each pair of the scored episodes of a group. Pairs and episodes that give no line are
-        counted in `counts`, with the reason.
+        """Yields a line for each pair of the scored episodes of a group: the best with the worst, and so on inwards.
+        Pairs and episodes that give no line are counted in `counts`, with the reason.
         """
         for group in groups:
             best_first = sorted(scored_episodes(group, counts), key=lambda row: -row["reward"])
@@ -61,8 +61,9 @@ class Preference(Form):
                 yield line
 
     def _line(self, better: Row, worse: Row) -> dict[str, Any]:
-        """Returns the line of a pair. Errors: LeftOut if the rewards are too close, or if the conversations have no
-        common beginning, one begins with all of the other, or they differ in more than the form takes.
+        """Returns the line of a pair. Errors: LeftOut if the rewards are too close, the policy said nothing, the
+        arguments of a call are no JSON object, the conversations have no common beginning, or one begins with all of
+        the other; with `single_response` also if they differ in more than the last message.
         """
         gap = better["reward"] - worse["reward"]
         if gap <= 0 or gap < self.min_gap:

@@ -15,7 +15,8 @@ from ray_gym.load import Run
 
 
 def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:
-    """Writes the lines of a run to a file, whole or not at all, and returns the counts.
+    """Writes the lines of a run to a file, whole or not at all, and returns the counts. Missing folders of the file are
+    made.
 
     `partial`: True to accept a run that is not finished. `overwrite`: True to replace a file that exists. Errors:
     UserError if `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to

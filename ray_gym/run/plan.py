@@ -115,8 +115,8 @@ def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
     """Returns a function that reads the tasks of a config for an environment. A relative path of tasks starts in
     `folder` or, if the file isn't there, in the working directory.
 
-    The function's errors are those of `read_tasks`: UserError for a missing file, a row that is no task, or no tasks at
-    all.
+    The function's errors are those of `read_tasks`: UserError for a missing file, a row that is no task, an id that is
+    given twice, a generator that fails, or no tasks at all.
     """
     return lambda environment: read_tasks(config.tasks, environment, config.run.seed, folder)
 

@@ -193,8 +193,8 @@ async def _stream_events(
 def _encode_page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
     """Returns a page of at most `limit` episodes after `cursor` as JSON text. The page has the cursor of the next page
     as `next`, which is null after the last page of a rollout that has `ended`. `samples`: True if episodes come with
-    their tokens. `commits`: number of files that are read. Errors: Refused if the cursor is none of this run, or the
-    files can't be read.
+    their tokens. `commits`: number of committed files that the caller knows of; no others are read. Errors: Refused if
+    the cursor is none of this run, or the files can't be read.
     """
     found = read_episodes(location, cursor, limit, samples, commits)
     following = found[-1].cursor if found else cursor

@@ -89,7 +89,7 @@ once, and Ray's scheduling strategy."""
 
 
 async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-    """Starts a worker as a Ray actor, and returns its handle without waiting for it to come up.
+    """Starts a worker as a Ray actor, and returns the actor's handle without waiting for the worker to come up.
 
     name: name of the worker. concurrency: number of episodes to play at once. strategy: Ray's scheduling strategy.
     """
