@@ -43,6 +43,6 @@ class LoadMeter:
         self._lost = DECAY * self._lost + max(0, cacheable_tokens - completion.cached_tokens)
 
     def load(self) -> ReplicaLoad:
-        """Returns the replica's load now: use of the KV cache, waiting and running requests, and the recomputed share."""
+        """Returns the load now: use of the KV cache, waiting and running requests, and the recomputed share."""
         recomputed = self._lost / self._sent if self._sent else 0.0
         return ReplicaLoad(self._stats.kv_use, self._stats.waiting, self._stats.running, recomputed)
