@@ -152,7 +152,7 @@ class Grammars:
     def mark_allowed(self, grammar: str, token_ids: Sequence[int]) -> torch.Tensor:
         """Marks the ids that the grammar allows at each token: bool, shape (tokens, vocabulary).
 
-        Errors: ValueError for a token that the grammar does not allow.
+        Errors: ValueError for a token that the grammar does not allow, or that comes after the grammar's end.
         """
         import xgrammar
 

@@ -115,9 +115,10 @@ class Killer:
         return self.frozen is None and self.cut_off is None
 
     def aim(self, kind: Kind) -> psutil.Process | None:
-        """Chooses a victim for a kind of kill; None if there is none now.
+        """Chooses a victim for a kind of kill at random; None if there is none now.
 
-        No driver is killed while a worker is frozen or a raylet is cut off, since they would end with it.
+        While a worker is frozen or a raylet is cut off, there is no victim for `driver`, `raylet`, `cut off` and
+        `freeze`. A worker must have a journal open.
         """
         if kind == "driver":
             if not self.is_idle or not self._processes.find_processes("ray::Worker.exchange"):

@@ -24,7 +24,7 @@ class Processes:
         self._seen: set[psutil.Process] = set()
 
     def alive(self) -> set[psutil.Process]:
-        """Looks for descendants again, and returns those that are alive. The set is its own, not a copy."""
+        """Looks for descendants again, and returns those that are alive. The set is this object's, not a copy."""
         everything = {process: _parent(process) for process in psutil.process_iter()}
         known = {process for process in self._seen if process in everything and is_alive(process)}
         pids, size = {os.getpid(), *(process.pid for process in known)}, 0

@@ -205,7 +205,7 @@ def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
 
 
 def steps(calls: Mapping[str, Sequence[EngineCall]]) -> list[list[Step]]:
-    """Returns each episode's calls in their order, whichever engine answered them. `calls`: calls by engine."""
+    """Returns each episode's calls in their order, each as a `Step` (engine and number). `calls`: calls by engine."""
     where = {id(call): Step(name, number) for name, made in calls.items() for number, call in enumerate(made)}
     return [[where[id(call)] for call in chain] for chain in chains(call for made in calls.values() for call in made)]
 

@@ -17,7 +17,10 @@ LOOK_EVERY_S = 0.5
 
 @dataclass(slots=True)
 class Series:
-    """Holds the resident memory of a process (bytes) at `times`, in seconds since the load began."""
+    """Holds the resident memory of one process: `bytes[i]` at `times[i]`, in seconds since the load began.
+
+    `kind` is the kind of the process (`service.KINDS`).
+    """
 
     kind: str
     times: list[float] = field(default_factory=list)
@@ -26,7 +29,7 @@ class Series:
     def median_mb(self, start: float, end: float) -> float | None:
         """Returns the median of the resident memory between two times, in units of 2**20 bytes.
 
-        None means that the process did not live all that time, but for 2 s at either end.
+        None means that the process was missing for more than 2 s at the start or the end of that time.
         """
         if not self.times or self.times[0] > start + 2 or self.times[-1] < end - 2:
             return None

@@ -61,7 +61,7 @@ class AsyncClient(ServiceClient):
     async def cancel(self, run_id: str) -> api.RolloutStatus:
         """Cancels a rollout and returns its status. Its finished episodes are kept.
 
-        Errors: ServiceError (409) if it has ended already.
+        Errors: ServiceError (409) if the rollout has ended already.
         """
         return await self._run(self._exchanges.cancel(run_id))
 
@@ -70,7 +70,7 @@ class AsyncClient(ServiceClient):
     ) -> AsyncIterator[api.JsonObject]:
         """Yields all episodes of a rollout in the order in which they were committed, after a cursor if one is given.
 
-        While the rollout is running, it waits for more. `samples`: True to get the episodes' tokens.
+        While the rollout is queued or running, the iterator waits for more. `samples`: True to get the tokens.
         """
         pages = self._pages(run_id, cursor, page_size, samples)
         while not pages.ended:
@@ -128,7 +128,7 @@ class AsyncClient(ServiceClient):
         return await self._call(calls.sessions(cursor, page_size))
 
     async def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> AsyncSession:
-        """Opens a session, which is one episode whose policy you play. `async with` closes the session at the end.
+        """Opens a session, in which you play the policy of one episode, and returns it. `async with` closes it.
 
         `request`: environment and task; None: the service's own environment, and a generated task.
         """
@@ -206,7 +206,10 @@ class AsyncSession(OpenSession):
         return await self._client._call(calls.call_tool(self.id, request, key))
 
     async def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
-        """Says something for a participant, whose turn ends with it, and returns the messages that it hears in reply."""
+        """Says a message for a participant, and returns the messages that the participant hears in reply.
+
+        The message ends the participant's turn.
+        """
         request = api.MessageRequest(participant=participant, content=content)
         return await self._client._call(calls.say(self.id, request, key))
 

@@ -59,12 +59,12 @@ class Call(Generic[T]):
 
 
 def submit(request: api.RolloutRequest, key: str | None) -> Call[api.RolloutStatus]:
-    """Returns the call that submits a rollout."""
+    """Returns the call that submits a rollout, and is answered with the rollout's status."""
     return _post("/v1/rollouts", api.RolloutStatus.model_validate_json, request, key)
 
 
 def rollouts(cursor: str | None, limit: int | None) -> Call[api.RolloutList]:
-    """Returns the call that lists the caller's rollouts, the newest first."""
+    """Returns the call that reads a page of the caller's rollouts, the newest first."""
     return Call("GET", "/v1/rollouts", api.RolloutList.model_validate_json, _page(cursor, limit))
 
 
@@ -74,7 +74,7 @@ def rollout(run_id: str) -> Call[api.RolloutStatus]:
 
 
 def cancel(run_id: str) -> Call[api.RolloutStatus]:
-    """Returns the call that cancels a rollout."""
+    """Returns the call that cancels a rollout, and is answered with the rollout's status."""
     return Call("DELETE", _rollout(run_id), api.RolloutStatus.model_validate_json)
 
 
@@ -85,7 +85,10 @@ def episodes(run_id: str, cursor: str | None, limit: int | None, samples: bool) 
 
 
 def stream(run_id: str, cursor: str | None, samples: bool) -> Call[bytes]:
-    """Returns the call that opens the stream of a rollout's groups. `samples`: True to get the episodes' tokens."""
+    """Returns the call that opens the event stream of a rollout's groups, which `GroupStream` reads.
+
+    `cursor`: place after the last group that was received; None: the start. `samples`: True to get the tokens.
+    """
     return Call("GET", f"{_rollout(run_id)}/stream", bytes, _query(cursor, samples))
 
 
@@ -100,12 +103,14 @@ def health() -> Call[api.Health]:
 
 
 def readiness() -> Call[api.Readiness]:
-    """Returns the call that asks whether the service accepts requests."""
+    """Returns the call that asks whether the service accepts requests. The answer `starting` or `stopping` has the
+    HTTP status 503.
+    """
     return Call("GET", "/readyz", api.Readiness.model_validate_json, also=503)
 
 
 def metrics() -> Call[str]:
-    """Returns the call that reads the service's metrics."""
+    """Returns the call that reads the service's metrics as text in Prometheus' format."""
     return Call("GET", "/metrics", bytes.decode)
 
 
@@ -115,12 +120,12 @@ def openapi() -> Call[api.JsonObject]:
 
 
 def open_session(request: api.SessionRequest, key: str | None) -> Call[api.SessionOpened]:
-    """Returns the call that opens a session."""
+    """Returns the call that opens a session, and is answered with the session's state, its API path and its key."""
     return _post("/v1/sessions", api.SessionOpened.model_validate_json, request, key)
 
 
 def sessions(cursor: str | None, limit: int | None) -> Call[api.SessionList]:
-    """Returns the call that lists the caller's sessions, the newest first."""
+    """Returns the call that reads a page of the caller's sessions, the newest first."""
     return Call("GET", "/v1/sessions", api.SessionList.model_validate_json, _page(cursor, limit))
 
 
@@ -130,27 +135,31 @@ def session(session_id: str) -> Call[api.SessionInfo]:
 
 
 def close_session(session_id: str) -> Call[None]:
-    """Returns the call that closes a session."""
+    """Returns the call that closes a session. The body of the answer is ignored."""
     return Call("DELETE", _session(session_id), _ignore_body)
 
 
 def call_tool(session_id: str, request: api.ToolCallRequest, key: str | None) -> Call[api.ToolCallAnswer]:
-    """Returns the call that calls a tool in a session."""
+    """Returns the call that calls a tool in a session for a participant (by default the policy), and is answered with
+    the tool's result.
+    """
     return _post(f"{_session(session_id)}/tools", api.ToolCallAnswer.model_validate_json, request, key)
 
 
 def say(session_id: str, request: api.MessageRequest, key: str | None) -> Call[api.MessageAnswer]:
-    """Returns the call that says something in a session."""
+    """Returns the call that says a message in a session for a participant (by default the policy), and is answered with
+    the messages that this participant hears in reply.
+    """
     return _post(f"{_session(session_id)}/messages", api.MessageAnswer.model_validate_json, request, key)
 
 
 def score(session_id: str, key: str | None) -> Call[api.SessionInfo]:
-    """Returns the call that ends and scores a session."""
+    """Returns the call that ends and scores a session, and is answered with the session's state and score."""
     return _post(f"{_session(session_id)}/score", api.SessionInfo.model_validate_json, None, key)
 
 
 def episode_of(session_id: str) -> Call[api.JsonObject]:
-    """Returns the call that reads the row of a session's episode."""
+    """Returns the call that reads the row of a session's committed episode, tokens included, as a JSON object."""
     return Call("GET", f"{_session(session_id)}/episode", json.loads)
 
 

@@ -32,9 +32,10 @@ class Interpolation:
 
 
 def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Interpolation]:
-    """Yields the texts of the config that are not the same in `written` (as the file has them) and in `resolved` (with
-    their values), which differ only by ${...}. Fields in `PLACES` are left out. `path`: place of both in the whole
-    config.
+    """Yields an `Interpolation` for each text of a config that has ${...}. Fields in `PLACES` are left out.
+
+    `written` is the config as its file has it, `resolved` the same config with the values of its ${...}. `path`: place
+    of both in the whole config.
     """
     if isinstance(written, str):
         if written != resolved and path not in PLACES:

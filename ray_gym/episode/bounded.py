@@ -55,9 +55,9 @@ class BoundedEpisode(EpisodeView):
         """Calls a function (package.module:name; JSON data in and out) in a process of its own, and kills it after
         `deadline_s` seconds.
 
-        Its result, or its error, is recorded, and returned again in a replay. `memory_mb`: most megabytes that the
-        process may take; None: no limit. Errors: EpisodeFailure (environment) if there is no such function;
-        Diverged if a replay does not match the record.
+        Returns the function's result, or its error. Both are recorded, and returned again in a replay. `memory_mb`:
+        most megabytes that the process may take; None: no limit. Errors: EpisodeFailure (environment) if there is no
+        such function; Diverged if a replay does not match the record.
         """
         given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
 
@@ -103,7 +103,7 @@ class BoundedEpisode(EpisodeView):
         """Carries out a tool call, and returns its answer.
 
         The answer of a tool with an effect outside of the episode is recorded, so that a replay does not call the tool
-        again.
+        again. Other tools are called again in a replay; those that take time then end in the same order.
         """
 
         async def carry_out(key: str = "") -> ToolAnswer:

@@ -22,8 +22,8 @@ def _token_budget(episode: EpisodeView) -> Stop | None:
 
 
 def _deadline(episode: EpisodeView) -> Stop | None:
-    """Compares the episode's active time with its deadline. While calls are answered from the journal, no deadline
-    holds.
+    """Returns the stop of the deadline if the episode's active time has reached it, else None. While calls are answered
+    from the journal, no deadline holds.
     """
     limit_s = episode.limits.episode_deadline_s
     if episode.clock.elapsed_s < limit_s or not episode.calls.log.is_live:

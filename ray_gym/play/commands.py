@@ -81,7 +81,7 @@ class StoredMessage(msgspec.Struct, array_like=True, frozen=True):
         return StoredMessage(message.role, message.content, message.reasoning, calls, message.tool_call_id)
 
     def as_message(self) -> Message:
-        """Returns the message."""
+        """Returns the message in the form in which an episode holds it."""
         calls = tuple(ToolCall(*call) for call in self.tool_calls)
         return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)  # type: ignore[arg-type]
 

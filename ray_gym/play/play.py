@@ -225,8 +225,9 @@ async def _limit_time(
 
 
 async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
-    """Scores the completed episodes of a group by the environment's `score_group`. Raises nothing but CancelledError.
+    """Scores the completed episodes of a group by the environment's `score_group`, and sets the `score` of each.
 
+    Raises nothing but CancelledError.
     Returns the failure for which none of them could be scored; None if they were, or if there are none.
     """
     environment = stage.environment
@@ -253,7 +254,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
 class blame_environment:
     """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook.
 
-    EpisodeFailure, EpisodeOver and the cancellation of the task pass unchanged.
+    EpisodeFailure, EpisodeOver, GeneratorExit and the cancellation of the task pass unchanged.
     """
 
     __slots__ = ("_environment", "_hook")

@@ -343,8 +343,10 @@ class CommandSession:
         return result
 
     async def _in_time(self, command: Command) -> AgentAnswer | Failure | None:
-        """Carries out a command within the episode's deadline. The policy's own fault ends the episode, which is still
-        scored.
+        """Carries out a command, and returns the same as `apply`; None if the episode was over or ended meanwhile.
+
+        The episode ends at its deadline, and by the policy's own fault; it can still be scored. A `Close` ends the
+        session as cancelled. Errors: EpisodeFailure for any other fault.
         """
         episode = self.episode
         try:

@@ -24,7 +24,7 @@ def to_json(request: Request) -> bytes:
 def read(kind: type[Sent], text: bytes) -> Sent:
     """Reads a request of this kind from JSON. Call it in a thread: it lets other threads run after every JSON object.
 
-    Errors: ValueError (pydantic's ValidationError) for JSON that is not such a request.
+    Errors: ValueError for text that is no JSON, or JSON that is no such request (pydantic's ValidationError).
     """
     return kind.model_validate(json.loads(text, object_pairs_hook=_object))
 

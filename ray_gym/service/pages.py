@@ -201,7 +201,7 @@ def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
 
 
 def find_episode(location: str, episode_id: str, file: str | None = None) -> Row | None:
-    """Finds an episode's row by its id in the committed file `file`; None if it is not there.
+    """Finds an episode's row, tokens included, by its id in the committed file `file`; None if it is not there.
 
     If the file is not known, all files are searched, the newest first. Errors: Refused for a file that can't be read.
     """
@@ -315,7 +315,7 @@ def _rows_of(table: pa.Table) -> list[Row]:
 def _replace_infinities(value: Any) -> Any:
     """Returns a value with None in place of NaN and infinities, which JSON does not have.
 
-    The items of a list are of one type.
+    Dictionaries and lists are gone through. The items of a list are of one type, so only the first one's is looked at.
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None

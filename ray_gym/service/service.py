@@ -80,8 +80,9 @@ class Service:
     # ---- rollouts ----
 
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
-        """Submits a rollout, and returns its status and True; False if `key` names an earlier one, which is returned.
+        """Submits a rollout, and returns its status and True.
 
+        If `key` names an earlier rollout, the status of that one and False are returned.
         `text` is a RolloutRequest as `api.to_json` writes it. It may be large, and is read in a thread. Errors:
         Refused; ValueError if `text` is no such request.
         """
@@ -127,7 +128,10 @@ class Service:
         return self._sessions.list_page(caller, cursor, limit)
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:
-        """Returns the present place of a session: a worker, for which it waits, or the run that it was committed in."""
+        """Returns the present place of a session: its worker, or its run once the session is committed.
+
+        If the session is open and no worker has it, the call waits for one. Errors: Refused.
+        """
         return await self._sessions.place(caller, session_id)
 
     async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:

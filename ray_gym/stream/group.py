@@ -111,7 +111,7 @@ class Group:
     def samples(self) -> pa.Table:
         """Returns a table with one row per token sequence of the completed episodes.
 
-        It has the columns of `ray_gym.load(...).samples`, some of which a trainer groups and filters by.
+        It has the columns of `ray_gym.load(...).samples`.
         """
         completed = pc.equal(self.episodes.column("status"), "completed")
         if pc.all(completed).as_py():  # then no rows are copied

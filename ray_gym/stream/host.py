@@ -1,7 +1,7 @@
 """Plays a stream's groups and tells its trainer which are finished.
 
-`Host` is a plain class. `Stream` makes it a Ray actor, which ends with the trainer's process. Rows don't pass through
-it: it says in which file a group is, and the trainer reads the file itself.
+`Host` is a plain class. `Stream` makes it a Ray actor, which ends with the trainer's process. The host
+doesn't send rows to the trainer: it names the file of each group, and the trainer reads that file.
 """
 
 from __future__ import annotations
@@ -265,7 +265,11 @@ class Host:
         return removed
 
     async def status(self) -> dict[str, Any]:
-        """Returns how many groups are in each state, their bounds, and the version of the weights, by name."""
+        """Returns the stream's numbers by name: those of `Outbox.status`, and three more.
+
+        `begun` groups were begun by this host; `playing` ones are in no committed file yet. `held_for` is the number of
+        waiting evaluation episodes for which no group begins.
+        """
         return self._status()
 
     def _status(self) -> dict[str, Any]:
@@ -306,8 +310,7 @@ class Host:
         return self._supply.is_exhausted and not self._playing
 
     def _next_group(self) -> LeaseGroup | None:
-        """Returns the group that the dispatcher leases next.
-
+        """Returns the group that the dispatcher leases next; the group counts as begun from now on.
         None means that no group is ready, the window has no room, or an evaluation has priority.
         """
         if not self._outbox.window.has_room or self._evaluations.held_for:

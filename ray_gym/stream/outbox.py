@@ -151,7 +151,11 @@ class Outbox:
         return numbers
 
     def status(self) -> dict[str, Any]:
-        """Returns how many groups are in each state, their bounds, and the version of the weights, by name."""
+        """Returns the outbox's numbers by name: groups by state (`open`, `ahead`, `waiting`, `out`, `delivered`, ...),
+        the bounds `max_open` and `max_ahead` (None: no bound), and `version`, that of the weights.
+
+        `out` groups are delivered and not acknowledged. `stalest`: most versions that a delivered group was behind.
+        """
         return {
             "version": self.version,
             "open": len(self.window.open),

@@ -90,9 +90,10 @@ LOOKED_AT = 4
 
 
 def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any], epochs: int | None) -> GroupSource:
-    """Makes the source of a config's groups. `folder`: folder where relative paths are looked for.
+    """Returns the source of the groups that a config's tasks give, read from the file or generated.
 
-    `epochs`: number of epochs; None: no end. Errors: UserError for a missing file or a bad row.
+    `folder`: folder where relative paths are looked for. `epochs`: number of passes over the tasks (a generator makes
+    new ones in each); None: no end. Errors: UserError if the task file is missing, has a bad row, or has no rows.
     """
     section, seed = config.tasks, config.run.seed
     if section.generate is not None:
@@ -122,9 +123,9 @@ _PART = "stream"
 
 @dataclass(frozen=True)
 class GroupSource:
-    """Makes groups by number, in epochs over `rows`, each in another order.
+    """Makes groups by number. An epoch plays all of `rows` once, in an order of its own.
 
-    Without rows, each group has a new task from the environment's generator.
+    Without rows, each group has a new task from the environment's generator, in every epoch.
     """
 
     environment: Environment[Any, Any]

@@ -116,9 +116,10 @@ class Stream:
         self._reader = GroupReader(storage_at(opened.location))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
-        """Sets the version of the weights. `served`: the versions that the trained models serve, by name.
+        """Raises the stream's version of the weights to the lowest of the `served` versions, if that is higher.
 
-        Errors: UserError if a model serves an older version than the cursor's.
+        `served`: version that each trained model serves, by the model's name. Errors: UserError if a model serves an
+        older version than the stream's cursor has, unless the stream was opened with a version.
         """
         for model, version in served.items():
             if not self._version_given and version < self._version:
@@ -145,8 +146,9 @@ class Stream:
         return self
 
     async def __anext__(self) -> Group:
-        """Waits for the next group, and returns it. After a restart it comes again, unless the cursor has it settled.
+        """Waits for the next group, and returns it. Groups that have become too old on their way are left out.
 
+        After a restart, the group comes again unless it is settled at the cursor.
         Errors: StopAsyncIteration if there are no more groups; UserError, RunFailed.
         """
         while True:
@@ -180,14 +182,16 @@ class Stream:
     def version(self) -> int:
         """Returns the newest version of the weights that the trainer has given, or that came with a group.
 
-        At first it is the version that the models serve, or that of the cursor.
+        At first it is the higher of two: the version given to `open_stream` (else the cursor's), and the lowest version
+        that the trained models serve.
         """
         return self._version
 
     def weights(self, model: str) -> Weights:
         """Returns the weights of a model of the config, whose methods change them. Blocks.
 
-        The stream notices the changes. Errors: UserError for a model whose weights can't be changed from here.
+        The stream notices the changes. Errors: UserError for an unknown model, and for one whose weights can't be
+        changed from here.
         """
         engine = self._engines.get(model)
         if engine is None:
@@ -245,10 +249,12 @@ class Stream:
         return summary
 
     async def status(self) -> dict[str, Any]:
-        """Returns the counts of groups by name (begun, playing, waiting, out, delivered, acknowledged, stale, small).
+        """Returns the stream's numbers by name: `version`, that of the weights; groups by state (`begun`, `playing`,
+        `open`, `ahead`, `waiting`, `out`, `delivered`, `acknowledged`, `stale`, `small`); and the bounds `max_open` and
+        `max_ahead`.
 
-        Waiting groups are finished; groups that are out are delivered and not acknowledged. It also has the bounds
-        `max_open` and `max_ahead`, and `stalest`, the most versions that a delivered group was behind.
+        `waiting` groups are finished; those `out` are delivered and not acknowledged. `stalest`: most versions that a
+        delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
         """
         counts: dict[str, Any] = await _await_answer(self._host.status.remote())
         return counts

@@ -138,7 +138,8 @@ class Rollout:
 
         Returns the fields that the rollout adds to the run's summary: `cancelled`, `started_at`, `ended_at`.
 
-        An interrupted rollout is queued again, to be resumed, unless it was cancelled.
+        A cancelled rollout stays cancelled. An interrupted one is queued again, to be resumed. `ended_at` is now if the
+        rollout is over, else None.
         """
         self.counts = RolloutCounts.of(outcome.tally.summary())
         if self.state != "cancelled":
@@ -148,7 +149,7 @@ class Rollout:
         return {"cancelled": self.state == "cancelled", "started_at": self.started_at, "ended_at": self.ended_at}
 
     def fail(self, reason: str) -> None:
-        """Notes that the rollout has failed for a reason, unless it was cancelled, and that it ends now."""
+        """Notes that the rollout ends now, and that it has failed for a reason. A cancelled one stays cancelled."""
         if self.state != "cancelled":
             self.state, self.failure = "failed", reason
         self.ended_at = time.time()
@@ -191,7 +192,10 @@ def read_rollout(folder: Path) -> Rollout | None:
 
 
 def _apply_summary(rollout: Rollout, summary: dict[str, Any]) -> None:
-    """Sets the state, the counts, the times and the failure of a rollout from its run's summary."""
+    """Sets the state, the counts, the times and the failure of a rollout from its run's summary.
+
+    An interrupted run keeps its state. If the run is over and the summary has no end time, the end time is now.
+    """
     rollout.counts = RolloutCounts.of(summary)
     rollout.started_at, rollout.ended_at = summary.get("started_at"), summary.get("ended_at")
     if summary.get("cancelled"):
@@ -207,7 +211,7 @@ def _apply_summary(rollout: Rollout, summary: dict[str, Any]) -> None:
 def _apply_cancellation(rollout: Rollout, folder: Path) -> None:
     """Sets the state of a cancelled rollout that has no summary, since the service ended before it was written.
 
-    The counts are those of the committed episodes. Errors: OSError.
+    The counts are those of the committed episodes; the end time is that of the file CANCELLED. Errors: OSError.
     """
     done = RunDirectory(storage_at(str(folder))).committed()
     rollout.counts = RolloutCounts.of(Tally.of_resumed(rollout.episodes, done).summary())

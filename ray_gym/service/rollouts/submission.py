@@ -153,8 +153,9 @@ def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir
 
 
 def _tasks_section(request: RolloutRequest, offer: Offer) -> TasksSection:
-    """Makes the section `tasks` of the run's config.
+    """Makes the section `tasks` of the run's config from the request's tasks, number of tasks, or source.
 
+    The smaller limit of a source and the request holds; the repeats are the request's.
     Errors: Refused (422) if the request gives two of `tasks`, `generate` and `source`, or an unknown source.
     """
     given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]

@@ -185,9 +185,9 @@ class SessionTable:
         return views.tool_answer(done, session)
 
     async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
-        """Says something for a participant and returns the messages that it hears in reply. `key`: idempotency key.
+        """Says a message for a participant, and returns the messages that the participant hears in reply.
 
-        Errors: Refused.
+        `key`: idempotency key. Errors: Refused.
         """
         session = await self.find(session_id)
         done = await self._perform(session, key, Say(request.participant, request.content))
@@ -223,8 +223,9 @@ class SessionTable:
         """Makes a black-box agent's model call, and returns the completion and a name for it.
 
         Both are None if the episode is over: no model is called after its end. `key` names the call. The gateway calls
-        `settle` afterwards, to say whether the answer has reached the agent. Errors: Refused for an unknown
-        participant, a key of another call, a turn that is over, a call that the model refuses, or a full session.
+        `settle` afterwards, to say whether the answer has reached the agent. Errors: Refused for an unknown participant
+        (404), a key of another call or a full session (409), a turn that is over, an unknown earlier answer, wrong
+        input, or a call that the model refuses (400), and as `_await_step`.
         """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
@@ -265,7 +266,7 @@ class SessionTable:
     async def _perform(self, session: CommandSession, key: str, command: Command) -> Done:
         """Carries out a command and returns its result.
 
-        Errors: Refused if the session is full or over, or if the command is not valid.
+        Errors: Refused if the session is full or over, if the command is not valid, and as `_await_step`.
         """
         session.touch()
         if not isinstance(command, End | Close):
@@ -290,7 +291,11 @@ def _require_room(session: CommandSession) -> None:
 
 
 async def _await_step(step: Awaitable[Result]) -> Result:
-    """Awaits a step of a session, and returns its result. Errors: Refused instead of the session's errors."""
+    """Awaits a step of a session, and returns its result.
+
+    Errors: Refused if the step raises KeyReused (409), TooManyWaiting (429), LetGo or OSError (503). Other exceptions
+    of the step are raised as they are.
+    """
     try:
         return await step
     except KeyReused:

@@ -45,7 +45,7 @@ def info(session_id: str, environment: str, session: CommandSession) -> SessionI
 
 
 def info_of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
-    """Describes a session whose episode is committed, from its row of the table. It has no tools any more."""
+    """Describes a session whose episode is committed, from the episode's row. The policy's view has no tools."""
     return SessionInfo(
         id=session_id,
         environment=environment,
@@ -67,7 +67,10 @@ def format_stop(stop: Stop | StopInfo | None) -> str:
 
 
 def tool_answer(done: Done, session: CommandSession) -> ToolCallAnswer:
-    """Makes the answer to a tool call. It has no content if the tool's failure, or a limit, has ended the episode."""
+    """Makes the answer to a tool call.
+
+    If the tool's failure, or a limit, has ended the episode, the content is empty and the error says why.
+    """
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
     if result is None:
         why = utf8(done.stop.text) if done.stop else ""
