@@ -50,9 +50,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, *concurrency: int) -> None:
-    """Ends the command with an error if it has fewer episodes than are to be in flight, or more workers than that.
+    """Ends the command with an error if it has fewer episodes, or more workers, than episodes are to be in flight.
 
-    `concurrency`: numbers of episodes in flight.
+    `concurrency`: number of episodes in flight of each case.
     """
     if given.episodes < (most := max(concurrency)):
         parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")

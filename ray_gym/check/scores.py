@@ -25,7 +25,8 @@ SLACK = 1e-6
 
 async def look(evidence: Evidence) -> list[Finding]:
     """Checks the rewards of all plays: that they are in their range, highest for perfect players and seldom so for
-    others, and that scoring again gives the same. It returns a finding for each kind of fault. Errors: WaitsForEver.
+    others, and that scoring again gives the same. It returns a finding for each kind of fault. Errors: WaitsForEver;
+    EpisodeFailure if an episode can't be scored again.
     """
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"

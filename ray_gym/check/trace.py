@@ -96,8 +96,8 @@ class Trace:
         return _package_of(frame) == self._package
 
     def _authors_place(self, innermost: FrameType) -> str | None:
-        """Returns the innermost place of the environment's code; None if ray_gym's own code lies between it and the
-        call, or if there is none.
+        """Returns the innermost place of the environment's code in the stack; None if there is none, or if code of
+        ray_gym or of a package in `_IGNORED` lies between that place and the call.
         """
         frame: FrameType | None = innermost
         while frame is not None:

@@ -225,7 +225,7 @@ class AsyncSession(OpenSession):
         return await self._client._call(calls.episode_of(self.id))
 
     async def close(self) -> None:
-        """Closes the session. Its episode is cancelled, unless it has ended."""
+        """Closes the session. Its episode is cancelled, unless the episode was scored or has failed."""
         await self._client._run(self._client._exchanges.close_session(self.id))
 
     async def __aenter__(self) -> Self:

@@ -43,7 +43,9 @@ class GroupStream:
         self._opened_at = time.monotonic()
 
     def receive(self, event: ServerSentEvent) -> tuple[str, GroupDone] | None:
-        """Reads an event. Returns the cursor after the group and the group; None for other events. `end` sets `ended`.
+        """Reads an event. Returns the cursor after the group and the group; None for other events.
+
+        The event `end` sets the attribute `ended`.
         Errors: ServiceError for a group that this client cannot read.
         """
         self._last_id = event.id or self._last_id

@@ -227,7 +227,7 @@ class Session(OpenSession):
         return self._client._call(calls.episode_of(self.id))
 
     def close(self) -> None:
-        """Closes the session. Its episode is cancelled, unless it has ended."""
+        """Closes the session. Its episode is cancelled, unless the episode was scored or has failed."""
         self._client._run(self._client._exchanges.close_session(self.id))
 
     def __enter__(self) -> Self:

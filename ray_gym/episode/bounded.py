@@ -42,8 +42,8 @@ class BoundedEpisode(EpisodeView):
     ) -> Any:
         """Does something outside of the episode that must not be done again when the episode is resumed elsewhere.
 
-        `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded,
-        and returned again in a replay. `when_lost` says what happens if the worker dies before the result is recorded:
+        `make` is awaited with an idempotency key that is the same in every attempt. Its result (JSON data) is recorded
+        and returned; a replay returns the record. `when_lost` says what happens if the worker dies before the record:
         "retry" makes the effect again with the same key, "fail" fails the episode. Errors: EpisodeFailure, also for any
         exception of `make`; Diverged if a replay does not match the record.
         """

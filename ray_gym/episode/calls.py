@@ -71,7 +71,7 @@ class _UnderWay:
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """Holds the answer of a model call, and when it was made."""
+    """Holds the answer of a model call, and says when the call was made."""
 
     completion: Completion
     started_at: float

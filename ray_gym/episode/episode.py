@@ -61,9 +61,9 @@ class Episode(BoundedEpisode):
         """Lets one participant speak, and returns its turn.
 
         The participant takes steps until it calls no more tools, its steps (or `max_steps`) are used up, or the episode
-        ends. Then the others are told of the turn. If its turns are used up, or there is nothing that it could answer,
-        the episode ends, and the turn is empty. Errors: EpisodeOver if the episode has ended; EpisodeFailure if it
-        fails.
+        ends. Then the others are told of the turn, unless the episode has ended. If the participant has no turns left,
+        or nothing to answer, the episode ends, and the turn is empty. Errors: EpisodeOver if the episode has ended
+        before; EpisodeFailure if it fails, also because a simulated user said nothing.
         """
         self._require_open()
         participant = self.participants[name]
@@ -180,7 +180,7 @@ class Episode(BoundedEpisode):
         """Puts a user message into a thread. `name` is a participant, which stands for its own thread, or the name of a
         thread.
 
-        `spoken_by`: the participant that the record names as its speaker; None: nobody. Errors: EpisodeOver if the
+        `spoken_by`: the participant whom the record names as the speaker; None: nobody. Errors: EpisodeOver if the
         episode has ended; KeyError for an unknown thread; TypeError if `text` is no text.
         """
         self._require_open()
@@ -218,7 +218,7 @@ class Episode(BoundedEpisode):
     async def complete_thread(self, thread: str, asked: Asked) -> Completion | None:
         """Makes one model call over all messages of a thread, and returns the completion.
 
-        An answer that was cut ends the episode; None means that a limit ended it before the call. Errors:
+        None means that a limit ended the episode before the call. An answer that was cut ends the episode too. Errors:
         EpisodeFailure, also for a simulator's answer that was cut.
         """
         completion = await self._complete(self.threads[thread], asked)

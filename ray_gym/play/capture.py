@@ -94,8 +94,9 @@ class Capture:
         threads: Iterable[Thread],
         asked_already: Collection[str] = (),
     ) -> Match:
-        """Finds the thread that a call continues. `asked_already` names threads with a call that was accepted, though
-        it may not have begun.
+        """Finds the thread that a call continues. If there is none, the match has no thread, and all messages are new.
+
+        `asked_already`: names of threads that wait for the answer to an accepted call, which may not have begun.
         """
         asked, shown = [_Said(canonical_form(message), message) for message in messages], canonical_tools(tools)
         best: Match | None = None

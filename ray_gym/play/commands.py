@@ -150,8 +150,7 @@ encode = msgspec.msgpack.Encoder().encode
 def must_not_meet(command: Command | None, other: Command) -> bool:
     """Says whether a command (None: an `Ask`) has to wait until another command has ended.
 
-    Only an agent's own calls, of models and tools, run side by side. The end does not wait for an `Ask`, since nobody
-    will use its answer.
+    Only `Ask` and `CallTool` run side by side. An `End` does not wait for an `Ask`, since nobody will use the answer.
     """
     if isinstance(command, End):
         return not isinstance(other, Ask)

@@ -32,10 +32,10 @@ class _Call:
     delivered."""
 
     def can_be_given(self, says_again: bool, now: float) -> bool:
-        """Says whether its answer may be given to another caller.
+        """Says whether the call's answer may be given to another caller: it was not delivered, and nobody waits for it.
 
-        A caller that was sent an answer, and has been silent for long, counts as gone. `now`: event loop's time,
-        seconds.
+        A caller that was sent an answer, and has been silent for long, does not count as waiting. If no caller has
+        asked the call here, `says_again` has to be True. `now`: event loop's time, seconds.
         """
         is_silent = self.answered_at is not None and now - self.answered_at >= PATIENCE_AGAIN_S
         return not self.delivered and (is_silent if self.waiting else self.seen or says_again)

@@ -335,7 +335,8 @@ def _refuse_cursor(cursor: str) -> Refused:
 def _refuse_damaged(storage: Storage, commit: int, what: str) -> Refused:
     """Logs that a file is missing or damaged, and returns the refusal (500). The path is in the log only.
 
-    Such a file is never skipped silently: the caller would miss episodes without knowing it.
+    `what` says in the log what is wrong with the file. Such a file is never skipped silently: the caller would miss
+    episodes without knowing it.
     """
     logger.error("%s: the file of commit %d %s", storage.location, commit, what)
     message = f"the episodes of commit {commit} are lost or damaged, as the service's log says"

@@ -76,9 +76,9 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
 
 
 def refuse_second(service: str) -> None:
-    """Refuses to start a second service of this name. Errors: UserError if one is up on this cluster, and stays up.
+    """Waits up to RELEASE_S seconds until no service of this name is up on this cluster.
 
-    It waits up to RELEASE_S seconds, since the Service actor of a `ray-gym serve` that was killed ends soon after it.
+    The Service actor of a `ray-gym serve` that was killed ends within that time. Errors: UserError if one is still up.
     """
     deadline = time.monotonic() + RELEASE_S
     while time.monotonic() < deadline:
@@ -123,7 +123,7 @@ def _start_error(error: BaseException) -> Exception:
 
 
 def _wait(actor: Any) -> None:
-    """Waits until SIGINT or SIGTERM comes, which raise KeyboardInterrupt here.
+    """Waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns.
 
     Errors: RunFailed if the service's process ended by itself.
     """

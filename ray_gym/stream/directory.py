@@ -237,7 +237,7 @@ def remove_before(
 ) -> tuple[Identity, int]:
     """Deletes the files whose groups are all settled at a cursor.
 
-    Returns the new identity and the number of the files. `stream.json` is written before, and the records of dropped
+    Returns the new identity and the number of deleted files. `stream.json` is written first. The records of dropped
     groups before the cursor are deleted too. The newest file stays, since the number of the next commit comes from it.
     A cursor from before an earlier removal deletes nothing. Errors: UserError for another stream's cursor; OSError.
     """

@@ -227,7 +227,10 @@ class Host:
         self._wake()
 
     async def refuse(self, number: int, version: int) -> None:
-        """Drops a delivered group that the trainer refuses, since it is too old for the weights. Errors: OSError."""
+        """Notes the version of the weights, and drops a delivered group that the trainer refuses as too old for them.
+
+        The number of any other group is ignored. Errors: OSError.
+        """
         await self.advance(version)
         await self._outbox.refuse(number)
         self._wake()

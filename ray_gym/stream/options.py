@@ -82,7 +82,7 @@ class StreamOptions:
         return Window(self.max_open(config), ahead)
 
     def reason_to_drop(self, completed: int, oldest: int | None, version: int) -> str | None:
-        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get it.
+        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get the group.
 
         `completed` is the group's number of completed episodes. `oldest` is the oldest version of its tokens, None
         without tokens.

@@ -146,7 +146,9 @@ class Outbox:
             await self._drop(group, "stale")
 
     def take_dropped(self) -> tuple[int, ...]:
-        """Returns the numbers of the groups that were dropped since the last call, except those that were refused."""
+        """Returns the numbers of the groups that were dropped since the last call, except groups that were refused
+        (`refuse`).
+        """
         numbers, self._unreported = tuple(self._unreported), []
         return numbers
 

@@ -188,7 +188,7 @@ class Stream:
         return self._version
 
     def weights(self, model: str) -> Weights:
-        """Returns the weights of a model of the config, whose methods change them. Blocks.
+        """Returns a `Weights` object, which changes the weights of a model. `model`: name in the config. Blocks.
 
         The stream notices the changes. Errors: UserError for an unknown model, and for one whose weights can't be
         changed from here.

@@ -88,7 +88,7 @@ class RolloutQueue:
 
         Returns its status and True. If this caller has used the idempotency key `key` for the same request before, it
         returns the status of that rollout and False. The rollout is made also if the call is cancelled meanwhile.
-        Errors: Refused if the request is wrong, if its key was used for another one, if too many rollouts wait, if
+        Errors: Refused if the request is wrong, if the key was used for another request, if too many rollouts wait, if
         files can't be written, or if the service is stopping.
         """
         task = asyncio.create_task(self._submit(caller, request, key))
@@ -264,7 +264,7 @@ class RolloutQueue:
     async def _play(self, rollout: Rollout) -> None:
         """Plays a rollout until it is over or the service stops.
 
-        After an error it has failed, unless it was cancelled.
+        An error makes the rollout fail, unless it was cancelled.
         """
         try:
             await self._carry_out(rollout)

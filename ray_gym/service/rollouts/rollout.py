@@ -84,7 +84,7 @@ class Rollout:
 
     @property
     def is_over(self) -> bool:
-        """Says whether the rollout has ended: it is not resumed then."""
+        """Says whether the rollout is done, failed or cancelled. Such a rollout is not resumed."""
         return self.state in ("done", "failed", "cancelled")
 
     def status(self) -> RolloutStatus:

@@ -104,8 +104,8 @@ class SessionRun:
     async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
         """Waits until a worker (an actor) has leased a session, and returns the worker; None if the session has ended.
 
-        `has_ended` says whether it has. Errors: Refused (503) if no worker has leased it within LEASE_S seconds, or the
-        driver has ended.
+        `has_ended` says whether the session has ended. Errors: Refused (503) if no worker has leased the session within
+        LEASE_S seconds, or the driver has ended.
         """
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):

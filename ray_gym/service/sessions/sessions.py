@@ -156,8 +156,8 @@ class Sessions:
     async def place(self, caller: str, session_id: str) -> SessionPlace:
         """Returns the present place of a session. Call it again if the session's worker has died.
 
-        It waits until a worker has the session, if it has not ended. Errors: Refused if the caller has no such session
-        (404), or no worker gets it (503).
+        If the session has not ended, the call waits until a worker has it. Errors: Refused if the caller has no such
+        session (404), or no worker gets it (503).
         """
         known = self._find_own(caller, session_id)
         run = await self._run_for(self._offers[known.offer])
