@@ -39,12 +39,16 @@ class AsyncClient(ServiceClient):
     async def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
         """Submits a rollout and returns its status.
 
-        With an idempotency key of your own, the same call after a crash returns the same rollout.
+        `key`: idempotency key; None: a random one. With a key of your own, the same call after a crash returns the same
+        rollout. Errors: ServiceError (409) if the key was used for another request.
         """
         return await self._call(calls.submit(request, key))
 
     async def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
-        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page."""
+        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page.
+
+        `cursor`: None for the first page. `page_size`: most items; None: the service's default.
+        """
         return await self._call(calls.rollouts(cursor, page_size))
 
     async def rollout(self, run_id: str) -> api.RolloutStatus:
@@ -124,7 +128,10 @@ class AsyncClient(ServiceClient):
         return await self._call(calls.openapi())
 
     async def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
-        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page."""
+        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page.
+
+        `cursor`: None for the first page. `page_size`: most items; None: the service's default.
+        """
         return await self._call(calls.sessions(cursor, page_size))
 
     async def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> AsyncSession:
@@ -208,13 +215,16 @@ class AsyncSession(OpenSession):
     async def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
         """Says a message for a participant, and returns the messages that the participant hears in reply.
 
-        The message ends the participant's turn.
+        The message ends the participant's turn. `key`: idempotency key; None: a random one.
         """
         request = api.MessageRequest(participant=participant, content=content)
         return await self._client._call(calls.say(self.id, request, key))
 
     async def score(self, *, key: str | None = None) -> api.SessionInfo:
-        """Ends the episode if it is not over, scores it, and returns the state. Later calls return the same score."""
+        """Ends the episode if it is not over, scores it, and returns the session's state. Later calls return the same.
+
+        `key`: idempotency key; None: a random one.
+        """
         return await self._client._call(calls.score(self.id, key))
 
     async def episode(self) -> api.JsonObject:

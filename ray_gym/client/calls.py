@@ -59,12 +59,18 @@ class Call(Generic[T]):
 
 
 def submit(request: api.RolloutRequest, key: str | None) -> Call[api.RolloutStatus]:
-    """Returns the call that submits a rollout, and is answered with the rollout's status."""
+    """Returns the call that submits a rollout, and is answered with the rollout's status.
+
+    `key`: idempotency key; None: a random one. Errors: ValueError if the key can't stand in an HTTP header.
+    """
     return _post("/v1/rollouts", api.RolloutStatus.model_validate_json, request, key)
 
 
 def rollouts(cursor: str | None, limit: int | None) -> Call[api.RolloutList]:
-    """Returns the call that reads a page of the caller's rollouts, the newest first."""
+    """Returns the call that reads a page of the caller's rollouts, the newest first.
+
+    `cursor`: place after which the page begins; None: the newest. `limit`: most items; None: the service's default.
+    """
     return Call("GET", "/v1/rollouts", api.RolloutList.model_validate_json, _page(cursor, limit))
 
 
@@ -79,7 +85,10 @@ def cancel(run_id: str) -> Call[api.RolloutStatus]:
 
 
 def episodes(run_id: str, cursor: str | None, limit: int | None, samples: bool) -> Call[api.EpisodePage]:
-    """Returns the call that reads a page of a rollout's episodes. `samples`: True to get their tokens."""
+    """Returns the call that reads a page of a rollout's episodes. `samples`: True to get their tokens.
+
+    `cursor`: place after which the page begins; None: the start. `limit`: most episodes; None: the service's default.
+    """
     query = _query(cursor, samples, limit)
     return Call("GET", f"{_rollout(run_id)}/episodes", api.EpisodePage.model_validate_json, query)
 
@@ -120,12 +129,18 @@ def openapi() -> Call[api.JsonObject]:
 
 
 def open_session(request: api.SessionRequest, key: str | None) -> Call[api.SessionOpened]:
-    """Returns the call that opens a session, and is answered with the session's state, its API path and its key."""
+    """Returns the call that opens a session, and is answered with the session's state, its API path and its key.
+
+    `key`: idempotency key; None: a random one. Errors: ValueError if the key can't stand in an HTTP header.
+    """
     return _post("/v1/sessions", api.SessionOpened.model_validate_json, request, key)
 
 
 def sessions(cursor: str | None, limit: int | None) -> Call[api.SessionList]:
-    """Returns the call that reads a page of the caller's sessions, the newest first."""
+    """Returns the call that reads a page of the caller's sessions, the newest first.
+
+    `cursor`: place after which the page begins; None: the newest. `limit`: most items; None: the service's default.
+    """
     return Call("GET", "/v1/sessions", api.SessionList.model_validate_json, _page(cursor, limit))
 
 
@@ -142,6 +157,8 @@ def close_session(session_id: str) -> Call[None]:
 def call_tool(session_id: str, request: api.ToolCallRequest, key: str | None) -> Call[api.ToolCallAnswer]:
     """Returns the call that calls a tool in a session for a participant (by default the policy), and is answered with
     the tool's result.
+
+    `key`: idempotency key; None: a random one. Errors: ValueError if the key can't stand in an HTTP header.
     """
     return _post(f"{_session(session_id)}/tools", api.ToolCallAnswer.model_validate_json, request, key)
 
@@ -149,12 +166,17 @@ def call_tool(session_id: str, request: api.ToolCallRequest, key: str | None) ->
 def say(session_id: str, request: api.MessageRequest, key: str | None) -> Call[api.MessageAnswer]:
     """Returns the call that says a message in a session for a participant (by default the policy), and is answered with
     the messages that this participant hears in reply.
+
+    `key`: idempotency key; None: a random one. Errors: ValueError if the key can't stand in an HTTP header.
     """
     return _post(f"{_session(session_id)}/messages", api.MessageAnswer.model_validate_json, request, key)
 
 
 def score(session_id: str, key: str | None) -> Call[api.SessionInfo]:
-    """Returns the call that ends and scores a session, and is answered with the session's state and score."""
+    """Returns the call that ends and scores a session, and is answered with the session's state and score.
+
+    `key`: idempotency key; None: a random one. Errors: ValueError if the key can't stand in an HTTP header.
+    """
     return _post(f"{_session(session_id)}/score", api.SessionInfo.model_validate_json, None, key)
 
 

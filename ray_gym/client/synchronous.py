@@ -39,12 +39,16 @@ class Client(ServiceClient):
     def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
         """Submits a rollout and returns its status.
 
-        With an idempotency key of your own, the same call after a crash returns the same rollout.
+        `key`: idempotency key; None: a random one. With a key of your own, the same call after a crash returns the same
+        rollout. Errors: ServiceError (409) if the key was used for another request.
         """
         return self._call(calls.submit(request, key))
 
     def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
-        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page."""
+        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page.
+
+        `cursor`: None for the first page. `page_size`: most items; None: the service's default.
+        """
         return self._call(calls.rollouts(cursor, page_size))
 
     def rollout(self, run_id: str) -> api.RolloutStatus:
@@ -123,7 +127,10 @@ class Client(ServiceClient):
         return self._call(calls.openapi())
 
     def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
-        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page."""
+        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page.
+
+        `cursor`: None for the first page. `page_size`: most items; None: the service's default.
+        """
         return self._call(calls.sessions(cursor, page_size))
 
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
@@ -210,13 +217,16 @@ class Session(OpenSession):
     def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
         """Says a message for a participant, and returns the messages that the participant hears in reply.
 
-        The message ends the participant's turn.
+        The message ends the participant's turn. `key`: idempotency key; None: a random one.
         """
         request = api.MessageRequest(participant=participant, content=content)
         return self._client._call(calls.say(self.id, request, key))
 
     def score(self, *, key: str | None = None) -> api.SessionInfo:
-        """Ends the episode if it is not over, scores it, and returns the state. Later calls return the same score."""
+        """Ends the episode if it is not over, scores it, and returns the session's state. Later calls return the same.
+
+        `key`: idempotency key; None: a random one.
+        """
         return self._client._call(calls.score(self.id, key))
 
     def episode(self) -> api.JsonObject:

@@ -56,7 +56,10 @@ class AgentCall:
 
     @staticmethod
     def of(asked: ApiRequest, *, is_again: bool, is_named: bool) -> AgentCall:
-        """Makes the call of a request to OpenAI's API."""
+        """Makes an agent's call from a request to OpenAI's API.
+
+        `is_again`: True if the agent says that it has sent this call before. `is_named`: True if it gave a key.
+        """
         return AgentCall(
             messages=asked.messages,
             digest=_digest(asked),

@@ -42,7 +42,7 @@ class _Call:
 
     def settles_by(self, began: float, says_again: bool) -> float:
         """Returns the time (event loop's, seconds) until which a caller that began to wait at `began` should wait for
-        news of this call.
+        news of this call. `says_again`: True if that caller says that it repeats a call, which makes the wait longer.
         """
         if self.delivered or not self.waiting:
             return began
@@ -95,7 +95,7 @@ class Deliveries:
             self._tell()
 
     def settle(self, asker: str, delivered: bool) -> None:
-        """Records whether the answer has reached the asker whole."""
+        """Records whether the whole answer has reached the asker (`delivered`), who does not wait any more."""
         of_its_own = self._digests.get(asker, b""), asker  # it asked for it elsewhere
         digest, key = self._asked.pop(asker, of_its_own)
         if (call := self._by_digest.get(digest, {}).get(key)) is not None:

@@ -147,7 +147,7 @@ class GroupAt:
 def read_episodes(
     location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0
 ) -> list[EpisodeAt]:
-    """Reads the next episodes after a cursor: at most `limit`, and at least one if there are any.
+    """Reads the next episodes after a cursor (None: the start): at most `limit`, and at least one if there are any.
 
     They are fewer than `limit` if there are no more yet, or if they are large. `samples`: True if rows have their
     column `samples`, which holds the tokens. `commits` is the number of committed files that the caller knows of.
@@ -167,7 +167,7 @@ def read_episodes(
 
 
 def read_groups(location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0) -> list[GroupAt]:
-    """Reads the next groups after a cursor: at most `limit` whole groups, all of one file.
+    """Reads the next groups after a cursor (None: the start): at most `limit` whole groups, all of one file.
 
     They are fewer than `limit` if they are large, or if the file has no more, and none if there are no more yet. A
     group that the cursor splits is given whole. `samples`: True if rows have their column `samples`, which holds the
@@ -192,7 +192,7 @@ def read_groups(location: str, cursor: str | None, limit: int, samples: bool = T
 
 
 def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
-    """Says whether any episode is after the cursor by now.
+    """Says whether any episode is after the cursor (None: the start) by now.
 
     `commits` is the number of committed files that the caller knows of. Errors: Refused for a cursor that is no place
     in this run, and for a file that is missing or can't be read.
@@ -252,7 +252,7 @@ class _Part:
 
 
 def _parts_after(location: str, cursor: str | None, commits: int) -> Iterator[tuple[int, _Part, int]]:
-    """Yields the commits from a cursor on: the number, the file, and the number of its rows to skip.
+    """Yields the commits from a cursor (None: the start) on: the number, the file, and the number of its rows to skip.
 
     `commits`: number of commits that exist at least. Errors: Refused for a cursor that is no place in this run, and for
     a file that is missing or can't be read.

@@ -90,7 +90,10 @@ class Service:
         return await self._rollouts.submit(caller, request, key)
 
     async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        """Returns a page of the caller's rollouts that are in memory, the newest first."""
+        """Returns a page of the caller's rollouts that are in memory: at most `limit`, the newest first.
+
+        `cursor`: the `next` of the page before; None: the first page.
+        """
         return self._rollouts.list_page(caller, cursor, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
@@ -124,7 +127,10 @@ class Service:
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        """Returns a page of the caller's sessions that are open or have ended lately, the newest first."""
+        """Returns a page of the caller's sessions, open or ended lately: at most `limit`, the newest first.
+
+        `cursor`: the `next` of the page before; None: the first page.
+        """
         return self._sessions.list_page(caller, cursor, limit)
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:

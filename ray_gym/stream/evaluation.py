@@ -73,7 +73,7 @@ class Evaluations:
             await self._done.wait_for(lambda: not self._stopping)
 
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
-        """Plays an evaluation in its open directory and returns its summary.
+        """Plays an evaluation in its open directory and returns its summary. `first`: True if it has priority.
 
         Errors: RunFailed, also if the evaluation was stopped; UserError, OSError.
         """

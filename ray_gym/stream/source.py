@@ -53,7 +53,7 @@ class Supply:
         return self._all_made and not self._ready
 
     def take(self) -> tuple[int, LeaseGroup] | None:
-        """Takes the next group with its number; None if no group is ready."""
+        """Takes the next group, and returns its number and the group; None if no group is ready."""
         self._taken.set()
         return self._ready.popleft() if self._ready else None
 
@@ -146,7 +146,7 @@ class GroupSource:
         return None if self.epochs is None else self.epochs * self.epoch
 
     def make_group(self, number: int) -> tuple[EpisodeSpec, ...]:
-        """Makes the specs of a group's episodes. Blocks, since a generator may take long.
+        """Makes a group by its number, and returns the specs of its episodes. Blocks, since a generator may take long.
 
         Errors: UserError for a generator that fails.
         """

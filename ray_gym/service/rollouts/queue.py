@@ -301,10 +301,9 @@ class RolloutQueue:
             await asyncio.to_thread(directory.close)
 
     def _open(self, folder: Path) -> tuple[Plan, RunDirectory]:
-        """Plans a rollout's run and opens its directory.
+        """Plans a rollout's run and opens its directory, as for a resume. Returns both. Blocks.
 
-        Both are done as for a resume, also the first time. Blocks. Errors: UserError if the run does not fit what was
-        recorded, such as another model or other tasks; OSError.
+        Errors: UserError if the run does not fit what was recorded, such as another model or other tasks; OSError.
         """
         before = find_run(folder)
         config = before.read_config()

@@ -256,7 +256,7 @@ class SessionTable:
         return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
-        """Notes whether an agent has received the whole answer to its call `key`.
+        """Notes whether an agent has received the whole answer to its call `key` (`delivered`).
 
         If it has not, the same request again gets the same answer. Nothing happens for a session that is not open here.
         """
