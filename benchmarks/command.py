@@ -36,6 +36,7 @@ def begin(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None, **versions: str
 ) -> tuple[argparse.Namespace, Heading]:
     """Parses `arguments` (None: those of the command line) and prints the heading. Returns the options and the heading.
+
     `versions` of further packages are added to the heading. Wrong arguments end the command.
     """
     words = sys.argv[1:] if arguments is None else arguments

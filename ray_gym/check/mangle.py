@@ -13,7 +13,7 @@ _NUMBERS = ("-1", "0", "1e999", "NaN", "9" * 5_000, "\u0663", "\u00b2", "3.0", "
 
 
 def mangle(message: Message, rng: random.Random) -> Message:
-    """Returns a copy of a message whose text and arguments are spoilt at random. Its calls may come twice."""
+    """Returns a copy of a message whose text and arguments are spoilt at random. Its tool calls may be doubled."""
     calls = tuple(ToolCall(call.id, call.name, _mangle(call.arguments, rng)) for call in message.tool_calls)
     text = _mangle(message.content, rng) if message.content else ""
     return replace(message, content=text, tool_calls=calls * rng.choice((1, 1, 2)))

@@ -136,7 +136,8 @@ class Client(ServiceClient):
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
         """Opens a session, in which you play the policy of one episode, and returns it. `with` closes it at the end.
 
-        `request`: environment and task; None: the service's own environment, and a generated task.
+        `request`: environment and task; None: the service's own environment, and a generated task. `key`: idempotency
+        key; None: a random one. With a key that was used before, the same session is returned.
         """
         return Session(self, self._call(calls.open_session(request or api.SessionRequest(), key)))
 
@@ -209,7 +210,8 @@ class Session(OpenSession):
         """Calls a tool for a participant, and returns the result.
 
         `arguments` are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
-        call; None: the service makes one. A mistake in the call is in the result's `error`, as the model would read it.
+        call; None: the service makes one. `key`: idempotency key; None: a random one. A mistake in the call is in the
+        result's `error`, as the model would read it.
         """
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return self._client._call(calls.call_tool(self.id, request, key))

@@ -39,8 +39,8 @@ _Dumper.add_implicit_resolver(
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Reads a config file, applies dotted overrides (key=value), and fills in ${...}.
 
-    Errors: UserError for a file that isn't there or isn't YAML, a bad override, a ${...} that can't be filled in, an
-    unknown key, or a wrong type.
+    Errors: UserError for a file that isn't there, can't be read or isn't YAML, a bad override, a ${...} that can't be
+    filled in, an unknown key, or a wrong value.
     """
     try:
         text = path.read_text()

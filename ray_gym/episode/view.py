@@ -109,7 +109,7 @@ class EpisodeView:
         self.transcript.write("note", content=text)
 
     def end(self, reason: StopReason, text: str = "") -> None:
-        """Ends the episode. If it has ended already, the first reason stays."""
+        """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes."""
         if self.stop is None:
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)

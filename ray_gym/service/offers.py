@@ -79,7 +79,9 @@ class Offer:
         return config.with_sections(moved, **{**own, **changes})
 
     def info(self, config: RunConfig) -> EnvironmentInfo:
-        """Describes the environment for callers. Errors: UserError for options that the environment doesn't take."""
+        """Describes the environment for callers. `config`: the service's. Errors: UserError for options that the
+        environment doesn't take.
+        """
         environment = make_environment(self.config(config), self.name)
         own = ["the task's own"] if environment.brings_tools() else []
         return EnvironmentInfo(

@@ -97,15 +97,19 @@ class Service:
         return self._rollouts.list_page(caller, cursor, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
-        """Returns the status of a rollout."""
+        """Returns the status of a rollout. Errors: Refused (404) if the caller has no rollout of this id."""
         return await self._rollouts.status(caller, run_id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
-        """Cancels a rollout and returns its status. Its finished episodes are kept."""
+        """Cancels a rollout and returns its status. Its finished episodes are kept.
+
+        Errors: Refused if the caller has no such rollout (404), if the rollout is over (409), or if the cancellation
+        can't be written (503).
+        """
         return await self._rollouts.cancel(caller, run_id)
 
     async def location(self, caller: str, run_id: str) -> str:
-        """Returns the path of a rollout's directory."""
+        """Returns the path of a rollout's directory. Errors: Refused (404) if the caller has no rollout of this id."""
         return await self._rollouts.location(caller, run_id)
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
@@ -141,5 +145,8 @@ class Service:
         return await self._sessions.place(caller, session_id)
 
     async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
-        """Waits until a session is committed, or `within_s` seconds (at most 60) are over, and returns its place."""
+        """Waits until a session is committed, or `within_s` seconds (at most 60) are over, and returns its place.
+
+        Errors: Refused if the caller has no such session (404), or no worker gets it (503).
+        """
         return await self._sessions.wait_until_committed(caller, session_id, within_s)

@@ -52,7 +52,7 @@ class Cursor(BaseModel):
             raise UserError(f"{place}: {first['msg']}; give back what `stream.cursor` gave, or None to begin") from None
 
     def is_settled(self, number: int) -> bool:
-        """Says whether a group is settled."""
+        """Says whether the group with this number was acknowledged or dropped before this cursor was taken."""
         return number < self.next or number in self.beyond
 
     def as_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Progress:
         return cls(cursor.stream, cursor.next, set(cursor.beyond), _commit=cursor.commit)
 
     def is_settled(self, number: int) -> bool:
-        """Says whether a group is settled."""
+        """Says whether the group with this number was acknowledged or dropped until now."""
         return number < self.next or number in self.beyond
 
     def note_delivered(self, number: int, commit: int) -> None:
@@ -94,7 +94,7 @@ class Progress:
         self._commit = max(self._commit, commit - 1)
 
     def acknowledge(self, number: int) -> None:
-        """Settles a delivered group.
+        """Notes that the trainer has acknowledged a delivered group, which is settled from now on.
 
         Errors: ValueError for a group that was acknowledged before, or never delivered.
         """

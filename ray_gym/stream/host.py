@@ -314,6 +314,7 @@ class Host:
 
     def _next_group(self) -> LeaseGroup | None:
         """Returns the group that the dispatcher leases next; the group counts as begun from now on.
+
         None means that no group is ready, the window has no room, or an evaluation has priority.
         """
         if not self._outbox.window.has_room or self._evaluations.held_for:

@@ -129,7 +129,7 @@ class Outbox:
         return group
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
-        """Notes that the trainer has acknowledged groups. Groups that are not out are ignored."""
+        """Notes that the trainer has acknowledged delivered groups. The numbers of other groups are ignored."""
         for number in numbers:
             if self._out.pop(number, None) is not None:
                 self.window.acknowledge(number)

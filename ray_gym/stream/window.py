@@ -36,24 +36,24 @@ class Window:
         return len(self.open) < self.max_open and (self.max_ahead is None or len(self.ahead) < self.max_ahead)
 
     def begin(self, number: int) -> None:
-        """Notes that a group has begun."""
+        """Notes that a group has begun: it is open and ahead from now on."""
         self.open.add(number)
         self.ahead.add(number)
 
     def deliver(self, number: int) -> None:
-        """Notes that the trainer has got a group."""
+        """Notes that the trainer has got a group. The group stays open, and stays ahead until `advance`."""
         self._delivered.add(number)
 
     def acknowledge(self, number: int) -> None:
-        """Notes that the trainer has acknowledged a group."""
+        """Notes that the trainer has acknowledged a group: it is not open any more. It may still be ahead."""
         self.open.discard(number)
 
     def drop(self, number: int) -> None:
-        """Notes that a group was dropped: the trainer will not train on it."""
+        """Notes that a group was dropped: it is neither open nor ahead any more."""
         self.open.discard(number)
         self.ahead.discard(number)
 
     def advance(self) -> None:
-        """Notes that the weights have changed. They were trained on the groups that were delivered until now."""
+        """Notes that the weights have changed: the groups that were delivered until now are not ahead any more."""
         self.ahead -= self._delivered
         self._delivered.clear()

@@ -316,7 +316,11 @@ class RolloutQueue:
         return plan, reopen(folder, config.output)
 
     async def _drive(self, plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
-        """Drives a run and returns its outcome, also if the run fails or was to stop before it began."""
+        """Drives a run and returns its outcome.
+
+        If the run was to stop before it began, or the driver raises UserError or RunFailed, the outcome is an
+        interrupted one. Its failure is without the path of the service's files.
+        """
         if stopping.is_set():
             return Outcome(commits.tally, interrupted=True)
         try:

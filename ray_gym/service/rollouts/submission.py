@@ -107,6 +107,7 @@ def submission_of(
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
     """Makes the plan of a run once more. `folder` is the run's directory, and `config` the config that is stored there.
+
     Errors: UserError if the service has a model no more, or if the config or the tasks can't be used.
     """
 

@@ -162,7 +162,7 @@ class SessionTable:
     async def begin(self, session_id: str) -> SessionInfo:
         """Waits until a session is open and it is the policy's turn, and returns the session's state.
 
-        Participants that speak before the policy do so now.
+        Participants that speak before the policy do so now. Errors: Refused.
         """
         session = await self.find(session_id)
         first = session.episode.first
@@ -208,7 +208,10 @@ class SessionTable:
         return views.info(session_id, self._environment, session)
 
     async def close(self, session_id: str) -> None:
-        """Closes a session for its caller. A session that has ended already stays as it is."""
+        """Closes a session for its caller. A session that was scored, has failed or is closed stays as it is.
+
+        Errors: Refused.
+        """
         session = await self.find(session_id)
         if session.played is None:
             try:
