@@ -116,7 +116,10 @@ class AsyncClient(ServiceClient):
         return await self._call(calls.health())
 
     async def readiness(self) -> api.Readiness:
-        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models."""
+        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models.
+
+        While the gateway refuses this request with 503, it is repeated as any other.
+        """
         return await self._call(calls.readiness())
 
     async def metrics(self) -> str:

@@ -112,8 +112,8 @@ def health() -> Call[api.Health]:
 
 
 def readiness() -> Call[api.Readiness]:
-    """Returns the call that asks whether the service accepts requests. The answer `starting` or `stopping` has the
-    HTTP status 503.
+    """Returns the call that asks whether the service accepts requests. An answer may come with
+    the HTTP status 503; a 503 whose body has another form is a refusal.
     """
     return Call("GET", "/readyz", api.Readiness.model_validate_json, also=503)
 

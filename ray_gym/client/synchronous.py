@@ -115,7 +115,10 @@ class Client(ServiceClient):
         return self._call(calls.health())
 
     def readiness(self) -> api.Readiness:
-        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models."""
+        """Returns whether the service accepts requests, is starting, or is stopping, and the names of its models.
+
+        While the gateway refuses this request with 503, it is repeated as any other.
+        """
         return self._call(calls.readiness())
 
     def metrics(self) -> str:

@@ -1,7 +1,7 @@
 """Plays a stream's groups and tells its trainer which are finished.
 
-`Host` is a plain class. `Stream` makes it a Ray actor, which ends with the trainer's process. The host
-doesn't send rows to the trainer: it names the file of each group, and the trainer reads that file.
+`Host` is a plain class. `Stream` makes it a Ray actor, which ends with the trainer's process. The host doesn't send
+rows to the trainer: it names the file of each group, and the trainer reads that file.
 """
 
 from __future__ import annotations
