@@ -54,8 +54,8 @@ class Mathematics(Environment[MathTask, None]):
         """fail: a judge that gives no label even when asked again has failed; different: it found a difference."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
-        """Makes the environment, with a judge unless the options say otherwise. Errors: NotInstalled without
-        math-verify.
+        """Makes the environment; without a judge if the option `judge` is false. Errors: NotInstalled if math-verify
+        is missing.
         """
         super().__init__(options)
         require("math_verify", "envs", "environment.id: math")

@@ -119,7 +119,7 @@ class SessionCounter(Environment[CounterTask, Counter]):
 
     def perfect(self, task: CounterTask) -> Mapping[str, Player]:
         def player(request: CompletionRequest, rng: random.Random) -> Message:
-            """Reads the counter, adds what is missing, and says so."""
+            """Makes the next step: reads the counter, adds the missing number, or says that it is done."""
             last = request.messages[-1]
             answer = json.loads(last.content) if last.role == "tool" else {}
             if "count" in answer and answer["count"] != task.expected_count:

@@ -1,6 +1,4 @@
-"""Makes the tables of the office with which every episode begins. They are made once in a process, always the same, and
-never changed.
-"""
+"""Makes the tables with which the office of every episode begins: once in a process, from a fixed seed, and read-only."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ray_gym.check.scenes import Play, difference
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import fence
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Called, decode
+from ray_gym.journal.records import OTHER_CALLS, Called, decode
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -64,7 +64,7 @@ async def _cut_and_replay(evidence: Evidence, play: Play, folder: Path) -> list[
             found = difference(whole.row, again.row)
         elif found is None and whole.played.status == "completed":
             found = difference(_by_thread(whole), _by_thread(again))
-        if found is None and total and again.answered > whole.answered - _model_calls(payloads[:end]):
+        if found is None and total and again.answered > whole.answered - count_model_calls(payloads[:end]):
             found = f"{again.answered} models were called, though {answers} of {total} answers were recorded"
         if found is not None:
             what = f"resumed after {answers} of {total} recorded answers it went another way: {found} ({play.scene})"
@@ -94,7 +94,7 @@ async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *a
         journal.close()
 
 
-def _model_calls(payloads: list[bytes]) -> int:
-    """Returns the number of models' answers among the records of a journal."""
+def count_model_calls(payloads: list[bytes]) -> int:
+    """Returns how many records of a journal hold a model's answer. Effects, tools and work in threads don't count."""
     records = [decode(payload) for payload in payloads]
-    return sum(isinstance(one, Called) and not one.thread.startswith(("effect ", "tool ")) for one in records)
+    return sum(isinstance(one, Called) and not one.thread.startswith(OTHER_CALLS) for one in records)

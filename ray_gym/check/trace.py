@@ -96,8 +96,9 @@ class Trace:
         return _package_of(frame) == self._package
 
     def _authors_place(self, innermost: FrameType) -> str | None:
-        """Returns the innermost place of the environment's code in the stack; None if there is none, or if code of
-        ray_gym or of a package in `_IGNORED` lies between that place and the call.
+        """Returns the place in the environment's code from which a clock or a random number was called, directly or
+        through libraries; None if there is none, or if ray_gym or a package in `_IGNORED` made the call on the way.
+        `innermost`: frame that makes the call.
         """
         frame: FrameType | None = innermost
         while frame is not None:

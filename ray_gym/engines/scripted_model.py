@@ -42,7 +42,9 @@ class ScriptedOptions(BaseModel):
 
 
 class ScriptedModel:
-    """Answers calls by a player, a Python function. It is safe for many concurrent calls on one event loop."""
+    """Answers calls to a model by a player, a Python function, instead of an engine. It is safe for many concurrent calls
+    on one event loop.
+    """
 
     def __init__(self, player: Player, arguments: dict[str, Any], delay_s: float) -> None:
         """Creates a model. `player` is a function or coroutine function, called with a request, an `rng` if it takes

@@ -295,9 +295,7 @@ class CallLog:
         return step in self._history.survived
 
     def end(self) -> None:
-        """Ends the log of an episode that is over. If recorded answers are left that it did not ask for, `diverged`
-        says so.
-        """
+        """Checks, when the episode is over, that it asked for all recorded answers; if not, `diverged` says so."""
         missing = self._replay.total - self._replay.given
         if missing:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"

@@ -33,6 +33,10 @@ class Begun(msgspec.Struct, array_like=True, tag=1, frozen=True):
     """Reason for the new try; empty for an attempt."""
 
 
+OTHER_CALLS = ("effect ", "thread ", "tool ")
+"""Beginnings of `Called.thread` in records of calls that are not to models."""
+
+
 class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
     """Records the answer of a call."""
 
@@ -100,7 +104,7 @@ class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):
 
 
 class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
-    """Records that a worker was ended because of this episode."""
+    """Records that this episode is to blame for the end of its worker, which ends right after this record."""
 
     episode: str
     attempt: int

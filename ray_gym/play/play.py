@@ -75,10 +75,9 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
 
 
 def finish_played(played: Played) -> Played:
-    """Closes the log of an episode that is over, and returns the result.
-
-    A replay must have asked for all recorded answers by now, unless broken infrastructure or a deadline ended the
-    episode; otherwise the episode fails.
+    """Returns the final result of an episode that is over: failed if infrastructure broke or its replay diverged, even
+    if the environment handled the exception. A replay has also diverged if it did not ask for all recorded answers,
+    unless a deadline ended the episode.
     """
     episode = played.episode
     if not episode.calls.broken and (episode.stop is None or episode.stop.reason != StopReason.DEADLINE):

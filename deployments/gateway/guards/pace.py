@@ -41,7 +41,7 @@ class _Mailbox:
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
 
     def open(self) -> None:
-        """Starts a task that reads messages, if there is none yet."""
+        """Starts to read the client's messages ahead, in a task, unless it has begun."""
         if self._pumping is None:
             self._pumping = asyncio.create_task(self._pump())
 

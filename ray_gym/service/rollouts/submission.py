@@ -264,7 +264,7 @@ def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]
 
 
 def _place_problem(place: str, problem: str) -> str:
-    """Puts the place of a task before a problem in it."""
+    """Returns the problem of a task with the task's place in front: `tasks[3].field: ...`."""
     return f"{place}: {problem.removeprefix('(top level): ')}" if problem.startswith("(") else f"{place}.{problem}"
 
 
