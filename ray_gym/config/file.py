@@ -98,6 +98,8 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
         config = OmegaConf.create(text)
     except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
         raise UserError(f"{file}: not valid YAML: {_one_line(error)}") from None
+    except RecursionError:
+        raise UserError(f"{file}: its lists or mappings are nested too deeply") from None
     for override in overrides:
         key, equals, _ = override.partition("=")
         if not equals or not key or key.startswith("-"):

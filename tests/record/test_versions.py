@@ -103,7 +103,7 @@ def test_a_file_without_a_column_of_its_version_is_damaged(tmp_path: Path) -> No
     run = written(tmp_path / "run", failed(1).drop_columns(["task"]))
     (file,) = (run / "episodes").iterdir()
     with (
-        pytest.raises(pa.ArrowInvalid, match=rf"{file.name}: .*'task'"),
+        pytest.raises(UserError, match=rf"{file.name}: this file of rows is damaged: .*'task'"),
         open_rows(LocalFileSystem(), str(file)) as rows,
     ):
         rows.table()

@@ -115,16 +115,23 @@ class RunDirectory:
         """Reads the run's config. Errors: UserError if it was edited into an invalid one; FileNotFoundError;
         OSError.
         """
-        return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
+        try:
+            text = self.storage.read(CONFIG).decode()
+        except UnicodeDecodeError as error:
+            raise UserError(f"{self.config_file}: this is no text in UTF-8: {error}") from None
+        return read_config_text(text, str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
-        """Reads the fingerprint that the run began with; returns None if it has none. Errors: OSError; ValueError or
-        TypeError if the file was damaged.
+        """Reads the fingerprint that the run began with; returns None if it has none. Errors: OSError; UserError if the
+        file is damaged.
         """
         try:
             return Fingerprint(**json.loads(self.storage.read(PLAN)))
         except FileNotFoundError:
             return None
+        except (ValueError, TypeError) as error:
+            place = f"{self.location}/{PLAN}"
+            raise UserError(f"{place}: this file is damaged: {error}; put a copy of it in its place") from None
 
     # ---- writing, by the one driver ----
 

@@ -23,7 +23,7 @@ from errno import ENOENT
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ray_gym.errors import RunFailed
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.run.directory.ownership import RunIsTaken
 
 if TYPE_CHECKING:
@@ -43,6 +43,16 @@ JOIN_S = 5.0
 
 def _new_portrait(epoch: int) -> dict[str, Any]:
     return {"epoch": epoch, "nonce": secrets.token_hex(8), "host": socket.gethostname(), "pid": os.getpid()}
+
+
+def _last_epoch(storage: Storage) -> int:
+    """Returns the epoch of the last driver, as the file `epoch` has it. Errors: UserError if it is damaged; OSError."""
+    try:
+        return int(json.loads(storage.read(EPOCH))["epoch"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"{storage.location}/{EPOCH}: this file is damaged ({error}); if no driver writes the run, delete the file"
+        ) from None
 
 
 def _takeover_error(storage: Storage, epoch: int) -> RunFailed:
@@ -66,7 +76,7 @@ class FileOwner:
     @classmethod
     def claim(cls, storage: Storage, path: Path) -> FileOwner:
         """Locks the file at `path`, takes the next epoch, and returns the claim. Errors: RunIsTaken if another driver
-        has the lock; OSError.
+        has the lock; UserError if the file `epoch` is damaged; OSError.
         """
         lock = path.open("w")
         try:
@@ -76,7 +86,11 @@ class FileOwner:
             raise RunIsTaken(
                 f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
             ) from None
-        last = json.loads(storage.read(EPOCH))["epoch"] if storage.exists(EPOCH) else 0
+        try:
+            last = _last_epoch(storage) if storage.exists(EPOCH) else 0
+        except (UserError, OSError):
+            lock.close()
+            raise
         portrait = _new_portrait(last + 1)
         storage.write(EPOCH, json.dumps(portrait).encode())
         return cls(storage, lock, portrait)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem
 
+from ray_gym.errors import UserError
 from ray_gym.record.schema import SCHEMA
 from ray_gym.record.versions import reader_of
 
@@ -65,18 +66,23 @@ class RowsFile:
 
 @contextmanager
 def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
-    """Opens a Parquet file while the block runs. Errors, also of reading in the block: OSError, pa.ArrowException and
-    UserError (an unknown version), all of which name the file.
+    """Opens a Parquet file while the block runs. Errors, also of reading in the block: OSError, and UserError for a
+    damaged file or one of an unknown version. All name the file.
     """
     try:
         with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
             yield RowsFile(file, path)
     except pa.ArrowException as error:
-        raise pa.ArrowInvalid(f"{path}: {error}") from error
+        raise _damaged(path, error) from None
     except OSError as error:
-        if error.errno is not None:  # it says so itself
+        if error.errno is not None:  # the filesystem's, not the file's
             raise
-        raise OSError(f"{path}: {error}") from error
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: Exception) -> UserError:
+    reason = str(error).partition("\n")[0]
+    return UserError(f"{path}: this file of rows is damaged: {reason}; put a copy of it in its place")
 
 
 def _names(columns: Sequence[str]) -> list[str]:
