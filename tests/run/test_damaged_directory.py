@@ -1,15 +1,83 @@
-"""Checks that damaged files of a run directory are told in one line that names the file."""
+"""Checks that a damaged file of a run directory is told in one line that names it, by every command that reads it."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from playing import read_config
 
 from ray_gym.cli import main
 from ray_gym.errors import UserError
-from ray_gym.run.directory.directory import RunDirectory, find_run, new_run_directory, reopen
+from ray_gym.run.directory.directory import find_run, reopen
+
+STORED = Path(__file__).parents[1] / "record" / "versions" / "2"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Copies a run that was interrupted."""
+    return Path(shutil.copytree(STORED / "interrupted", tmp_path / "run"))
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:200])
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def spoil_a_page(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[100:2000] = b"\xff" * 1900
+    file.write_bytes(data)
+
+
+def write_other_columns(file: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), file)
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, spoil_a_page, write_other_columns])
+def test_rows(
+    run: Path, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = min((run / "episodes").glob("*.parquet"))
+    damage(part)
+    monkeypatch.setattr(sys, "argv", ["ray-gym", "show", str(run)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and f"{part.name}: this file of rows is damaged" in said and said.count("\n") == 1
+    with pytest.raises(UserError, match=f"{part.name}: this file of rows is damaged"):
+        list(find_run(run).committed())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("plan.json", b"[", "plan.json: this file is damaged"),
+        ("plan.json", b"[1, 2]", "plan.json: this file is damaged"),
+        ("epoch", b"x", "epoch: this file is damaged"),
+        ("epoch", b"{}", "epoch: this file is damaged"),
+        ("run.yaml", b"\xff\xfe\x00", "run.yaml: this is no text in UTF-8"),
+        ("run.yaml", b"a: " + b"[" * 3000, "run.yaml: its lists or mappings are nested too deeply"),
+    ],
+)
+def test_small_files(run: Path, name: str, content: bytes, told: str) -> None:
+    (run / name).write_bytes(content)
+    with pytest.raises(UserError, match=told):
+        find_run(run).read_fingerprint()
+        reopen(run)
+
+
+def test_a_run_with_a_damaged_epoch_can_be_claimed_once_the_file_is_gone(run: Path) -> None:
+    (run / "epoch").write_bytes(b"x")
+    with pytest.raises(UserError):
+        reopen(run)
+    (run / "epoch").unlink()
+    reopen(run).close()
