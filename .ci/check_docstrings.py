@@ -11,6 +11,7 @@ a question.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ ALLOWED = frozenset(
     {
         "envs/customer_service/agent_tools.py:show_invoice",
         "envs/customer_service/agent_tools.py:find_payment",
+        "envs/workplace_assistant/tools/analytics.py:analytics_average_minutes",
         "envs/single_tool_call/environment.py:get_weather",
         "envs/workplace_assistant/tools/calendar.py:calendar_read",
         "envs/workplace_assistant/tools/email.py:email_read",
@@ -47,6 +49,8 @@ OPENING = words_of(
 SUBORDINATE = re.compile(
     r"\b(that|which|who|whom|whose|what|whether|how|why|where|when|while|if|because|until|unless|so|as|than|before|after|once)\b"
 )
+NOUN_NEXT = words_of("a an the of no each every its their another one some by for with in from")
+"""Words after which a word that may be a verb is a noun (`the call`, `of calls`)."""
 FINITE = words_of(
     "is are was were be has have had do does did can could may might must shall should will would isn't aren't wasn't hasn't haven't "
     "doesn't don't didn't can't couldn't mustn't shouldn't won't wouldn't"
@@ -56,17 +60,18 @@ VERBS = words_of(
     abort accept acknowledge act adapt add adjust admit adopt allow announce answer append apply arrange ask assemble assert assign
     attach await balance be become begin belong bind block book break bring build bump cache calculate call cancel capture carry cast
     catch change charge check choose claim clean clear close collect combine come commit compare compile complete compose compute
-    connect consume contain continue convert copy correspond cost count cover create cross cut deal decide declare decode decrease
+    configure connect consume contain continue convert copy correspond cost count cover create cross cut deal decide declare decode decrease
     default defer define delay delete deliver depend deploy describe deserve detach detect determine die differ digest disable discard
     dispatch distinguish divide do double drain draw drive drop embed empty enable encode end enforce enlarge enter equal escape
     establish estimate evaluate exceed exchange exclude execute exist exit expand expect explain export express extend extract fail fall
-    fetch fill filter find finish fit fix flatten flush fold follow forbid force forget fork format forward free freeze gather generate
+    fence fetch fill filter find finish fit fix flatten flush fold follow forbid force forget fork form format forward free freeze gather generate
     get give go grade grant group grow guard guess hand handle happen hash have hear help hide hit hold host identify ignore imitate
     implement import include increase inform inherit insert inspect install interpret introduce invent iterate join journal judge keep
     kill know label lack last launch lead learn leave lend let lie lift limit link list listen live load lock log look lose lower make
     map mark match mean measure meet mend mention merge mirror mock move name narrow need normalise note notice number observe obtain
     occur offer omit open order outlive override own pack pair parse pass pause perform permit pick place plan play point poll post
-    prefer prepare present preserve press prevent print probe proceed produce promise protect prove provide publish pull push put quote
+    prefer prepare present preserve press prevent print probe proceed produce promise protect prove provide publish pull push put queue
+    quote
     raise range rank read reach rebuild receive recompute record recover reduce refer refill refresh refuse register reject relate relay
     release reload remain remember remind remove rename render repair repeat replace replay reply report represent request require
     reserve reset resolve respond rest restart restore restrict result resume retire retry return reverse reword rewrite roll rotate
@@ -74,7 +79,7 @@ VERBS = words_of(
     show shrink shut sign simulate sink sit skip sleep slice solve sort sound spawn speak specify spell spend split spread stage stamp
     stand start state stay step stop store stream strip sum summarise supply support suppress swap switch synchronise tag take tally
     tear tell terminate test think throw tie tighten time title toggle tokenise touch track train transfer translate treat trim trust
-    try tune turn unite unpack unpickle update upload use validate vary verify view visit vote wait wake walk want warm warn watch weigh
+    try tune turn unite unpack unpickle unregister update upload use validate vary verify view visit vote wait wake walk want warm warn watch weigh
     win wind work wrap write yield
     """
 )
@@ -124,6 +129,8 @@ def is_fragment(sentence: str, is_field: bool) -> bool:
         return False
     if words[0] in DANGLING or sentence.startswith("Errors:"):
         return True
+    if not is_field and (words[0] in FINITE - {"do", "does", "have", "has", "be"} or words[:2] == ["base", "class"]):
+        return True
     if is_field:
         return False
     if words[0] in OPENING:
@@ -134,7 +141,8 @@ def is_fragment(sentence: str, is_field: bool) -> bool:
     if is_verb(words[0]) and words[1:2] != ["of"]:
         return False
     main_clause = SUBORDINATE.split(sentence.lower(), maxsplit=1)[0]
-    return not any(is_verb(word.strip("()\"'*,;:.")) for word in main_clause.split()[1:])
+    words = [word.strip("()\"'*,;:.") for word in main_clause.split()]
+    return not any(is_verb(word) and before not in NOUN_NEXT for before, word in itertools.pairwise(words))
 
 
 def is_verb(word: str) -> bool:

@@ -31,7 +31,7 @@ LAST_LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Send:
-    """A step of an exchange that sends a request. Its outcome is a `ServiceReply`, or httpx's error."""
+    """This step of an exchange sends a request. Its outcome is a `ServiceReply`, or httpx's error."""
 
     call: Call[Any]
     within_s: float
@@ -40,7 +40,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Pause:
-    """A step of an exchange that waits. Its outcome is None."""
+    """This step of an exchange waits. Its outcome is None."""
 
     seconds: float
 

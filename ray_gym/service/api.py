@@ -50,7 +50,7 @@ RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Answer(BaseModel):
-    """An answer of the service. Later versions may add fields: clients ignore those that they don't know."""
+    """This is the base class of the service's answers. Later versions may add fields: clients ignore those that they don't know."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -216,7 +216,7 @@ class SessionRequest(Request):
 
 
 class ToolCallPart(BaseModel):
-    """A call of a tool in an assistant's message."""
+    """Describes a call of a tool in an assistant's message."""
 
     id: str
     name: str
