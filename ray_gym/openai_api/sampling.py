@@ -15,7 +15,9 @@ Number = Annotated[float, Strict()]
 
 
 class Request(BaseModel):
-    """This is the base class of request bodies of the service's own API. It refuses unknown fields, as they are probably mistakes."""
+    """This is the base class of request bodies of the service's own API. It refuses unknown fields, as they are
+    probably mistakes.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

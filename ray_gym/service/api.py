@@ -50,7 +50,9 @@ RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Answer(BaseModel):
-    """This is the base class of the service's answers. Later versions may add fields: clients ignore those that they don't know."""
+    """This is the base class of the service's answers. Later versions may add fields: clients ignore those that they
+    don't know.
+    """
 
     model_config = ConfigDict(frozen=True)
 
