@@ -57,30 +57,33 @@ FINITE = words_of(
 )
 VERBS = words_of(
     """
-    abort accept acknowledge act adapt add adjust admit adopt allow announce answer append apply arrange ask assemble assert assign
-    attach await balance be become begin belong bind block book break bring build bump cache calculate call cancel capture carry cast
-    catch change charge check choose claim clean clear close collect combine come commit compare compile complete compose compute
-    configure connect consume contain continue convert copy correspond cost count cover create cross cut deal decide declare decode decrease
-    default defer define delay delete deliver depend deploy describe deserve detach detect determine die differ digest disable discard
-    dispatch distinguish divide do double drain draw drive drop embed empty enable encode end enforce enlarge enter equal escape
-    establish estimate evaluate exceed exchange exclude execute exist exit expand expect explain export express extend extract fail fall
-    fence fetch fill filter find finish fit fix flatten flush fold follow forbid force forget fork form format forward free freeze gather generate
-    get give go grade grant group grow guard guess hand handle happen hash have hear help hide hit hold host identify ignore imitate
-    implement import include increase inform inherit insert inspect install interpret introduce invent iterate join journal judge keep
-    kill know label lack last launch lead learn leave lend let lie lift limit link list listen live load lock log look lose lower make
-    map mark match mean measure meet mend mention merge mirror mock move name narrow need normalise note notice number observe obtain
-    occur offer omit open order outlive override own pack pair parse pass pause perform permit pick place plan play point poll post
-    prefer prepare present preserve press prevent print probe proceed produce promise protect prove provide publish pull push put queue
-    quote
-    raise range rank read reach rebuild receive recompute record recover reduce refer refill refresh refuse register reject relate relay
-    release reload remain remember remind remove rename render repair repeat replace replay reply report represent request require
-    reserve reset resolve respond rest restart restore restrict result resume retire retry return reverse reword rewrite roll rotate
-    round route run sample save say scale schedule score search see select send separate serve set settle shape share shift ship shorten
-    show shrink shut sign simulate sink sit skip sleep slice solve sort sound spawn speak specify spell spend split spread stage stamp
-    stand start state stay step stop store stream strip sum summarise supply support suppress swap switch synchronise tag take tally
-    tear tell terminate test think throw tie tighten time title toggle tokenise touch track train transfer translate treat trim trust
-    try tune turn unite unpack unpickle unregister update upload use validate vary verify view visit vote wait wake walk want warm warn watch weigh
-    win wind work wrap write yield
+    abort accept acknowledge act adapt add adjust admit adopt allow announce answer append apply arrange ask
+    assemble assert assign attach await balance be become begin belong bind block book break bring build bump cache
+    calculate call cancel capture carry cast catch change charge check choose claim clean clear close collect
+    combine come commit compare compile complete compose compute configure connect consume contain continue convert
+    copy correspond cost count cover create cross cut deal decide declare decode decrease default defer define delay
+    delete deliver depend deploy describe deserve detach detect determine die differ digest disable discard dispatch
+    distinguish divide do double drain draw drive drop embed empty enable encode end enforce enlarge enter equal
+    escape establish estimate evaluate exceed exchange exclude execute exist exit expand expect explain export
+    express extend extract fail fall fence fetch fill filter find finish fit fix flatten flush fold follow forbid
+    force forget fork form format forward free freeze gather generate get give go grade grant group grow guard guess
+    hand handle happen hash have hear help hide hit hold host identify ignore imitate implement import include
+    increase inform inherit insert inspect install interpret introduce invent iterate join journal judge keep kill
+    know label lack last launch lead learn leave lend let lie lift limit link list listen live load lock log look
+    lose lower make map mark match mean measure meet mend mention merge mirror mock move name narrow need normalise
+    note notice number observe obtain occur offer omit open order outlive override own pack pair parse pass pause
+    perform permit pick place plan play point poll post prefer prepare present preserve press prevent print probe
+    proceed produce promise protect prove provide publish pull push put queue quote raise range rank reach read
+    rebuild receive recompute record recover reduce refer refill refresh refuse register reject relate relay release
+    reload remain remember remind remove rename render repair repeat replace replay reply report represent request
+    require reserve reset resolve respond rest restart restore restrict result resume retire retry return reverse
+    reword rewrite roll rotate round route run sample save say scale schedule score search see select send separate
+    serve set settle shape share shift ship shorten show shrink shut sign simulate sink sit skip sleep slice solve
+    sort sound spawn speak specify spell spend split spread stage stamp stand start state stay step stop store
+    stream strip sum summarise supply support suppress swap switch synchronise tag take tally tear tell terminate
+    test think throw tie tighten time title toggle tokenise touch track train transfer translate treat trim trust
+    try tune turn unite unpack unpickle unregister update upload use validate vary verify view visit vote wait wake
+    walk want warm warn watch weigh win wind work wrap write yield
     """
 )
 
