@@ -166,7 +166,7 @@ def stop_cluster(directory: str) -> None:
 async def one_call(
     thread: Thread, tools: tuple[ToolSchema, ...] = (), allowed: tuple[ToolSchema, ...] = (), max_tokens: int = 512
 ) -> Completion:
-    """A call of a thread, as an episode makes it; it is for the caller to accept the answer."""
+    """Makes a call of a thread, as an episode does. The caller has to accept the answer."""
     thread.take()
     try:
         return await thread.model.complete(thread.request(Asked.by(thread.participant, tools, allowed), max_tokens))

@@ -88,5 +88,5 @@ def small_model_service(model_cluster: dict[str, str], tmp_path_factory: pytest.
 
 @pytest.fixture(scope="session")
 def small_model_app(small_model_service: Served) -> str:
-    """The name of that service's Serve application with the model, for runs that attach to it."""
+    """Returns the name of that service's Serve application with the model, for runs that attach to it."""
     return "service-service-small"

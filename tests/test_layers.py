@@ -64,7 +64,7 @@ def lint(directory: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The report on a copy of the tree into which all of `PLANTED` is put."""
+    """Returns the report on a copy of the tree into which all of `PLANTED` is put."""
     directory = tree(tmp_path_factory.mktemp("planted"))
     for name, line in PLANTED.items():
         file = directory / name

@@ -1,4 +1,4 @@
-"""Finding classes by name: the entry points of the project in the working directory, and what is said of those that aren't there."""
+"""Finds classes by name: the entry points of the project in the working directory, and the errors of missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of an episode: what counts, what doesn't, and that its limits move with it."""
+"""Measures the time of an episode: what counts, what doesn't, and that its limits move with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check of an environment that hangs ends with 1, and says where."""
+"""Checks environments that hang: the command ends with 1, and says where."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Ended:
 
 
 class Shell:
-    """The command in a folder of its own."""
+    """Runs the command in a folder of its own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder

@@ -120,7 +120,7 @@ def test_ray_up_takes_its_config() -> None:
 
 
 def test_the_pools_have_room_for_the_workers() -> None:
-    """A run whose workers ask for more CPUs than there are is refused; so the service itself."""
+    """The service is refused, as a run is, if its workers ask for more CPUs than there are."""
     fanout = read_config(CLUSTER / "pools.yaml").fanout
     container = groups()["cpu"]["template"]["spec"]["containers"][0]
     holder = serve_config()["applications"][0]["deployments"][0]["ray_actor_options"]

@@ -30,7 +30,7 @@ class Question(Task):
 
 
 class Page(Environment[Question, Any]):
-    """Is scored by an example of the page."""
+    """Scores by an example of the page."""
 
     auxiliary = ("judge", "reward_model")
 

@@ -1,4 +1,4 @@
-"""Each check by itself, on what is really wrong: a folder, a port, a config, a checkpoint."""
+"""Checks each check by itself, on real faults: a folder, a port, a config, a checkpoint."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_port_that_another_process_holds(nodes: ExaminedNodes, config: Path) -
 
 
 def test_a_node_that_does_not_answer_holds_up_nobody(nodes: ExaminedNodes, config: Path) -> None:
-    """The last of this module: it stays stopped."""
+    """This test must be the last of the module: it kills the examiner of a node."""
     victim = node_of(nodes, "bare")
     asked = nodes.answering[victim].examiner.__ray_call__.remote(lambda examiner: os.getpid())
     process = psutil.Process(ray.get(asked, timeout=30))

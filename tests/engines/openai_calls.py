@@ -1,4 +1,4 @@
-"""Calls of the openai engine to a double of an endpoint."""
+"""Makes calls of the openai engine to a double of an endpoint."""
 
 from __future__ import annotations
 

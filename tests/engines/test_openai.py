@@ -1,4 +1,4 @@
-"""The `openai` engine, against a double that misbehaves and against a real vLLM server."""
+"""Runs the `openai` engine against a double that misbehaves and against a real vLLM server."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> Non
 
 
 def assert_ledger_is_what_was_sent(thread: Thread, tokenizer: Any, first: Any, second: Any) -> None:
-    """One sample if the endpoint rendered the first answer as it was generated, else a fork that says so."""
+    """Expects one sample if the endpoint rendered the first answer as generated, else a fork that says so."""
     samples = thread.ledger.samples
     assert samples[-1].token_ids.tolist()[-len(second.token_ids) :] == second.token_ids.tolist()
     assert int(samples[-1].length) == second.prompt_tokens + second.generated_tokens

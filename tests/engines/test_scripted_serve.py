@@ -36,7 +36,7 @@ class Cluster:
         self.runs: list[Run] = []
 
     def start(self, output: Path, name: str, *overrides: str, path: Path = REPOSITORY) -> Run:
-        """A run of which the policy's model has two replicas."""
+        """Starts a run whose policy's model has two replicas."""
         command = [sys.executable, "-m", "ray_gym", "rollout", SCRIPTED, "models.random.replicas=2"]
         settings = [f"output.dir={output}", f"run.name={name}", "output.roll_s=0.3"]
         return self._launch([*command, *settings, *overrides], path)

@@ -1,4 +1,4 @@
-"""Conversations with the support of customer_service, with players in the place of its perfect ones."""
+"""Plays conversations of customer_service, with players in the place of its perfect ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def played(
 
 
 def noting(player: Player, requests: list[CompletionRequest]) -> Player:
-    """The player, with a copy of all that it was asked."""
+    """Returns the player, which then adds a copy of all that it is asked to `requests`."""
 
     def noted(request: CompletionRequest, rng: random.Random) -> Message:
         copy = CompletionRequest(list(request.messages), request.sampling, request.session_id, request.seed)

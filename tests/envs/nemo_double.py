@@ -1,4 +1,4 @@
-"""A double of a resources server, for what real ones don't do on demand: failures, silence, outages.
+"""Imitates a resources server, for what real ones don't do on demand: failures, silence, outages.
 
 It keeps a counter a session, under a cookie that changes with every answer, as signed ones do. `fail` says how the next calls of a
 path go wrong. The real protocol is tested with real servers, in test_nemo_gym_servers.py.

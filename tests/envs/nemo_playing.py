@@ -41,7 +41,7 @@ def adds(count: int) -> Player:
 
 @asynccontextmanager
 async def playing(url: str, **options: Any) -> AsyncIterator[NemoGym]:
-    """The environment, with pauses that a test can wait for."""
+    """Yields the environment, with pauses that a test can wait for."""
     environment = NemoGym(NemoGym.Options(base_url=url, **options))
     environment.server.first_pause_s = 0.001
     try:

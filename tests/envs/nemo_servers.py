@@ -1,4 +1,4 @@
-"""Real resources servers for the tests, and a client of them that knows nothing of ours: it drives a conversation over HTTP by hand."""
+"""Starts real resources servers for the tests, and drives their conversations over HTTP by hand, not by NemoGym."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def drive_tools(server: Server, row: dict[str, Any], said: Sequence[Message]) ->
 
 
 def drive_steps(server: Server, row: dict[str, Any], said: Sequence[Message]) -> tuple[float, list[str]]:
-    """The sum of the rewards, and what the policy was told."""
+    """Returns the sum of the rewards, and what the policy was told."""
     told, reward = [], 0.0
     with httpx.Client(base_url=server.url, timeout=30) as client:
         told.append(client.post("/reset", json=row).raise_for_status().json()["observation"])

@@ -49,7 +49,7 @@ def results(played: Played) -> list[str]:
 
 
 async def driven(made: Any, actions: Sequence[Action]) -> float:
-    """The sum of the library's rewards."""
+    """Returns the sum of the library's rewards."""
     await made.reset()
     total = 0.0
     for number, action in enumerate(actions):

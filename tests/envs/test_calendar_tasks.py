@@ -82,7 +82,7 @@ def test_the_solver_says_what_is_impossible(events: list[ExpectedEvent]) -> None
 
 
 def test_the_solver_agrees_with_trying_everything() -> None:
-    """By the rules of the score alone, at every start on a grid of 15 minutes of a short day."""
+    """Tries every start on a grid of 15 minutes of a short day, by the rules of the score alone."""
     rng, possible = random.Random(1), 0
     for _ in range(150):
         events = []

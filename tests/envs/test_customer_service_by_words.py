@@ -82,7 +82,7 @@ async def test_an_agent_who_looks_and_does_not_read_is_wrong_as_often() -> None:
 
 
 async def _play(looks: bool) -> tuple[float, int]:
-    """The sum of the rewards, and how many tasks had the right end, whatever was looked up."""
+    """Returns the sum of the rewards, and how many tasks had the right end, whatever was looked up."""
     rewards, done = 0.0, 0
     for index in range(TASKS):
         task = generated(UNJUDGED, index)

@@ -1,4 +1,4 @@
-"""Servers with a route a tool: what is sent, what the policy is told, and whose fault it is when something goes wrong."""
+"""Runs servers with a route a tool: what is sent, what the policy is told, and whose fault a failure is."""
 
 from __future__ import annotations
 

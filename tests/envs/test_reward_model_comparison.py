@@ -1,4 +1,4 @@
-"""Answers of a group, compared by a generative reward model."""
+"""Compares the answers of a group by a generative reward model."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Cut:
 
 
 async def judged_by(judge: Model, environment: OpenEnded, *policies: Player) -> tuple[list[Played], Failure | None]:
-    """A group of which some may have failed, and why it could not be scored."""
+    """Returns a group of which some may have failed, and why it could not be scored."""
     group = []
     for seed, policy in enumerate(policies):
         stage = stage_of(environment, {"policy": policy, "reward_model": says("")}, LimitsSection(), None, {})

@@ -22,7 +22,7 @@ from ray_gym.play.play import Played, play, score_group
 
 
 class Judged(Talk):
-    """A word of the policy, then five questions to a judge at once."""
+    """Lets the policy speak once, then asks a judge five questions at once."""
 
     auxiliary = ("judge",)
 

@@ -1,4 +1,4 @@
-"""Asking a judge while scoring, and whether a group or each of its episodes is scored."""
+"""Asks a judge while scoring, and scores groups or each of their episodes."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def no_trace(attacked: Attacked) -> Iterator[None]:
 
 
 def refused(answer: httpx.Response, *statuses: int) -> dict[str, Any]:
-    """An error in the one shape, without anything of the attack or of a token in it."""
+    """Returns the error, which has the one shape, without anything of the attack or of a token in it."""
     assert answer.status_code in (statuses or range(400, 500)), (answer.status_code, answer.text[:500])
     told: dict[str, Any] = answer.json()["error"]
     assert set(told) == {"message", "type", "code", "param"}

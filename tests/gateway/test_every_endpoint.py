@@ -42,7 +42,7 @@ def endpoints() -> Iterator[tuple[str, str]]:
 
 
 def calls_of_clients() -> dict[tuple[str, str], str]:
-    """The name of the function in `calls`, by the endpoint that it calls."""
+    """Returns the name of the function in `calls`, by the endpoint that it calls."""
     found = {}
     for name, function in inspect.getmembers(calls, inspect.isfunction):
         given = inspect.signature(function).parameters

@@ -13,7 +13,7 @@ from ray_gym.service.api import Readiness
 
 
 async def read(http: httpx.AsyncClient) -> dict[tuple[str, ...], float]:
-    """Values by name and the values of labels."""
+    """Returns the values by name and the values of labels."""
     response = await http.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=")
     return {

@@ -26,7 +26,10 @@ def flat(tools: Any) -> Any:
 
 
 def test_threads_side_by_side_go_on_each_by_its_ids_or_by_its_items(service: Served, agent: Agent) -> None:
-    """One says the whole conversation each time, another only what is new; both call two tools at once, told one by one."""
+    """One agent says the whole conversation each time, another says only what is new.
+
+    Both call two tools at once, told one by one.
+    """
     system, first = agent.past
     tools = flat(agent.tools)
 

@@ -27,7 +27,7 @@ AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 def opened(url: str) -> socket.socket:
-    """A stream of which the first bytes have come."""
+    """Opens a stream, and returns its connection when the first bytes have come."""
     place = urlsplit(url)
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)

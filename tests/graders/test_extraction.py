@@ -1,4 +1,4 @@
-"""Finding the answer in what was said."""
+"""Finds the answer in what was said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of judges: what is put into one stays material, and a text that can't be filled in is refused."""
+"""Fills in prompts of judges: what is put into one stays material, and a text that can't be filled in is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification by library functions in processes of their own: whatever they do, there is a verdict or a clear failure."""
+"""Verifies by library functions in processes of their own: whatever they do, there is a verdict or a clear failure."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ json_like = st.recursive(
 
 
 def same(one: Any, other: Any) -> bool:
-    """By the definition, in a way of its own."""
+    """Says whether two values are the same by the definition, in a way of its own."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

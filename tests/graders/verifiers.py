@@ -1,4 +1,4 @@
-"""Library functions for tests: a module of its own, which the processes of an `IsolatedPool` import."""
+"""Holds library functions for tests: a module of its own, which the processes of an `IsolatedPool` import."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ Hook = Callable[[], object]
 
 
 def half_forgotten(folder: Path, monkeypatch: pytest.MonkeyPatch, *, flush: bool = False) -> Journal:
-    """A journal that is due to be compacted to the one record of `live`."""
+    """Returns a journal that is due to be compacted to the one record of `live`."""
     monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 1000)
     journal = Journal(folder / "1-0.journal", "run", flush=flush)
     journal.append(called("live", 0))
@@ -198,7 +198,7 @@ async def test_what_is_appended_after_a_compaction_is_flushed(tmp_path: Path, mo
 
 
 def due_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
-    """A journal that is compacted when half of it is forgotten, however small it is."""
+    """Returns a journal that is compacted when half of it is forgotten, however small it is."""
     monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 0)
     return Journal(folder / "1-0.journal", "run", flush=False)
 

@@ -157,7 +157,7 @@ def test_older_attempts_come_first_and_the_newest_try_counts(tmp_path: Path) -> 
 
 
 def lay_down(folder: Path, *attempts: list[EpisodeRecord]) -> list[str]:
-    """The names of fenced files, one for each attempt."""
+    """Writes a fenced file for each attempt, and returns their names."""
     files = []
     for attempt, records in enumerate(attempts):
         journal = Journal(folder / f"1-{attempt}.journal", "run", flush=False)

@@ -104,7 +104,7 @@ async def test_a_command_given_again_is_not_carried_out_again(tmp_path: Path) ->
 
 
 async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_path: Path) -> None:
-    """The first caller disconnects; the turn that it began continues."""
+    """The turn continues when the caller that began it disconnects."""
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model)
     first = asyncio.create_task(driven.session.perform("0", Tell("policy", "hello")))

@@ -37,7 +37,7 @@ SPECS = [EpisodeSpec(f"e{number}", f"g{number}", "t", 0, number, "{}") for numbe
 
 
 class Errand(Environment[Task, None]):
-    """One call of a tool, then words."""
+    """Offers one tool, which the policy calls once before it speaks."""
 
     def setup(self, task: Task, episode: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""A run on a real cluster, as Prometheus sees it: the node's own endpoint, found where Ray tells Prometheus to look."""
+"""Reads a run on a real cluster as Prometheus does, from the node's own endpoint, found where Ray tells it to look."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ray_gym.run.directory.parquet import write_rows
 
 
 class Desk(Talk):
-    """Each has a tool of its own, and one is for both."""
+    """Gives each participant a tool of its own, and one to both."""
 
     @tool()
     def look_up(self, state: Any, caller: Participant, word: str) -> str:

@@ -35,7 +35,7 @@ class State:
 
 
 class Tools(Environment[Trouble, State]):
-    """Each is called in the task whose fault has its name."""
+    """Offers tools, each of which is called in the task whose fault has its name."""
 
     participants = ("policy", "user")
 
@@ -172,7 +172,7 @@ class Deadly(Faulty):
 
 
 class Compared(Tools):
-    """Scored by the group: how far each of its dice is above the group's mean."""
+    """Scores by the group: how far each of its dice is above the group's mean."""
 
     async def setup(self, task: Trouble, episode: Episode) -> State:  # type: ignore[override]
         wants_to_fail = {"one fails": 1, "two fail": 2, "all fail": 4}.get(task.fault, 0)

@@ -20,7 +20,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-key"}
 
 @contextmanager
 def serving(log: Path) -> Iterator[str]:
-    """The address of a server with an empty bucket. Errors: AssertionError if moto isn't there, TimeoutError."""
+    """Yields the address of a server with an empty bucket. Errors: AssertionError if moto isn't there, TimeoutError."""
     assert importlib.util.find_spec("moto"), "these tests need moto's S3 server: make setup (extra: dev)"
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]

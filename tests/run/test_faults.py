@@ -33,7 +33,7 @@ DOWN = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that has ended, its rows by what was wrong with their tasks."""
+    """Holds what a run left that has ended, its rows by what was wrong with their tasks."""
 
     code: int
     told: str

@@ -122,7 +122,7 @@ def test_a_whole_group_and_a_lost_one_are_left_as_they_are() -> None:
 
 
 async def played(with_player: LeasePlayer) -> dict[int, dict[str, Any]]:
-    """The rows of a group, by repeat."""
+    """Plays a group, and returns its rows by repeat."""
     over = [await with_player.play(Lease(replace(spec))) for spec in SPECS]
     rows = [row_of(one, "run", "env") for one in await with_player.close_group(over)]
     assert len(rows) == len(SPECS)

@@ -1,4 +1,4 @@
-"""A group that is scored together: what is done again when a judge fails, or the replay of one of its episodes diverges."""
+"""Scores a group together: what is done again when a judge fails, or the replay of one of its episodes diverges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ray_gym.run.worker.player import LeasePlayer
 
 
 class Judged(Environment[Task, None]):
-    """Each episode by its judge, one after the other, with a verdict; and one that was found while it was played."""
+    """Scores each episode by its judge, one after the other, with a verdict; and has one that was found in the play."""
 
     auxiliary = ("judge",)
 
@@ -43,7 +43,7 @@ class Judged(Environment[Task, None]):
 
 @dataclass
 class Says:
-    """Its answers in order, and then yes."""
+    """Gives its answers in order, and then yes."""
 
     answers: list[str]
     asked: int = 0

@@ -326,7 +326,7 @@ def arguments(output: str, journals: Path, *overrides: str) -> list[str]:
 
 
 def start_slow(environment: Environment, store: str, journals: Path) -> subprocess.Popen[str]:
-    """A run whose games take a while, seen to have committed its first file."""
+    """Starts a run whose games take a while, and waits until it has committed its first file."""
     slow = ["models.random.delay_s=0.2", "fanout.concurrency=4", "tasks.generate=200", "output.roll_s=0.3"]
     run = subprocess.Popen(
         [sys.executable, "-m", "ray_gym", *arguments(store, journals, *slow)],

@@ -26,7 +26,7 @@ Environment = dict[str, str]
 
 
 def play(cluster: Environment, output: Path, *overrides: str, config: str = SCRIPTED) -> Path:
-    """A run that must end well; its directory."""
+    """Runs a rollout that must end well, and returns its directory."""
     done = ray_gym("rollout", config, f"output.dir={output}", *overrides, environment=cluster)
     assert done.returncode == 0, done.stderr + done.stdout
     (directory,) = (path for path in output.iterdir() if str(path) in done.stdout)
@@ -157,7 +157,7 @@ SLOW_TASKS = 400
 
 
 def start_slow(cluster: Environment, output: Path) -> tuple[subprocess.Popen[str], Path]:
-    """A run whose games take a while (every answer waits), seen to have committed its first file."""
+    """Starts a run whose games take a while (every answer waits), and waits until it has committed its first file."""
     slow = [
         "models.random.delay_s=0.05",
         "models.minimax.delay_s=0.05",

@@ -1,4 +1,4 @@
-"""The figures of a run while it goes on, and how they are shown."""
+"""Counts the figures of a run while it goes on, and shows them."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_what_means_nothing_is_not(key: str) -> None:
     ("before", "now"), [("envs.x:y", "ray_gym.envs.x:y"), ("deployments.x:y", "ray_gym.deployments.x:y")]
 )
 def test_a_module_of_ours_is_the_same_under_its_former_name(before: str, now: str) -> None:
-    """A run of before 0.2 may be resumed under the config of today."""
+    """The config of today may resume a run of before 0.2."""
     assert meaning_diff(changed("models.small.player", before), changed("models.small.player", now)) == []
     others = changed("models.small.player", now.replace("x:y", "x:z"))
     assert len(meaning_diff(changed("models.small.player", before), others)) == 1

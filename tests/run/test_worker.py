@@ -159,7 +159,7 @@ async def test_an_exchange_is_in_no_hurry_while_episodes_wait_at_the_worker(tmp_
 
 @dataclass(frozen=True)
 class SlowStorage(PosixStorage):
-    """A double of one that takes its time for each file, or is full."""
+    """Imitates a storage that takes its time for each file, or is full."""
 
     is_asked: threading.Event = field(default_factory=threading.Event)
     may_stage: threading.Event = field(default_factory=threading.Event)

@@ -1,4 +1,4 @@
-"""A double of a service that is *broken*: it refuses, breaks connections off and never ends, in the order that a test asks for.
+"""Imitates a service that is *broken*: it refuses, breaks connections off and never ends, in the order of a test.
 
 A real service can't be made to do so on demand; how the client gets on with a real one is tested elsewhere.
 """

@@ -1,4 +1,4 @@
-"""A run directory that files are committed to as a driver does, for those who read one."""
+"""Commits files to a run directory as a driver does, for those who read one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a run by place: in commit order, each row once, wherever one goes on."""
+"""Reads a run by place: in commit order, each row once, wherever one goes on."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ async def stream_by_hand(app: FastAPI, run_id: str, receive: Receive, send: Send
 
 
 async def test_a_rollout_that_can_not_go_on_says_why(tmp_path: Path) -> None:
-    """Another model under its name: what was begun is not to be mixed with it."""
+    """The config has another model under the old name: what was begun is not to be mixed with it."""
     async with serving(tmp_path) as door:
         run_id = await door.made(SLOW)
     config = setup(tmp_path)

@@ -74,7 +74,7 @@ async def info(placed: SessionPlace) -> SessionInfo:
 
 
 class Held:
-    """A step that goes on when it may."""
+    """Holds a step until it may go on."""
 
     def __init__(self, step: Callable[..., Any]) -> None:
         self._step = step

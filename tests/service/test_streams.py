@@ -1,4 +1,4 @@
-"""Streams of groups, from files that are there: shared among those who follow one run, of a bounded size, and never with a gap."""
+"""Streams groups from files that are there: shared by all who follow one run, bounded, and never with a gap."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def stream(http: httpx.AsyncClient, cursor: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The places of which events were made."""
+    """Returns the places of which events were made."""
     places: list[Any] = []
     make = group_events._encode_groups
 

@@ -1,4 +1,4 @@
-"""A stream on a real Ray cluster: bounded, never stale, and exactly once for a trainer that saves its cursor."""
+"""Reads a stream on a real Ray cluster: bounded, never stale, and exactly once for a trainer that saves its cursor."""
 
 from __future__ import annotations
 

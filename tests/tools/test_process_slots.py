@@ -43,7 +43,10 @@ async def play_one(environment: Sleepy, runner: ToolRunner, *said: Reply, **limi
 
 
 async def test_waiting_for_a_process_is_not_the_time_of_an_episode() -> None:
-    """One waits in its play and one while it is scored, both longer than they may be played or scored; then their processes are started."""
+    """One episode waits in its play, and one while it is scored, both longer than their limits.
+
+    Then their processes are started.
+    """
     environment, runner, limits = Sleepy(), ToolRunner(processes=1), {"episode_deadline_s": 3, "score_deadline_s": 3}
     nap = calls("nap"), "done"
     try:

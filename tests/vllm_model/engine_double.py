@@ -1,4 +1,4 @@
-"""A double of an engine, for families whose models can't run here: it records its input and says what it is told to."""
+"""Imitates an engine, for families whose models can't run here: it records its input and says what it is told to."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _merges(vocabulary: Mapping[str, int]) -> list[tuple[str, str]]:
 
 
 def _byte_level(tokens: Iterable[bytes], pattern: str, marks: Mapping[int, AddedToken], first_id: int = 0) -> Tokenizer:
-    """A tokenizer of bytes from the tokens in the order of their ranks, as tiktoken and tekken files have them."""
+    """Makes a tokenizer of bytes from tokens in the order of their ranks, as tiktoken and tekken files have them."""
     spelling = bytes_to_unicode()
     vocabulary = {token.decode("latin-1").translate(spelling): first_id + rank for rank, token in enumerate(tokens)}
     merges = _merges(vocabulary)

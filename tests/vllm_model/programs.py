@@ -1,4 +1,4 @@
-"""Programs beside the tests that run them: what uses Ray in a test is a process of its own."""
+"""Runs programs beside the tests: what uses Ray in a test is a process of its own."""
 
 from __future__ import annotations
 

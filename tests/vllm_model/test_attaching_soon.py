@@ -1,4 +1,4 @@
-"""A run that attaches to a model plays at once: it loads none, and its processes import none of what loads one."""
+"""Attaches runs to a model, and they play at once: they load none, and import nothing that loads one."""
 
 from __future__ import annotations
 

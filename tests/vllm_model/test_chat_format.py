@@ -56,7 +56,7 @@ def call(position: int) -> ToolCall:
 
 
 def call_text(position: int) -> str:
-    """The call as the template renders it, so that a generation of it changes nothing in the rendering."""
+    """Returns the call as the template renders it, so that a generation of it changes nothing in the rendering."""
     assert FORMAT.tool_template is not None
     render = FORMAT.tool_template.render
     before = render([{"role": "user", "content": ""}], [TOOL.as_openai()], generation_prompt=True)
@@ -146,7 +146,7 @@ def test_turns_with_several_calls_and_results_are_appended(ended: bool) -> None:
 
 
 def test_what_was_generated_is_never_rendered_again() -> None:
-    """A call written with other spacing than the template's stays as the model wrote it."""
+    """The model's spacing of a call stays, also where the template's differs."""
     talk = Conversation([TOOL])
     talk.ask(user("Your move."))
     written = '<tool_call>\n\n{ "arguments":{"position":  4},"name":"make_move"}</tool_call>'

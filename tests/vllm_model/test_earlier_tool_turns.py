@@ -1,4 +1,7 @@
-"""Conversations with calls in them, where the model is offered no tools: an earlier part of a task's row, what a reward model is asked."""
+"""Renders conversations with calls in them, where the model is offered no tools.
+
+They are an earlier part of a task's row, or what a reward model is asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guess of a model's parsers: what its own template writes, they read back."""
+"""Guesses a model's parsers: what its own template writes, they read back."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ SERVED = ["models.random.replicas=1", "models.random.delay_s=0.1", "fanout.worke
 def test_interrupting_a_local_run_leaves_no_process(
     tmp_path: Path, config: str, overrides: list[str], title: str
 ) -> None:
-    """A run that starts its own cluster and its own model; everything it started carries its mark."""
+    """The run starts its own cluster and its own model. Everything that it started carries its mark."""
     mark = f"RAY_GYM_TEST_MARK={os.getpid()}-{time.time_ns()}"
     name, _, value = mark.partition("=")
     environment = {key: text for key, text in os.environ.items() if not key.startswith("RAY_")}

@@ -1,4 +1,4 @@
-"""A language model in the place of a reward model, as vLLM computes it and as transformers does."""
+"""Puts a language model in the place of a reward model, and compares vLLM's results with those of transformers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream whose trainer updates the weights of a real model meanwhile: it tells the stream of it by nothing else."""
+"""Reads a stream while its trainer updates the weights of a real model, and tells the stream of it by nothing else."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def played(folder: Path, cluster: dict[str, str]) -> dict[str, Any]:
 
 
 def only(threads: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The sample of each thread, which has just one: nothing of it was written anew."""
+    """Returns the sample of each thread, which has just one: nothing of it was written anew."""
     return [sample for (sample,) in threads]
 
 

@@ -153,7 +153,7 @@ async def under_load(model: Model, weights: Weights, folder: Path) -> dict[str, 
 
 
 async def lighter(model: Model, weights: Weights, folder: Path) -> dict[str, Any]:
-    """Tensors from memory; then adapters, without a pause, on a conversation that goes on; then other weights below one."""
+    """Loads tensors from memory, then an adapter without a pause while conversations go on, then weights below it."""
     from safetensors.torch import load_file
 
     state = load_file(folder / "third" / "model.safetensors")

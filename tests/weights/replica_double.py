@@ -28,7 +28,10 @@ SOON = Deadlines(check_s=5, pause_s=5, load_s=5, confirm_s=5, resume_s=5)
 
 @dataclass
 class HostDouble:
-    """`faults` by step: what it raises once, or `hang`, or `die`. `serves` is what its tokens would be made of; None: of halves."""
+    """Imitates a host. `faults` says by step what it raises once, or `hang`, or `die`.
+
+    `serves` is what its tokens would be made of; None: of halves.
+    """
 
     checkpoint: Checkpoint
     faults: dict[str, str] = field(default_factory=dict)

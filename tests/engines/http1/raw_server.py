@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 @dataclass(slots=True)
 class Asked:
-    """A request that has arrived on the connection with this number, counted from 0."""
+    """Holds a request that has arrived on the connection with this number, counted from 0."""
 
     connection: int
     head: str
