@@ -22,7 +22,7 @@ from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError, describe
-from ray_gym.run.driver.lease import Lease, LeaseGroup
+from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 
 AHEAD = 64

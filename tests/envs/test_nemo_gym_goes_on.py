@@ -22,7 +22,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player as Policy
 from ray_gym.play.play import Played
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
 
 ROUTES = {"/close_session": False}

@@ -35,7 +35,7 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.play import Played
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
 
 GROUPS = GroupsSection()

@@ -21,7 +21,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.logs import about, configure, is_json, last_words
 from ray_gym.play.commands import TakeTurn
 from ray_gym.play.session import CommandSession
-from ray_gym.run.driver.lease import EpisodeKey, Lease
+from ray_gym.run.lease import EpisodeKey, Lease
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.worker import Worker

@@ -12,13 +12,13 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import SETUP, Tried
 from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.directory.directory import create, plan_directory
+from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
-from ray_gym.run.driver.lease import EpisodeKey
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.driver.tally import Tally
-from ray_gym.run.worker.receipt import Receipt
+from ray_gym.run.lease import EpisodeKey
 from ray_gym.run.worker.report import Report, StagedFile
 
 SPECS = [EpisodeSpec(f"e{n}", f"g{n}", "t", 0, 0, "{}") for n in range(3)]

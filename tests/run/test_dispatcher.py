@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, JournaledEpisode
 from ray_gym.run.driver.dispatcher import Dispatcher
-from ray_gym.run.driver.lease import EpisodeKey, LeaseGroup
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
+from ray_gym.run.lease import EpisodeKey, LeaseGroup
 
 
 def specs(count: int, size: int = 1) -> list[EpisodeSpec]:

@@ -17,7 +17,7 @@ from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.play import Played, bare_episode
 from ray_gym.record.rows import row_of
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.group import settle, to_play_again
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.score import Score

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
 from ray_gym.run.driver.progress import Reporter
 from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
-from ray_gym.run.worker.receipt import Receipt
 
 
 def receipt(**fields: Any) -> Receipt:

@@ -22,7 +22,7 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.play import Played, play
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import SCHEMA
-from ray_gym.run.worker.receipt import receipt_of
+from ray_gym.run.directory.receipt import receipt_of
 from ray_gym.run.worker.rows import AT_ONCE, EVENTS_AT_ONCE, Rows, take_batch
 from ray_gym.stop import Stop, StopReason
 

@@ -17,7 +17,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.models.base import Sampling
 from ray_gym.run.directory.posix_storage import PosixStorage
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
 from ray_gym.tools.blocking import BlockingPool

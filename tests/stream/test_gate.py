@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.run.driver.dispatcher import Dispatcher
-from ray_gym.run.driver.lease import Lease, LeaseGroup
+from ray_gym.run.lease import Lease, LeaseGroup
 
 
 def group(number: int) -> list[EpisodeSpec]:

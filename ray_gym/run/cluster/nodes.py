@@ -12,8 +12,8 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.cluster.spread import Spread
-from ray_gym.run.driver.tally import NodeShares
 
 LOOK_S = 2.0
 """Seconds for which a list of nodes counts as current."""

@@ -25,9 +25,9 @@ from ray_gym.run.directory.commit_order import CommitOrder
 from ray_gym.run.directory.location import absolute, child_of, is_relative, parent_of, shell_quoted, storage_at
 from ray_gym.run.directory.ownership import Owner
 from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.directory.receipt import COLUMNS, Receipt, receipt_of
 from ray_gym.run.directory.storage import SUMMARY, Storage
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.worker.receipt import COLUMNS, Receipt, receipt_of
 
 CONFIG, PLAN, JOURNAL, STREAM = "run.yaml", "plan.json", "journal", "stream.json"
 

@@ -11,11 +11,11 @@ from ray_gym.logs import about
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
-from ray_gym.run.driver.lease import EpisodeKey, ids_of
 from ray_gym.run.driver.tally import Tally
-from ray_gym.run.worker.receipt import Receipt
+from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.worker.report import Report
 
 logger = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, JournaledEpisode
-from ray_gym.run.driver.lease import EpisodeKey, Lease, LeaseGroup
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
+from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from ray_gym.journal.history import (
     late_bytes,
     remove_scratch,
 )
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 
 
 class Specs(Protocol):

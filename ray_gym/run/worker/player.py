@@ -21,7 +21,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.logs import speak_of
 from ray_gym.play.play import Played, bare_episode, fail_episode, finish_played, play, score_group
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.group import GROUP, settle, to_play_again
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ray_gym.run.driver.lease import EpisodeKey
-from ray_gym.run.worker.receipt import Receipt
+from ray_gym.run.directory.receipt import Receipt
+from ray_gym.run.lease import EpisodeKey
 
 
 @dataclass(frozen=True, slots=True)

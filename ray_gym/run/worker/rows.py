@@ -12,8 +12,8 @@ from ray_gym.play.play import Played
 from ray_gym.record.columns import encodable
 from ray_gym.record.rows import Facts, facts_of, table_of
 from ray_gym.record.schema import as_table, failed_row
-from ray_gym.run.driver.lease import EpisodeKey
-from ray_gym.run.worker.receipt import Receipt, oldest_versions, receipt_of
+from ray_gym.run.directory.receipt import Receipt, oldest_versions, receipt_of
+from ray_gym.run.lease import EpisodeKey
 
 AT_ONCE = 32
 """Most episodes that become rows together. Twice as many would hold up the event loop for longer; with fewer, each row

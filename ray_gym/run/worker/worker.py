@@ -31,11 +31,11 @@ from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
+from ray_gym.run.directory.receipt import log_end
 from ray_gym.run.directory.storage import Storage
-from ray_gym.run.driver.lease import EpisodeKey, Lease, LeaseGroup, ids_of
+from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup, ids_of
 from ray_gym.run.worker.garbage import collect_seldom
 from ray_gym.run.worker.player import LeasePlayer
-from ray_gym.run.worker.receipt import log_end
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.rows import Rows, take_batch
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes

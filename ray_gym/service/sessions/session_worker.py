@@ -17,7 +17,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.play.play import Played
 from ray_gym.play.session import CommandSession
-from ray_gym.run.driver.lease import Lease
+from ray_gym.run.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 from ray_gym.service.sessions.session_table import SessionTable

@@ -10,7 +10,7 @@ from typing import Any
 from ray_gym.episode.thread import Thread
 from ray_gym.logs import about
 from ray_gym.messages import utf8
-from ray_gym.run.driver.lease import EpisodeKey, ids_of
+from ray_gym.run.lease import EpisodeKey, ids_of
 
 logger = logging.getLogger(__name__)
 
