@@ -7,15 +7,15 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from ray_gym.deprecation import warn_renamed
+from ray_gym.deprecation import warn_renamed_in
 from ray_gym.errors import UserError, describe
 
 FORMER_PACKAGES = ("envs", "deployments")
 """Top-level packages of before 0.2, which lie in `ray_gym` now. A user's own package of such a name goes first."""
 
 
-def load_module(name: str) -> ModuleType:
-    """Imports a module, and returns it.
+def load_module(name: str, where: str) -> ModuleType:
+    """Imports a module, and returns it. `where`: the config's field that names it, for a warning.
 
     A name under `FORMER_PACKAGES` that is not found is looked up in `ray_gym`, with a FutureWarning. Errors:
     ImportError; exceptions of the module's own code.
@@ -31,7 +31,7 @@ def load_module(name: str) -> ModuleType:
             module = importlib.import_module(renamed)
         except ModuleNotFoundError:
             raise error from None
-    warn_renamed(name, renamed)
+    warn_renamed_in(where, name, renamed)
     return module
 
 
@@ -50,10 +50,10 @@ def load_object(path: str, where: str) -> Any:
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
     try:
-        found: Any = load_module(module_name)
+        found: Any = load_module(module_name, where)
     except ImportError as error:
         raise UserError(f"{where}: can't import {module_name}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):

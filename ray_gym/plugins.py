@@ -105,7 +105,7 @@ def package_of(module: str) -> str:
 
 def names(kind: PluginKind) -> list[str]:
     """Returns all names of a kind that can be given without a path, sorted. Modules of the user's that can't be
-    imported are left out. Errors: UserError if ./pyproject.toml can't be read.
+    imported are left out, and `left_out` has them. Errors: UserError if ./pyproject.toml can't be read.
     """
     found = (
         {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
@@ -113,9 +113,20 @@ def names(kind: PluginKind) -> list[str]:
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported_class(kind, f"{package}.{name}") is not None)
     for name, module in _users_modules(kind).items():
-        with contextlib.suppress(Exception):  # the error is for the user who asks for it by its name
+        with contextlib.suppress(Exception, SystemExit):
             found.update({name} if _exported_class(kind, module) is not None else ())
     return sorted(found)
+
+
+def left_out(kind: PluginKind) -> dict[str, str]:
+    """Returns the user's modules of a kind that can't be imported, each with the reason."""
+    reasons = {}
+    for module in _users_modules(kind).values():
+        try:
+            importlib.import_module(module)
+        except (Exception, SystemExit) as error:
+            reasons[module] = describe(error)
+    return reasons
 
 
 def module_path(kind: PluginKind, name: str) -> str:
@@ -147,7 +158,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
     if name in (users := _users_modules(kind)):
         try:
             found = _exported_class(kind, users[name])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UserError(f"{where}: importing {users[name]} failed: {describe(error)}") from error
         if found is not None:
             return found

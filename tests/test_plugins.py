@@ -12,7 +12,7 @@ from ray_gym.errors import UserError
 from ray_gym.hosting import import_paths as import_paths_module
 from ray_gym.hosting.import_paths import import_paths
 from ray_gym.load_object import load_object
-from ray_gym.plugins import ENVIRONMENT, find_environment, names
+from ray_gym.plugins import ENVIRONMENT, find_environment, left_out, names
 
 ENTRY_POINTS = '[project.entry-points."ray_gym.environments"]\n'
 MODULE = "from ray_gym import Environment\n\n\nclass Mine(Environment):\n    pass\n"
@@ -82,17 +82,23 @@ def test_a_package_envs_of_the_user_s(folder: Path) -> None:
     (folder / "envs" / "broken.py").write_text("import ray_gym\nraise OSError('no game here')\n")
     (folder / "envs" / "training.py").write_text("raise SystemExit('training begins')\n")
     assert {"mine", "tic_tac_toe", "blackjack"} <= set(names(ENVIRONMENT))
-    assert "training" not in names(ENVIRONMENT)
+    (folder / "envs" / "ending.py").write_text("import ray_gym\nraise SystemExit\n")
+    assert {"training", "ending", "broken"}.isdisjoint(names(ENVIRONMENT))
+    assert left_out(ENVIRONMENT) == {"envs.broken": "OSError: no game here", "envs.ending": "SystemExit"}
     assert find_environment("mine").__module__ == find_environment("envs.mine:Mine").__module__ == "envs.mine"
     assert find_environment("tic_tac_toe").__module__ == "ray_gym.envs.tic_tac_toe.environment"
     with pytest.raises(UserError, match=r"environment\.id: importing envs\.broken failed: .*no game here"):
         find_environment("broken")
+    with pytest.raises(UserError, match=r"environment\.id: importing envs\.ending failed: SystemExit"):
+        find_environment("envs.ending:Ending")
 
 
 def test_names_of_before_are_found_unless_the_user_has_them(folder: Path) -> None:
     former = "envs.blackjack.players:basic_player"
-    with pytest.warns(FutureWarning, match=r"envs\.blackjack\.players is called ray_gym\.envs\.blackjack\.players now"):
+    told = r"envs\.blackjack\.players is called ray_gym\.envs\.blackjack\.players now; change it, as 0\.4 removes"
+    with pytest.warns(FutureWarning, match=told) as warned:
         assert load_object(former, "player") is load_object(f"ray_gym.{former}", "player")
+    assert [warning.filename for warning in warned] == ["player"]
     (folder / "envs" / "blackjack").mkdir(parents=True)
     (folder / "envs" / "__init__.py").write_text("")
     (folder / "envs" / "blackjack" / "__init__.py").write_text("")

@@ -15,6 +15,9 @@ from ray_gym.messages import utf8
 from ray_gym.tools.answer import ToolError
 from ray_gym.tools.isolated import CallFailed, IsolatedCall, IsolatedPool
 
+IN_CODE = "episode.isolated"
+"""Place of a function's name, for warnings."""
+
 
 @dataclass(frozen=True, slots=True)
 class IsolatedResult:
@@ -34,7 +37,7 @@ class Module:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        module = load_module(self._name)
+        module = load_module(self._name, IN_CODE)
         getattr(module, "warm_up", _do_nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: str) -> str:
@@ -44,7 +47,7 @@ class Module:
         Errors: EpisodeFailure (environment) if there is no such function, or its result is not JSON data; those that
         the function raises.
         """
-        found: Any = load_module(self._name)
+        found: Any = load_module(self._name, IN_CODE)
         try:
             for part in function.split("."):
                 found = getattr(found, part)
