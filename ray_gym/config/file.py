@@ -24,6 +24,8 @@ from ray_gym.errors import UserError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+LONGEST_SHOWN = 80
+"""Characters of an override that a message shows at most."""
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -43,11 +45,13 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     filled in, an unknown key, or a wrong value.
     """
     try:
-        text = path.read_text()
+        text = path.read_text("utf-8")
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such config file{_nearby(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read: {error}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: it is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise UserError(f"{path}: can't be read: {error.strerror or error}") from None
     return read_config_text(text, str(path), overrides)
 
 
@@ -59,7 +63,8 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
     wrong type.
     """
     written, resolved = _written_and_resolved(text, file, overrides)
-    return validate(RunConfig, resolved, file).with_filled_in(tuple(interpolations(written, resolved)))
+    config = validate(RunConfig, resolved, file, overrides=overrides).with_overrides(tuple(overrides))
+    return config.with_filled_in(tuple(interpolations(written, resolved)))
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
@@ -101,31 +106,62 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     except RecursionError:
         raise UserError(f"{file}: its lists or mappings are nested too deeply") from None
     for override in overrides:
-        key, equals, _ = override.partition("=")
-        if not equals or not key or key.startswith("-"):
-            raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
+        config = _overridden(config, override)
     try:
-        merged = OmegaConf.merge(config, OmegaConf.from_dotlist(list(overrides)))
-        written, resolved = (OmegaConf.to_container(merged, resolve=resolve) for resolve in (False, True))
+        written, resolved = (OmegaConf.to_container(config, resolve=resolve) for resolve in (False, True))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         raise UserError(f"{file}: {_one_line(error)}") from None
     return _by_name(written), _by_name(resolved)
+
+
+def _overridden(config: Any, override: str) -> Any:
+    """Returns OmegaConf's config with an override (key=value) applied. Errors: UserError for one that can't be read."""
+    key, equals, _ = override.partition("=")
+    if not equals or not key or key.startswith("-"):
+        raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
+    try:
+        return OmegaConf.merge(config, OmegaConf.from_dotlist([override]))
+    except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
+        raise UserError(f"{override!r} is not an override that can be read: {_one_line(error)}") from None
 
 
 def _by_name(plain: Any) -> dict[str, Any]:
     return {str(key): value for key, value in dict(plain).items()}
 
 
-def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:
+def validate(
+    model: type[ModelT],
+    data: Mapping[str, Any],
+    file: str,
+    prefix: tuple[str, ...] = (),
+    overrides: Sequence[str] = (),
+) -> ModelT:
     """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
-    the file that leads to the data.
+    the file that leads to the data; `overrides` (key=value) were applied to the file.
 
-    Errors: UserError with one line for each problem, which names the file, the field and the problem.
+    Errors: UserError with one line for each problem, which names the override or else the file, the field and the
+    problem.
     """
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        raise UserError("\n".join(f"{file}: {line}" for line in explain(error, model, prefix))) from None
+        raise UserError("\n".join(_place(line, file, overrides) for line in explain(error, model, prefix))) from None
+
+
+def _place(line: str, file: str, overrides: Sequence[str]) -> str:
+    """Returns the line of a problem (`field: what is wrong`) behind the last override that has set the field or a part
+    of it or the section with it; behind the file if none has.
+    """
+    field = f"{line.partition(': ')[0]}."
+    for override in reversed(overrides):
+        key = f"{override.partition('=')[0]}."
+        if field.startswith(key) or key.startswith(field):
+            return f"{_shortened(override)!r}: {line}"
+    return f"{file}: {line}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:

@@ -24,6 +24,10 @@ MOST_WAITING = 64
 """Default of `service.max_waiting_commands`."""
 
 
+MOST_WORKERS = 10_000
+"""Largest `fanout.workers`. A worker is a process, and plays thousands of episodes at once."""
+
+
 class Section(BaseModel):
     """A section of a config is immutable, and refuses unknown keys."""
 
@@ -151,7 +155,7 @@ class LimitsSection(Section):
 class FanoutSection(Section):
     """This section says how many workers play episodes, and how many episodes they play at once."""
 
-    workers: Positive = 2
+    workers: Annotated[int, Field(ge=1, le=MOST_WORKERS)] = 2
     """Number of workers. A run with fewer episodes starts fewer."""
     concurrency: Positive = 64
     """Number of episodes in flight, over all workers."""
@@ -316,6 +320,18 @@ class RunConfig(Section):
     service: ServiceSection = ServiceSection()
     """Options of `ray-gym serve`; runs ignore them."""
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())
+    _overrides: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def overrides(self) -> tuple[str, ...]:
+        """Returns the overrides (key=value) that were applied to the config's file, for messages."""
+        return self._overrides
+
+    def with_overrides(self, overrides: tuple[str, ...]) -> RunConfig:
+        """Returns a copy that knows the overrides (key=value) that were applied to its file."""
+        config = self.model_copy()
+        config._overrides = overrides
+        return config
 
     def with_filled_in(self, filled_in: tuple[Interpolation, ...]) -> RunConfig:
         """Returns a copy that knows which of its values the file has as texts with ${...}, for `as_written`."""

@@ -159,7 +159,7 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     environment or a wrong option; exceptions of the environment's constructor.
     """
     environment_class = find_environment(config.environment.id)
-    options = validate(environment_class.Options, config.environment.options, file, ("environment",))
+    options = validate(environment_class.Options, config.environment.options, file, ("environment",), config.overrides)
     return environment_class(options)
 
 
@@ -223,7 +223,7 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
     engines: dict[str, Engine] = {}
     for name, section in config.models.items():
         engine_class = find_engine(section.engine, f"{file}: models.{name}.engine")
-        options = validate(engine_class.Options, section.options, file, ("models", name))
+        options = validate(engine_class.Options, section.options, file, ("models", name), config.overrides)
         if name in used:
             engines[name] = engine_class(options)
     return engines
