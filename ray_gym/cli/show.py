@@ -36,11 +36,14 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
             )
     if summary["mean_reward"] is not None:
         console.print(f"  mean reward: {summary['mean_reward']:.3f}")
-    console.print(
-        f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
-        f"({summary['tokens_per_s']:,.0f} tok/s), {summary['episodes_per_s']:.1f} episodes/s",
-        soft_wrap=True,
-    )
+    if summary["episodes"] > summary["already_done"]:
+        console.print(
+            f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
+            f"({summary['tokens_per_s']:,.0f} tok/s), {summary['episodes_per_s']:.1f} episodes/s",
+            soft_wrap=True,
+        )
+    else:
+        console.print("  nothing was left to play")
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {escape(failure)}", soft_wrap=True)
     recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
@@ -60,10 +63,15 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 def show_run(console: Console, run: Run) -> None:
     """Prints the first 50 episodes of a run, a line each, and the metrics that its environment computes of all
-    of them.
+    of them. Errors: UserError if all episodes that summary.json counts are gone.
     """
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
     rows = run.episodes.select(columns)
+    if not rows.num_rows and (gone := (run.summary or {}).get("episodes")):
+        raise UserError(
+            f"{run.location}: summary.json counts {gone} episodes, and there are none in episodes/: put the files back, or "
+            f"play them anew with `ray-gym rollout --resume {shell_quoted(run.location)}`"
+        )
     table = Table(box=None, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=column in ("episode_id", "task_id", "status"))

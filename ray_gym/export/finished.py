@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from ray_gym.errors import UserError
 from ray_gym.load import Run
 from ray_gym.run.directory.directory import RunDirectory
@@ -25,7 +23,7 @@ def refuse_unfinished(run: Run) -> None:
     """
     try:
         there = run.storage.count()
-    except (pa.ArrowException, OSError) as error:
+    except OSError as error:
         raise _unreadable(run, error) from None
     planned = RunDirectory(run.storage).read_fingerprint()
     if not there:
@@ -44,7 +42,7 @@ def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
     try:
         for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
             yield sorted(group, key=lambda row: row["repeat"])
-    except (pa.ArrowException, OSError) as error:
+    except OSError as error:
         raise _unreadable(run, error) from None
 
 

@@ -48,11 +48,8 @@ def test_rows(
 ) -> None:
     part = min((run / "episodes").glob("*.parquet"))
     damage(part)
-    monkeypatch.setattr(sys, "argv", ["ray-gym", "show", str(run)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr().err
-    assert ended.value.code == 2 and f"{part.name}: this file of rows is damaged" in said and said.count("\n") == 1
+    code, said = show(run, capsys, monkeypatch)
+    assert code == 2 and f"{part.name}: this file of rows is damaged" in said and said.count("\n") == 1
     with pytest.raises(UserError, match=f"{part.name}: this file of rows is damaged"):
         list(find_run(run).committed())
 
@@ -81,3 +78,31 @@ def test_a_run_with_a_damaged_epoch_can_be_claimed_once_the_file_is_gone(run: Pa
         reopen(run)
     (run / "epoch").unlink()
     reopen(run).close()
+
+
+def test_a_file_in_the_place_of_the_episodes(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(run / "episodes")
+    (run / "episodes").touch()
+    code, said = show(run, capsys, monkeypatch)
+    assert code == 2 and f"{run / 'episodes'}: this is a file, where a run has a folder" in said
+
+
+def test_a_finished_run_that_has_lost_its_episodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path(shutil.copytree(STORED / "finished", tmp_path / "run"))
+    assert show(run, capsys, monkeypatch)[0] == 0
+    for part in (run / "episodes").iterdir():
+        part.unlink()
+    code, said = show(run, capsys, monkeypatch)
+    assert code == 2 and "summary.json counts 4 episodes, and there are none in episodes/" in said
+
+
+def show(run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Runs `ray-gym show` in this process, and returns its exit code and what it says on standard error."""
+    monkeypatch.setattr(sys, "argv", ["ray-gym", "show", str(run)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0), capsys.readouterr().err

@@ -27,6 +27,7 @@ def test_paths_and_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_uri_keeps_its_query() -> None:
     run = "s3://bucket/runs/mine?endpoint_override=127.0.0.1:1&scheme=http"
     assert child_of(HERE, "mine") == child_of(HERE.replace("runs", "runs/"), "mine") == run and parent_of(run) == HERE
+    assert child_of("s3://", "mine") == "s3:///mine"  # no path: opening it says that a bucket is missing
     assert child_of("/runs", "mine") == "/runs/mine" and parent_of("/runs/mine") == "/runs"
     assert shell_quoted(run) == f"'{run}'" and shell_quoted("/runs/mine") == "/runs/mine"
 

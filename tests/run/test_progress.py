@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ray_gym.cli.show import print_summary
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
@@ -40,6 +41,21 @@ def test_a_failure_whose_row_was_lost_is_nobodys() -> None:
     tally.add(failed("boom"), sign=-1)
     assert tally.commonest_failure == "unknown"
     assert tally.summary()["failures"] == {} and tally.summary()["status"] == {}
+
+
+def test_a_run_with_nothing_left_shows_no_speed() -> None:
+    tally = Tally.of_resumed(1, [receipt()])
+    shown = io.StringIO()
+    tally.took_s = 4.0
+    for one in ((), (receipt(),)):
+        for new in one:
+            tally.add(new)
+        print_summary(
+            Console(file=shown), "run", {**tally.summary(), "interrupted": False, "models_without_token_ids": []}
+        )
+    nothing, something = shown.getvalue().split("ray-gym show run")[:2]
+    assert "nothing was left to play" in nothing and "episodes/s" not in nothing
+    assert "0.2 episodes/s" in something
 
 
 def test_the_summary_counts_what_was_played() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.posix_storage import PosixStorage
@@ -31,7 +31,7 @@ def child_of(location: str, name: str) -> str:
     if not is_uri(location):
         return str(_path(location) / name)
     parts = urlsplit(location)
-    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
+    return _with_path(parts, f"{parts.path.rstrip('/')}/{name}")
 
 
 def parent_of(location: str) -> str:
@@ -39,7 +39,7 @@ def parent_of(location: str) -> str:
     if not is_uri(location):
         return str(_path(location).parent)
     parts = urlsplit(location)
-    return urlunsplit(parts._replace(path=parts.path.rpartition("/")[0]))
+    return _with_path(parts, parts.path.rpartition("/")[0])
 
 
 def shell_quoted(location: str) -> str:
@@ -54,3 +54,10 @@ def storage_at(location: str) -> Storage:
 
 def _path(location: str) -> Path:
     return Path(location.removeprefix("file://")).expanduser()
+
+
+def _with_path(parts: SplitResult, path: str) -> str:
+    """Returns a URI with another path. Its two slashes stay even without a bucket, which `urlunsplit` would take for a
+    path.
+    """
+    return f"{parts.scheme}://{urlunsplit(parts._replace(scheme='', path=path)).removeprefix('//')}"

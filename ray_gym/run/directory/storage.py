@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
+from ray_gym.errors import UserError
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.parquet import RowsFile, open_rows
 
@@ -72,8 +73,13 @@ class Storage(ABC):
             return bytes(stream.read())
 
     def names(self, folder: str) -> list[str]:
-        """Returns the sorted names of a folder's files; none if there is no such folder. Errors: OSError."""
-        found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
+        """Returns the sorted names of a folder's files; none if there is no such folder. Errors: UserError if it is a
+        file; OSError.
+        """
+        try:
+            found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
+        except NotADirectoryError:
+            raise UserError(f"{self.at(folder)}: this is a file, where a run has a folder; move it away") from None
         return sorted(info.base_name for info in found if info.type == FileType.File)
 
     def open_committed(self, name: str) -> AbstractContextManager[RowsFile]:
