@@ -8,8 +8,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -63,3 +66,14 @@ class EpisodeFailure(Exception):
 def describe(error: BaseException) -> str:
     """Returns `TypeName: message`, or the name alone without a message, for errors whose message alone says little."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+@contextmanager
+def refused_writes(word: str, path: Path) -> Iterator[None]:
+    """Turns an OSError of the block into a UserError, which says that `path` can't be written. `word`: the option that
+    names the path.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{word}: can't write {path}: {error.strerror or error}") from None

@@ -54,7 +54,8 @@ def load_tokenizer(name: str) -> ModelTokenizer:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
-        raise UserError(f"no tokenizer could be loaded from {path}: {describe(error)}") from error
+        first = describe(error).strip().splitlines()[0]  # Transformers goes on for some twenty
+        raise UserError(f"no tokenizer could be loaded from {path}: {first}") from error
     try:
         listed = GenerationConfig.from_pretrained(path).eos_token_id
     except OSError:

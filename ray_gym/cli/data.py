@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, refused_writes
 
 MOST_IDS = 10
 """Number of ids of one kind that a conflict shows."""
 
-app = typer.Typer(no_args_is_help=True, help="Files of tasks: validate them, prepare them for runs, generate them.")
+app = typer.Typer(no_args_is_help=True, help="Validate files of tasks, prepare them for runs, and generate them.")
 
 EnvironmentName = Annotated[
     str, typer.Option("--env", metavar="ID", help="An environment: an id or package.module:Class.")
@@ -66,15 +67,15 @@ def prepare(
     ],
     env: EnvironmentName,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where train.parquet, validation.parquet and statistics.json go.")
+        Path, typer.Option(metavar="DIR", help="Folder for train.parquet, validation.parquet and statistics.json.")
     ],
     option: EnvironmentOptions = None,
     validation: Annotated[
         float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of the rows for validation.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Another seed draws another validation share.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed by which the validation rows are drawn.")] = 0,
     tokenizer: Tokenizer = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Exchange what was prepared there before.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was prepared there before.")] = False,
     show_all: ShowAll = False,
 ) -> None:
     """Write the rows of files as Parquet that a run's `tasks.path` takes, with statistics. If any row is bad, or other
@@ -105,10 +106,11 @@ def prepare(
     if conflict:
         told = "\n".join(f"  {line}" for line in conflict.lines(MOST_IDS))
         if not overwrite:
-            raise UserError(f"nothing was written: {out} has other rows already (--overwrite exchanges them)\n{told}")
-        typer.echo(f"exchanged in {out}:\n{told}")
+            raise UserError(f"nothing was written: {out} has other rows already (--overwrite replaces them)\n{told}")
+        typer.echo(f"replaced in {out}:\n{told}")
     stale = [f"{split}.parquet" for split in SPLITS if not prepared.rows[split]]
-    write_files(out, files_of(prepared), stale)
+    with refused_writes("--out", out):
+        write_files(out, files_of(prepared), stale)
     counts = ", ".join(f"{split} {len(rows):,}" for split, rows in prepared.rows.items())
     typer.echo(f"{out}: {counts}")
 
@@ -116,13 +118,16 @@ def prepare(
 @app.command()
 def generate(
     env: EnvironmentName,
-    n: Annotated[int, typer.Option("--n", min=1, help="How many tasks.")],
-    seed: Annotated[int, typer.Option(help="The tasks are those of a run with this run.seed and tasks.generate.")] = 0,
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks.")],
+    seed: Annotated[
+        int, typer.Option(help="Seed of the tasks, which are those of a run with this `run.seed` and `tasks.generate`.")
+    ] = 0,
     option: EnvironmentOptions = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A .jsonl or .parquet file; without one they go to stdout as JSON Lines."),
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Write tasks of an environment's generator, to a file or to stdout.
 
@@ -137,31 +142,33 @@ def generate(
 
     if out is not None and out.suffix.lower() not in (".jsonl", ".parquet"):
         raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
+    if out is not None and out.exists() and not overwrite:
+        raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     environment = _environment(env, option)
     rows = rows_of(list(generate_tasks(environment, seed, n)))
-    if out is not None and out.suffix.lower() == ".parquet":
+    if out is None or out.suffix.lower() == ".jsonl":
+        written = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    else:
         file = io.BytesIO()
         write_rows(rows, file)
-        write_file(out, file.getvalue())
+        written = file.getvalue()
+    if out is None:
+        typer.echo(written, nl=False)
         return
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if out is not None:
-        write_file(out, lines.encode())
-    else:
-        typer.echo(lines, nl=False)
+    with refused_writes("--out", out):
+        write_file(out, written)
+    typer.echo(f"{out}: {len(rows):,} tasks")
 
 
 def _environment(name: str, options: list[str] | None) -> Any:
     """Returns the environment with this name and these options (KEY=VALUE). Errors: UserError if the environment is
     unknown, or an option is wrong.
     """
-    from ray_gym.config.file import merge_overrides, validate
+    from ray_gym.config.options import read_options
     from ray_gym.plugins import find_environment
 
     environment_class = find_environment(name, "--env")
-    return environment_class(
-        validate(environment_class.Options, merge_overrides("{}", "--option", options or []), "--option")
-    )
+    return environment_class(read_options(environment_class.Options, options or [], name))
 
 
 def _check_file(file: Path) -> Path:
@@ -173,4 +180,5 @@ def _check_file(file: Path) -> Path:
 def _ruler(tokenizer: str | None) -> Any:
     from ray_gym.data import lengths
 
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # else it tells of each new try at a hub
     return lengths.character_ruler() if tokenizer is None else lengths.token_ruler(tokenizer)

@@ -26,7 +26,9 @@ def doctor(
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `output.dir=/shared/runs`."),
     ] = None,
-    deadline: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="For each answer of a node.")] = 60,
+    deadline: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Seconds to wait for each answer of a node.")
+    ] = 60,
 ) -> None:
     """Check every node of the running cluster, for a config if one is given, and tell how to mend each problem.
 

@@ -16,8 +16,8 @@ def export(
         str,
         typer.Option(
             metavar="FORM",
-            help="sft: conversations with at least a reward; preference: pairs within a group; rollouts: groups, token by token; "
-            "or one that another package brings along.",
+            help="What is written. sft: conversations with a reward; preference: pairs within a group; rollouts: groups, "
+            "token by token; or a form of another package.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file of JSON lines that is written.")],
@@ -25,20 +25,20 @@ def export(
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Options of the form.", show_default=False),
     ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="TRAINER", help="Whose form: nemo-rl.")] = None,
-    min_reward: Annotated[float | None, typer.Option(help="Of sft: the lowest reward that is taken.")] = None,
-    no_tools: Annotated[
-        bool, typer.Option("--no-tools", help="Of sft: without the tools that prompts showed.")
-    ] = False,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TRAINER", help="Trainer that reads the form: nemo-rl.")
+    ] = None,
+    min_reward: Annotated[float | None, typer.Option(help="sft: leave out episodes with a lower reward.")] = None,
+    no_tools: Annotated[bool, typer.Option("--no-tools", help="sft: leave out the tools that prompts showed.")] = False,
     min_gap: Annotated[
-        float | None, typer.Option(min=0, help="Of preference: how far apart rewards are at least.")
+        float | None, typer.Option(min=0, help="preference: least distance between the rewards of a pair.")
     ] = None,
     single_response: Annotated[
         bool,
-        typer.Option("--single-response", help="Of preference: only pairs that differ in one last response (DPO)."),
+        typer.Option("--single-response", help="preference: take only pairs that differ in one last response (DPO)."),
     ] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Also of a run that is not finished.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Exchange the file that is there.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Accept a run that is not finished.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Write a finished run in a form that a trainer reads: NeMo RL's (`docs/nemo_rl.md`) or your own
     (`docs/extending.md`).

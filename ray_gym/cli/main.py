@@ -6,8 +6,9 @@ import asyncio
 import logging
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,6 +23,8 @@ from ray_gym.logs import is_json
 logger = logging.getLogger(__name__)
 
 PIPE_WIDTH = 160
+UsageError: Any = typer.BadParameter.__base__
+"""Typer's error for a wrong option, argument or command, which has no public name of its own."""
 
 app = typer.Typer(
     name="ray-gym",
@@ -32,16 +35,6 @@ app = typer.Typer(
     help="Multi-turn rollouts on Ray: the policy talks to a user model, both call tools, every episode is scored and "
     "written as one row of Parquet with its exact tokens.",
 )
-
-app.add_typer(data.app, name="data")
-app.command("serve")(serve.serve)
-app.command("export")(export.export)
-app.command("doctor")(doctor.doctor)
-app.command("weights")(weights.weights)
-app.command("configs")(configs.configs)
-app.command("config")(configs.config)
-app.command("dashboards")(configs.dashboards)
-app.command("model")(model.model)
 
 
 def _print_version(asked: bool) -> None:
@@ -59,7 +52,6 @@ def options(
     """Reads the options that come before a command."""
 
 
-@app.command()
 def rollout(
     config: Annotated[
         str | None,
@@ -69,18 +61,18 @@ def rollout(
     ] = None,
     overrides: configs.Overrides = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with this run directory: a path, or a URI like s3://...")
+        str | None, typer.Option(metavar="RUN", help="Resume the run of this directory: a path, or a URI like s3://...")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
     log: serve.Log = None,
     wait_deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="With `--wait`: give up after so long.")
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so many seconds; needs `--wait`.")
     ] = None,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.
 
     Uses the Ray cluster that is running (`RAY_ADDRESS`, or one on this machine), else starts a local one for the run.
-    Ctrl-C stops it; what was finished is kept, and `--resume` goes on.
+    Ctrl-C stops it and keeps all finished episodes; `--resume` plays the others.
 
     Examples:
 
@@ -100,7 +92,7 @@ def rollout(
     if resume is not None:
         again, given = _config_and_overrides(config, given)
         submitted = submit.resume(resume, given, console, config_path=again, wait=wait, wait_deadline_s=wait_deadline)
-    elif config is not None:
+    elif config:
         submitted = submit.submit(find_config(Path(config)), given, console, wait=wait, wait_deadline_s=wait_deadline)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to resume one")
@@ -116,7 +108,6 @@ def rollout(
         raise RunFailed("every episode failed; see the failures above")
 
 
-@app.command()
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
     episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
@@ -132,10 +123,9 @@ def show(
         show_episode(console, load(run), episode)
 
 
-@app.command()
 def envs() -> None:
     """List the environments that a config can name."""
-    from ray_gym.plugins import ENVIRONMENT, load_for_listing, names
+    from ray_gym.plugins import ENVIRONMENT, left_out, load_for_listing, names
 
     table = Table("id", "pattern", "participants", "tools", "scoring", "what it is", box=None, header_style="bold")
     for name in names(ENVIRONMENT):
@@ -145,9 +135,10 @@ def envs() -> None:
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
         table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)
+    for module, reason in left_out(ENVIRONMENT).items():
+        typer.echo(f"left out: {module}, which can't be imported: {reason}", err=True)
 
 
-@app.command("check-env")
 def check_env(
     environment: Annotated[
         str, typer.Argument(metavar="ID", help="An environment: see `ray-gym envs`; or package.module:Class.")
@@ -155,8 +146,8 @@ def check_env(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; may be repeated.")
     ] = None,
-    tasks: Annotated[int, typer.Option(min=1, help="How many tasks to play.")] = 20,
-    seed: Annotated[int, typer.Option(help="Of the tasks and of all that is played.")] = 0,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks that are played.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the tasks, the players and the environment.")] = 0,
     tasks_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Take the tasks from a .jsonl or .parquet file.")
     ] = None,
@@ -197,14 +188,21 @@ def check_env(
         raise typer.Exit(1)
 
 
-@app.command("new-env")
 def new_env(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the package, e.g. `shop_stock`.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the package, e.g. `shop_stock`.", show_default=False)
+    ],
     folder: Annotated[
-        Path, typer.Option("--dir", metavar="FOLDER", help="Where the new folder NAME is made.", show_default="here")
+        Path,
+        typer.Option(
+            "--dir", metavar="FOLDER", help="Folder in which the new folder NAME is made.", show_default="here"
+        ),
     ] = Path(),
     pattern: Annotated[
-        str, typer.Option("--pattern", metavar="PATTERN", help="single-step, multi-step or multi-turn.")
+        str,
+        typer.Option(
+            "--pattern", metavar="PATTERN", help="Pattern of its episodes: single-step, multi-step or multi-turn."
+        ),
     ] = "multi-step",
 ) -> None:
     """Write a new environment, with tests and a config that plays at once; see `docs/authoring.md`."""
@@ -229,6 +227,26 @@ def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path
     return None, [first, *overrides]
 
 
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "rollout": rollout,
+    "show": show,
+    "export": export.export,
+    "serve": serve.serve,
+    "configs": configs.configs,
+    "config": configs.config,
+    "envs": envs,
+    "check-env": check_env,
+    "new-env": new_env,
+    "doctor": doctor.doctor,
+    "weights": weights.weights,
+    "dashboards": configs.dashboards,
+    "model": model.model,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)
+app.add_typer(data.app, name="data")
+
+
 def make_console() -> Console:
     """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
     `PIPE_WIDTH` columns.
@@ -242,7 +260,9 @@ def main() -> None:
             0, str(Path.cwd())
         )  # the environments and players of the working directory, as `python -m` has it
     try:
-        app()
+        sys.exit(app(prog_name="ray-gym", standalone_mode=False) or 0)
+    except UsageError as error:
+        _fail(_told(error), 2)
     except UserError as error:
         _fail(str(error), 2)
     except RunFailed as error:
@@ -253,9 +273,17 @@ def main() -> None:
         _fail("interrupted", 1)
 
 
+def _told(error: Any) -> str:
+    """Returns the message of a wrong option, argument or command as one line, with the command that helps; "" if a
+    command without arguments has printed its help.
+    """
+    command = error.ctx.command_path if error.ctx is not None else "ray-gym"
+    return error.format_message() and f"{' '.join(error.format_message().split()).rstrip('.')}; see `{command} --help`"
+
+
 def _fail(message: str, code: int) -> None:
     if is_json():
         logger.error(message)
-    else:
+    elif message:
         print(f"ray-gym: {message}", file=sys.stderr)
     sys.exit(code)

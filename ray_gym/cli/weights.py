@@ -12,11 +12,17 @@ def weights(
     app: Annotated[
         str, typer.Argument(metavar="APP", help="The model's Serve application: RUN-MODEL.", show_default=False)
     ],
-    version: Annotated[int | None, typer.Option(metavar="N", help="Greater than the one that is served.")] = None,
-    path: Annotated[Path | None, typer.Option(metavar="DIR", help="A checkpoint that every node sees.")] = None,
-    adapter: Annotated[Path | None, typer.Option(metavar="DIR", help="A LoRA adapter instead.")] = None,
+    version: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of the new version, greater than the one that is served.")
+    ] = None,
+    path: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of a checkpoint that every node sees.")
+    ] = None,
+    adapter: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of a LoRA adapter, in the place of a checkpoint.")
+    ] = None,
     mode: Annotated[
-        str, typer.Option(metavar="MODE", help="What becomes of requests under way: keep, wait or abort.")
+        str, typer.Option(metavar="MODE", help="What happens to requests under way: keep, wait or abort.")
     ] = "keep",
 ) -> None:
     """Show the version of a model's weights, or load another version in all its replicas.

@@ -31,7 +31,7 @@ FORM = PluginKind(
 class FormOptions(BaseModel):
     """Holds the options of a form, which are `KEY=VALUE` arguments of `ray-gym export`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Form(ABC):
@@ -83,7 +83,8 @@ def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormO
     try:
         return form.Options.model_validate({key: given[word] for key, word in words.items()})
     except ValidationError as error:
-        raise UserError("\n".join(explain(error, form.Options))) from None
+        told = (line.partition(": ") for line in explain(error, form.Options))
+        raise UserError("\n".join(f"{words.get(field, field)}: {problem}" for field, _, problem in told)) from None
 
 
 def _who_takes(key: str, name: str, form: type[Form]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ray_gym.data.writing import write_chunks
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, refused_writes
 from ray_gym.export.finished import groups, refuse_unfinished
 from ray_gym.export.form import Form
 from ray_gym.export.selection import Counts
@@ -25,11 +25,12 @@ def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite:
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")
     if out.exists() and not overwrite:
-        raise UserError(f"--out: there is a file {out} already (--overwrite exchanges it)")
+        raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     if not partial:
         refuse_unfinished(run)
     counts = Counts()
-    write_chunks(out, _encode_lines(run, form, counts))
+    with refused_writes("--out", out):
+        write_chunks(out, _encode_lines(run, form, counts))
     return counts
 
 

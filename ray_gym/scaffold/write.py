@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, refused_writes
 from ray_gym.scaffold.names import check_name, prefix_of
 
 PATTERNS: Mapping[str, str] = {
@@ -46,8 +46,8 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
     """Writes the files of a new environment to the new folder `name` in `parent`, and returns their paths. `pattern`:
     key of `PATTERNS`.
 
-    Errors: UserError for an unknown pattern, a wrong name, a missing `parent`, or a folder that exists; OSError. After
-    an error nothing is left.
+    Errors: UserError for an unknown pattern, a wrong name, a missing `parent`, a folder that exists, or one that can't
+    be written. After an error nothing is left.
     """
     if pattern not in PATTERNS:
         raise UserError(f"--pattern: there is no {pattern!r}; known: {', '.join(PATTERNS)}")
@@ -58,14 +58,15 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
     if not parent.is_dir():
         raise UserError(f"--dir: there is no folder {parent}; make it first")
     texts = _texts(name, pattern)
-    folder.mkdir()
-    try:
-        for target, text in texts.items():
-            (folder / target).parent.mkdir(exist_ok=True)
-            (folder / target).write_text(text)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with refused_writes("--dir", folder):
+        folder.mkdir()
+        try:
+            for target, text in texts.items():
+                (folder / target).parent.mkdir(exist_ok=True)
+                (folder / target).write_text(text)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     return Written(folder, tuple(texts))
 
 

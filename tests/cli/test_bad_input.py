@@ -96,12 +96,15 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 OVERRIDES = {
-    "tasks.limitt=3": "mine.yaml: tasks.limitt: unknown key; did you mean 'limit'?",
-    "tasks.limit=some": "mine.yaml: tasks.limit: Input should be a valid integer",
+    "tasks.limitt=3": "'tasks.limitt=3': tasks.limitt: unknown key; did you mean 'limit'?",
+    "tasks.limit=some": "'tasks.limit=some': tasks.limit: Input should be a valid integer",
     "tasks.limit": "'tasks.limit' is not an override; write key=value, e.g. tasks.limit=8",
-    "tasks.limit=[1": "mine.yaml: ",
+    "tasks.limit=[1": "'tasks.limit=[1' is not an override that can be read: ",
+    "tasks.path=rows.jsonl": "'tasks.path=rows.jsonl': tasks: set one of path (a file) and generate (a number)",
+    "fanout.workers=1e9": "'fanout.workers=1e9': fanout.workers: Input should be less than or equal to 10000",
     "environment.id=chess": "environment.id: there is no environment 'chess'; known: ",
-    "environment.legal_moves=true": "mine.yaml: environment.legal_moves: unknown key; did you mean 'legal_moves_only'?",
+    "environment.legal_moves=true": "'environment.legal_moves=true': environment.legal_moves: unknown key; did you mean "
+    "'legal_moves_only'?",
     "models.small.engine=vlllm": "mine.yaml: models.small.engine: there is no engine 'vlllm'; did you mean 'vllm'?",
     "participants.policy.model=smal": "mine.yaml: participants.policy.model: there is no model 'smal' under models; "
     "did you mean 'small'?",
@@ -118,6 +121,37 @@ def test_wrong_overrides(folder: Folder, command: str, override: str) -> None:
 def test_a_key_that_is_not_known_as_a_process(folder: Folder) -> None:
     folder.write(GOOD.replace("output:", "ouput:"))
     folder.refuses("rollout", "mine.yaml", told="mine.yaml: ouput: unknown key; did you mean 'output'?", spawn=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rollout", "--nosuch"], "No such option: --nosuch; see `ray-gym rollout --help`"),
+        (["frobnicate"], "No such command 'frobnicate'; see `ray-gym --help`"),
+        (["export"], "Missing argument 'RUN'; see `ray-gym export --help`"),
+        (["rollout", ""], "give a CONFIG to play, or --resume RUN to resume one"),
+        (["check-env", "X"], "ID: there is no environment 'X'"),
+        (["check-env", "aviary"], "--option environment=VALUE: missing, and aviary needs it"),
+        (["check-env", "tic_tac_toe", "--tasks-file", "nosuch"], "--tasks-file: there is no file nosuch"),
+        (["new-env", "shop", "--dir", "/proc"], "--dir: can't write /proc/shop: "),
+    ],
+)
+def test_wrong_words(folder: Folder, arguments: list[str], told: str) -> None:
+    folder.refuses(*arguments, told=told)
+
+
+def test_a_command_without_words_prints_its_help(folder: Folder) -> None:
+    ended = folder.run()
+    assert ended.code == 2 and "rollout" in ended.out and ended.err == ""
+
+
+def test_an_object_store_without_a_bucket(folder: Folder) -> None:
+    folder.refuses("rollout", "mine.yaml", "output.dir=s3://", "run.name=a", told="output.dir: s3:///a names no bucket")
+
+
+def test_a_config_that_is_not_utf_8(folder: Folder) -> None:
+    (folder.path / "mine.yaml").write_bytes(b"run: {name: \xff}")
+    folder.refuses("rollout", "mine.yaml", told="mine.yaml: it is not UTF-8 (invalid start byte at byte 12); save it")
 
 
 def test_a_missing_participant(folder: Folder) -> None:

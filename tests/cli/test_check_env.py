@@ -38,7 +38,7 @@ def test_a_failed_check_says_where_what_and_how_to_mend_it() -> None:
     [
         (("no_such",), "there is no environment 'no_such'"),
         (("calendar", "--option", "mod=live"), "--option: mod: unknown key; did you mean 'mode'?"),
-        (("calendar", "--option", "live"), "--option 'live': write key=value"),
+        (("calendar", "--option", "live"), "--option 'live': write KEY=VALUE"),
         (("calendar", "--tasks-file", "missing.jsonl"), "there is no file"),
         (("calendar", "--tasks-file", EXAMPLE), "example.jsonl:1: "),
         (("faulty_orders:NoGenerator",), "has no task generator: give it a file of tasks, --tasks-file FILE"),

@@ -101,7 +101,7 @@ def test_options_are_those_of_the_environment(shell: Shell) -> None:
         (["validate", "tasks.jsonl", "--env", "mcqaa"], "--env: there is no environment 'mcqaa'; did you mean 'mcqa'?"),
         (["validate", "tasks.jsonl", "--env", "mcqa", "--option", "gradin=x"], "--option: gradin: unknown key; did you mean"),
         (["validate", "tasks.jsonl", "--env", "mcqa", "--option", "grading=x"], "--option: grading: Input should be"),
-        (["validate", "tasks.jsonl", "--env", "mcqa", "--option", "grading"], "'grading' is not an override"),
+        (["validate", "tasks.jsonl", "--env", "mcqa", "--option", "grading"], "--option 'grading': write KEY=VALUE"),
         (["validate", "tasks.jsonl", "--env", "mcqa", "--tokenizer", "./nowhere"], "nowhere is no checkpoint"),
         (["validate", "absent.jsonl", "--env", "mcqa"], "there is no file absent.jsonl"),
         (["validate", "empty.jsonl", "--env", "mcqa"], "empty.jsonl: there are no rows in it"),
@@ -112,6 +112,7 @@ def test_options_are_those_of_the_environment(shell: Shell) -> None:
         (["prepare", "tasks.jsonl", "bad.jsonl", "--env", "mcqa", "--out", "out"], "nothing was written: bad rows: 1"),
         (["prepare", "tasks.jsonl", "--env", "mcqa", "--out", "out", "--validation", "2"], "less than or equal to 1"),
         (["generate", "--env", "mcqa", "--n", "2", "--out", "tasks.csv"], "--out: tasks.csv is neither .jsonl nor .parquet"),
+        (["generate", *COUNTER, "--n", "2", "--out", "/proc/x.jsonl"], "--out: can't write /proc/x.jsonl: "),
         (["generate", "--env", "mcqa", "--n", "0"], "greater than or equal to 1"),
     ],
 )  # fmt: skip
@@ -160,11 +161,13 @@ def test_preparing_again_changes_nothing_unasked(shell: Shell) -> None:
         "out/statistics.json",
     }
     assert shell.data(*prepare).code == 0 and shell.files() == written
-    shell.data("generate", *COUNTER, "--n", "39", "--seed", "0", "--out", "tasks.jsonl")
-    ended = shell.refuses(*prepare, told="nothing was written: out has other rows already (--overwrite exchanges them)")
+    again = ["generate", *COUNTER, "--n", "39", "--seed", "0", "--out", "tasks.jsonl"]
+    shell.refuses(*again, told="--out: there is a file tasks.jsonl already (--overwrite replaces it)")
+    assert shell.data(*again, "--overwrite").out == "tasks.jsonl: 39 tasks\n"
+    ended = shell.refuses(*prepare, told="nothing was written: out has other rows already (--overwrite replaces them)")
     assert "  removed: 1 (" in ended.err and "added" not in ended.err
     exchanged = shell.data(*prepare, "--overwrite")
-    assert exchanged.code == 0 and "exchanged in out:\n  removed: 1 (" in exchanged.out
+    assert exchanged.code == 0 and "replaced in out:\n  removed: 1 (" in exchanged.out
     assert shell.data(*prepare[:-2], "--overwrite").code == 0
     assert not (shell.folder / "out" / "validation.parquet").exists(), "no row is for validation any more"
 

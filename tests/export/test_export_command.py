@@ -54,6 +54,7 @@ def test_each_form_is_written(shell: Shell, games: Path) -> None:
         (("nowhere", "--form", "rollouts"), "nowhere is no run directory"),
         (("run", "--form", "sft"), "--min-reward"),
         (("run", "--form", "sft", "--min-reward", "2"), "nothing was written: episodes with a reward below 2: 24"),
+        (("run", "--form", "sft", "--min-reward", "nan"), "--min-reward: Input should be a finite number"),
         (("run", "--form", "rollouts", "--min-reward", "1"), "--min-reward: it is an option of --form sft"),
         (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "an option of --form preference, not of sft"),
         (("run", "--form", "verl"), "--form: there is no form 'verl'; known: preference, rollouts, sft"),
@@ -84,7 +85,7 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_file_is_exchanged_when_that_is_said(shell: Shell, games: Path) -> None:
+def test_a_file_is_replaced_with_overwrite(shell: Shell, games: Path) -> None:
     Path("out.jsonl").write_text("old")
     code, _ = shell("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl", "--overwrite")
     assert code == 0 and len(lines_of(Path("out.jsonl"))) == 6
