@@ -33,6 +33,18 @@ def test_a_file_and_a_variable_are_read_together(tmp_path: Path, monkeypatch: py
     assert read_tokens(section, tmp_path) == {"alice": LONG, "carol": f"c{LONG}", "dave": f"d{LONG}="}
 
 
+def test_a_file_that_the_config_s_folder_lacks_is_looked_up_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "configs"
+    section = written(tmp_path, f"alice {LONG}\n")
+    monkeypatch.chdir(tmp_path)
+    assert read_tokens(section, elsewhere) == {"alice": LONG}
+    elsewhere.mkdir()
+    written(elsewhere, f"bob {LONG}\n")
+    assert read_tokens(section, elsewhere) == {"bob": LONG}
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o620])
 def test_a_file_that_others_can_open_is_refused(tmp_path: Path, mode: int) -> None:
     section = written(tmp_path, f"alice {LONG}\n", mode)
@@ -60,7 +72,8 @@ def test_a_wrong_line_is_told_without_its_token(tmp_path: Path, text: str, told:
 
 def test_what_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "set file" in error_of(tmp_path, TokensSection())
-    assert f"can't read {tmp_path}/none: No such file" in error_of(tmp_path, TokensSection(file="none"))
+    places = f"there is no file {tmp_path}/none nor {Path.cwd()}/none"
+    assert places in error_of(tmp_path, TokensSection(file="none"))
     monkeypatch.delenv("CALLERS", raising=False)
     assert "the environment variable CALLERS is not set" in error_of(tmp_path, TokensSection(env="CALLERS"))
     monkeypatch.setenv("CALLERS", LONG)

@@ -30,7 +30,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
     """Returns the callers' tokens, by the caller's name, from a file, an environment variable, or both. `folder`:
-    folder of the config, for relative paths.
+    folder of the config. A relative path starts there or, if the file isn't there, in the working directory.
 
     Errors: UserError if neither is set, one can't be read, or a name or token is malformed or given twice. It never
     shows a token.
@@ -39,7 +39,7 @@ def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
         raise UserError("service.tokens: set file (lines of NAME TOKEN), env (an environment variable), or both")
     pairs: list[tuple[str, str, str]] = []
     if section.file is not None:
-        pairs += _read_file((folder / Path(section.file).expanduser()).absolute())
+        pairs += _read_file(_locate(section.file, folder.absolute()))
     if section.env is not None:
         pairs += _read_environment(section.env)
     return _check_tokens(pairs)
@@ -84,6 +84,17 @@ def read_secret(directory: Path) -> bytes:
     if len(found) != SECRET_BYTES:
         raise UserError(f"{path}: the service's secret has to be {SECRET_BYTES} bytes; remove it for a new one")
     return found
+
+
+def _locate(file: str, folder: Path) -> Path:
+    """Returns the path of the token file: in the config's folder, or else in the working directory. Errors: UserError
+    if neither has it.
+    """
+    places = dict.fromkeys(start / Path(file).expanduser() for start in (folder, Path.cwd()))
+    for place in places:
+        if place.exists():
+            return place
+    raise UserError(f"service.tokens.file: there is no file {' nor '.join(map(str, places))}")
 
 
 def _read_file(path: Path) -> Iterable[tuple[str, str, str]]:
