@@ -8,7 +8,7 @@ from ray._private.authentication.authentication_utils import is_token_auth_enabl
 
 WARNING = (
     "note: {address} can be reached from other machines, and this Ray cluster has no token of its own (RAY_AUTH_MODE is "
-    "not token): whoever reaches its ports can run code on it. docs/ray_auth.md says how to set one"
+    "not token): anybody who reaches its ports can run code on it. docs/ray_auth.md says how to set one"
 )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
+from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.rules import require_offered
 
@@ -65,7 +66,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
     offered.
     """
     try:
-        asked = json.loads(body, parse_constant=_refuse_constant)
+        asked = json.loads(body, parse_constant=refuse_constant)
         if not isinstance(asked, dict):
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
@@ -100,7 +101,3 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
 def _check_prompts(prompts: Any) -> None:
     if isinstance(prompts, list) and len(prompts) > MOST_ANSWERS and not isinstance(prompts[0], int):
         raise bad_request(f"prompt: at most {MOST_ANSWERS} in one request", "prompt")
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a number of JSON")

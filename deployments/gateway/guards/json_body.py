@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import Refused
 
 DEEPEST = 64
@@ -32,7 +33,7 @@ def parse_json(body: bytes) -> Any:
     try:
         value = json.loads(
             body.decode(),
-            parse_constant=_refuse_constant,
+            parse_constant=refuse_constant,
             parse_float=_parse_float,
             parse_int=_parse_int,
             object_pairs_hook=_make_object,
@@ -56,10 +57,6 @@ def depth(body: bytes) -> int:
     if not brackets:
         return 0
     return int(np.cumsum(_STEPS[np.frombuffer(brackets, dtype=np.uint8)]).max())
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _parse_float(text: str) -> float:
