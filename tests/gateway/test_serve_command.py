@@ -45,7 +45,7 @@ def error_of(config: Path, *overrides: str) -> str:
     [
         ("service.host=0.0.0.0", "service.tokens: service.host is 0.0.0.0, which others can reach"),
         ("service.host=gym.example", "which others can reach"),
-        ("service.tokens.file=none", "service.tokens.file: can't read"),
+        ("service.tokens.file=none", "service.tokens.file: there is no file "),
         ("service.tokens.env=NO_SUCH_VARIABLE", "the environment variable NO_SUCH_VARIABLE is not set"),
         ("service.tokens={}", "service.tokens: set file"),
         ("output.dir=s3://bucket/runs", "output.dir: s3://bucket/runs is an object store"),

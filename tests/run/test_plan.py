@@ -90,10 +90,11 @@ NAMES = {  # overrides of a good config, and what is said of them
     "environment.id=ray_gym.envs.tic_tac_toe:TicTacTo": "environment.id: ray_gym.envs.tic_tac_toe has no 'TicTacTo'; "
     "did you mean 'TicTacToe'?",
     "environment.id=ray_gym.envs.tic_tac_toe.board:Board": "environment.id: ray_gym.envs.tic_tac_toe.board:Board is not a subclass",
-    "environment.legal_moves=1": "{file}: environment.legal_moves: unknown key; did you mean 'legal_moves_only'?",
-    "environment.legal_moves_only=perhaps": "{file}: environment.legal_moves_only: Input should be a valid boolean",
+    "environment.legal_moves=1": "'environment.legal_moves=1': environment.legal_moves: unknown key; did you mean 'legal_moves_only'?",
+    "environment.legal_moves_only=perhaps": "'environment.legal_moves_only=perhaps': environment.legal_moves_only: "
+    "Input should be a valid boolean",
     "models.small.engine=vlm": "{file}: models.small.engine: there is no engine 'vlm'; did you mean 'vllm'? known: ",
-    "models.small.playr=x:y": "{file}: models.small.playr: unknown key; did you mean 'player'?",
+    "models.small.playr=x:y": "'models.small.playr=x:y': models.small.playr: unknown key; did you mean 'player'?",
     "models.small.player=ray_gym.envs.tic_tac_toe.players:randm_player": "models.small.player: ray_gym.envs.tic_tac_toe.players has no "
     "'randm_player'; did you mean 'random_player'?",
     "models.small.player=nowhere": "models.small.player: 'nowhere' is not of the form package.module:name",
