@@ -8,11 +8,18 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from traceback import FrameSummary, extract_tb
+
+DEEPEST = 5
+"""Most lines of a failure's traceback."""
+_ENGINE = Path(__file__).parent
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
 
 class UserError(Exception):
@@ -41,6 +48,15 @@ class Failure:
     kind: FailureKind
     where: str
     message: str
+    traceback: str = ""
+    """Lines of the author's own code that led to it, the innermost last; empty if there are none."""
+
+    @classmethod
+    def of(cls, error: BaseException, where: str, kind: FailureKind = FailureKind.ENVIRONMENT) -> Failure:
+        """Makes the failure of an exception that an author's code raised. Its place is `where` with file and line."""
+        frames = own_frames(error)
+        place = f"{where} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else where
+        return cls(kind, place, describe(error), "\n".join(map(_line_of, frames[-DEEPEST:])))
 
 
 class EpisodeFailure(Exception):
@@ -50,17 +66,40 @@ class EpisodeFailure(Exception):
     wrong.
     """
 
-    def __init__(self, kind: FailureKind, where: str, message: str, retry: bool = True) -> None:
-        super().__init__(kind, where, message, retry)
+    def __init__(self, kind: FailureKind, where: str, message: str, retry: bool = True, traceback: str = "") -> None:
+        super().__init__(kind, where, message, retry, traceback)
         self.retry = retry
-        self.failure = Failure(kind, where, message)
+        self.failure = Failure(kind, where, message, traceback)
+
+    @classmethod
+    def of(cls, failure: Failure, retry: bool = True) -> EpisodeFailure:
+        """Makes the exception of a failure."""
+        return cls(failure.kind, failure.where, failure.message, retry, failure.traceback)
 
     def to_keep(self) -> EpisodeFailure:
-        """Returns a copy without the traceback, which would keep all objects of the calls alive."""
-        return EpisodeFailure(self.failure.kind, self.failure.where, self.failure.message, self.retry)
+        """Returns a copy without Python's traceback, which would keep all objects of the calls alive."""
+        return EpisodeFailure.of(self.failure, self.retry)
 
     def __str__(self) -> str:
         return f"{self.failure.kind} failure in {self.failure.where}: {self.failure.message}"
+
+
+def own_frames(error: BaseException) -> list[FrameSummary]:
+    """Returns the frames of an exception that lie in an author's code: neither in ray_gym (but for its environments)
+    nor in Python's library or an installed package.
+    """
+    return [frame for frame in extract_tb(error.__traceback__) if _is_an_authors(frame.filename)]
+
+
+def _is_an_authors(file: str) -> bool:
+    if file.startswith(str(_ENGINE)):
+        return file.startswith(str(_ENGINE / "envs"))
+    return not file.startswith(("<", *_LIBRARIES)) and "site-packages" not in file
+
+
+def _line_of(frame: FrameSummary) -> str:
+    """Returns a frame as a line. Of the file's path it has the last folder, as the rest differs between machines."""
+    return f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} in {frame.name}: {frame.line}"
 
 
 def describe(error: BaseException) -> str:

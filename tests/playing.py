@@ -20,6 +20,11 @@ from ray_gym.play.play import Played, play
 Reply = str | Message | Completion | Callable[[CompletionRequest], Awaitable[Completion]]
 
 
+def bare(where: str) -> str:
+    """Returns the place of a failure without its file and line."""
+    return where.partition(" (")[0]
+
+
 def calls(name: str, text: str = "", **arguments: Any) -> Message:
     return Message("assistant", text, tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))
 

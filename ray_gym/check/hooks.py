@@ -40,12 +40,13 @@ def _errors_raised(play: Play) -> Iterator[Finding]:
     if failure is None or has_failed_in_tool(play) or has_no_score(play):
         return
     message = f"{shorten(failure.message)} ({play.scene}{_last_words(play)})"
-    if _PLAYER in (failure.where, failure.message.partition(":")[0]) and play.scene.cast != PERFECT:
-        who = failure.where if failure.where != _PLAYER else "policy"
+    is_policys = failure.where.startswith(_PLAYER)
+    if (is_policys or failure.message.startswith(_PLAYER)) and play.scene.cast != PERFECT:
+        who = "policy" if is_policys else failure.where
         yield Finding(
             f"the perfect player of {who}", message, "make scripted players answer anything that they are shown"
         )
-    elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and failure.where != _PLAYER:
+    elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and not is_policys:
         yield Finding(failure.where, message, "handle every message that a model may write, also an empty one")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
 from ray_gym.models.base import Completion, CompletionRequest
@@ -69,7 +69,7 @@ class ScriptedModel:
             answer = self._player(request, *rngs, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
-            raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", describe(error)) from error
+            raise EpisodeFailure.of(Failure.of(error, "scripted player")) from error
         return Completion(message)
 
     async def close(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ray_gym.episode.participant import Participant
 from ray_gym.errors import EpisodeFailure, FailureKind
 
@@ -31,4 +33,5 @@ def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: 
     kind = error.failure.kind
     if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):
         return
-    raise fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges) from error
+    fault = fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)
+    raise EpisodeFailure.of(replace(fault.failure, traceback=error.failure.traceback)) from error

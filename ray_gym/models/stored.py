@@ -66,6 +66,7 @@ class StoredFailure(msgspec.Struct, tag="failure"):
     kind: FailureKind
     where: str
     message: str
+    traceback: str = ""
 
 
 class StoredResult(msgspec.Struct, array_like=True):
@@ -81,7 +82,8 @@ _A_MAP = 0x80
 
 
 def store_failure(failure: Failure) -> msgspec.Raw:
-    return msgspec.Raw(_encoder.encode(StoredFailure(failure.kind, failure.where, utf8(failure.message))))
+    texts = map(utf8, (failure.where, failure.message, failure.traceback))
+    return msgspec.Raw(_encoder.encode(StoredFailure(failure.kind, *texts)))
 
 
 def store_result(value: Any) -> msgspec.Raw:
@@ -100,7 +102,7 @@ def restore_result(answer: msgspec.Raw) -> Any:
 def _raise_if_failed(answer: msgspec.Raw) -> None:
     if bytes(answer)[0] & 0xF0 == _A_MAP:
         stored = _failure_decoder.decode(answer)
-        raise EpisodeFailure(stored.kind, stored.where, stored.message)
+        raise EpisodeFailure(stored.kind, stored.where, stored.message, traceback=stored.traceback)
 
 
 def restore(answer: msgspec.Raw) -> Completion:

@@ -18,7 +18,7 @@ from ray_gym.episode.episode import Episode
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.score import Score, as_score
 from ray_gym.stop import EpisodeOver, StopReason
@@ -70,7 +70,7 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     except EpisodeFailure as error:
         played = fail_episode(episode, error.failure)
     except Exception as error:
-        played = fail_episode(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+        played = fail_episode(episode, Failure.of(error, "episode"))
     return played if environment.scores_groups() else finish_played(played)
 
 
@@ -269,7 +269,7 @@ class blame_environment:
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             return
         where = f"{type(self._environment).__name__}.{_inner_hook(error, self._environment) or self._hook}"
-        raise EpisodeFailure(FailureKind.ENVIRONMENT, where, describe(error)) from error
+        raise EpisodeFailure.of(Failure.of(error, where)) from error
 
 
 def _is_cancelled() -> bool:

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import asdict
 
-from ray_gym.episode.ledger import Span
+from ray_gym.episode.ledger import Sample, Span
+from ray_gym.episode.participant import Participant
 from ray_gym.events import Event
 from ray_gym.messages import ToolCall
 from ray_gym.models.base import Sampling, VersionSpan
@@ -73,6 +74,7 @@ def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
         "stop_reason": stop.reason.value if stop else None,
         "stop_text": stop.text if stop else None,
         "failure": {"kind": failure.kind, "where": failure.where, "message": failure.message} if failure else None,
+        "traceback": failure.traceback if failure else None,
         "reward": played.score.reward if played.score else None,
         "rewards": _rewards(played.score),
         "turns": episode.turns_of("policy"),
@@ -120,7 +122,7 @@ def _samples(played: Sequence[Played]) -> pa.Array:
         "thread": [thread.name for _, thread, _ in every],
         "participant": [participant.name for participant in of],
         "model": [participant.model for participant in of],
-        "trainable": [participant.trainable for participant in of],
+        "trainable": [_is_trainable(one, sample, thread.participant) for one, thread, sample in every],
         "reward": [_reward_of(thread.participant.name, one.score) for one, thread, _ in every],
         "token_ids": lists_of_numbers(TOKEN_IDS, [sample.token_ids for sample in samples]),
         "loss_mask": lists_of_numbers(LOSS_MASK, [sample.loss_mask for sample in samples]),
@@ -130,6 +132,18 @@ def _samples(played: Sequence[Played]) -> pa.Array:
         "fork_reason": [sample.fork_reason for sample in samples],
     }
     return lists_of_structs(SAMPLES, of_each, fields)
+
+
+def _is_trainable(played: Played, sample: Sample, participant: Participant) -> bool:
+    """Says whether a trainer can use a sample: its participant is trained and has a reward, its episode is completed,
+    and at least one of its tokens was generated.
+    """
+    return (
+        participant.trainable
+        and played.status == "completed"
+        and _reward_of(participant.name, played.score) is not None
+        and any(span.generated and span.end > span.start for span in sample.spans)
+    )
 
 
 def _tools_shown(played: Sequence[Played]) -> pa.Array:

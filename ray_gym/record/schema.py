@@ -13,7 +13,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.messages import utf8
 
-VERSION = 2
+VERSION = 3
 """Version of this schema. Any change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
 READ_SINCE = "0.2.0"
 """First release of ray_gym that reads this version."""
@@ -106,6 +106,7 @@ SCHEMA = pa.schema(
         ("stop_reason", TEXT),
         ("stop_text", TEXT),
         ("failure", FAILURE),
+        ("traceback", TEXT),
         ("reward", REAL),
         ("rewards", REWARDS),
         ("turns", INT),
@@ -190,6 +191,7 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
         "stop_reason": "failed",
         "stop_text": message,
         "failure": {"kind": FailureKind.ENVIRONMENT.value, "where": "record", "message": message},
+        "traceback": "",
         "reward": None,
         "rewards": [],
         "turns": 0,

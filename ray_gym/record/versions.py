@@ -54,14 +54,19 @@ def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 1, which did not record the tools that prompts showed: the column `tools_shown` is null, which
     differs from no tools.
     """
-    return _as_today(table, columns, later=("tools_shown",))
+    return _as_today(table, columns, later=("tools_shown", "traceback"))
 
 
 def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Reads version 2, which did not record where in an author's code an episode failed: `traceback` is null."""
+    return _as_today(table, columns, later=("traceback",))
+
+
+def _read_3(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     return _as_today(table, columns)
 
 
-READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2}
+READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2, 3: _read_3}
 """Readers by the version of the files that they read."""
 
 

@@ -12,7 +12,7 @@ LENGTH = struct.Struct(">Q")
 
 ZygoteReply = list[str]
 """A zygote's reply is one of [answer, text], [refused, message], [refused, message, content], [failure, kind, where,
-message], [raised, message], [died, how].
+message, traceback], [raised, message], [raised, message, place, traceback], [died, how].
 """
 
 

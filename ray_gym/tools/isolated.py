@@ -250,8 +250,9 @@ def _failure(tool: str, message: str) -> EpisodeFailure:
     return EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {tool}", message)
 
 
-def _call_failed(tool: str, message: str) -> CallFailed:
-    return CallFailed(FailureKind.ENVIRONMENT, f"tool {tool}", message)
+def _call_failed(tool: str, message: str, place: str = "", traceback: str = "") -> CallFailed:
+    """Returns the failure of a call. `place`: file and line, after a space and in brackets."""
+    return CallFailed(FailureKind.ENVIRONMENT, f"tool {tool}{place}", message, traceback=traceback)
 
 
 def _read_reply(tool: str, reply: list[str]) -> str:
@@ -265,10 +266,10 @@ def _read_reply(tool: str, reply: list[str]) -> str:
             return text
         case ["refused", message, *content]:
             raise ToolError(message, *content)
-        case ["failure", kind, where, message]:
-            raise EpisodeFailure(FailureKind(kind), where, message)
-        case ["raised", message]:
-            raise _call_failed(tool, message)
+        case ["failure", kind, where, message, traceback]:
+            raise EpisodeFailure(FailureKind(kind), where, message, traceback=traceback)
+        case ["raised", message, *place]:
+            raise _call_failed(tool, message, *place)
         case ["died", how]:
             raise _call_failed(tool, f"its process {how} before it had answered")
     raise _call_failed(tool, f"its process gave no answer but {reply!r:.200}")

@@ -102,7 +102,8 @@ class Libraries:
         except ToolError as error:
             why = describe(error)
         except EpisodeFailure as error:
-            raise EpisodeFailure(error.failure.kind, function, error.failure.message) from error
+            failure = error.failure
+            raise EpisodeFailure(failure.kind, function, failure.message, traceback=failure.traceback) from error
         return "null", utf8(why)
 
     async def close(self) -> None:

@@ -29,7 +29,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ray_gym.errors import EpisodeFailure, describe
+from ray_gym.errors import EpisodeFailure, Failure, describe
 from ray_gym.tools.answer import ToolError, as_text
 from ray_gym.tools.frames import ZygoteReply, receive, send
 
@@ -153,13 +153,15 @@ def _call(environment: Any, call: bytes) -> ZygoteReply:
     except ToolError as error:
         return ["refused", str(error), *([] if error.content is None else [error.content])]
     except EpisodeFailure as error:
-        return ["failure", error.failure.kind.value, error.failure.where, error.failure.message]
+        failure = error.failure
+        return ["failure", failure.kind.value, failure.where, failure.message, failure.traceback]
     except MemoryError as error:
         traceback.clear_frames(error.__traceback__)  # they hold the objects that filled the memory
         limit = f" (memory_mb is {memory_mb})" if memory_mb is not None else ""
         return ["raised", f"{describe(error)}{limit}"]
     except BaseException as error:
-        return ["raised", describe(error)]
+        failure = Failure.of(error, "")
+        return ["raised", failure.message, failure.where, failure.traceback]
 
 
 async def _await(result: Awaitable[Any]) -> Any:

@@ -142,7 +142,7 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
     run = ours.start(tmp_path, "raising", "models.random.player=broken:player", "tasks.limit=2", path=tmp_path)
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 1 and "every episode failed" in output
-    in_process = {"kind": "environment", "where": "scripted player", "message": "KeyError: 'my bug'"}
+    in_process = {"kind": "environment", "where": "scripted player (broken.py:2)", "message": "KeyError: 'my bug'"}
     assert [row["failure"] for row in rows(tmp_path / "raising").values()] == 8 * [in_process]
 
 

@@ -133,7 +133,7 @@ async def test_all_calls_of_a_message_are_one_step() -> None:
         ("guess", '{"number": 9}', "ValueError: the dial has no such number"),
         ("guess", '{"number": 3, "twice": true}', "TypeError"),
         ("open", "{}", "there is no tool 'open'; the tools are: guess, look"),
-        ("", "{}", "there is no tool ''"),
+        ("", "{}", "this call can't be read: "),
     ],
 )
 async def test_malformed_calls_become_observations(name: str, arguments: str, told: str) -> None:
@@ -153,7 +153,10 @@ async def test_what_breaks_in_the_library_is_the_environments_failure() -> None:
     aviary_games.closed.clear()
     played = await play(environment(environment=SAFE, arguments={"fails_at": 0}), message(guess(1)))
     assert played.failure is not None and played.failure.kind is FailureKind.ENVIRONMENT
-    assert (played.failure.where, played.failure.message) == ("tool guess", "OSError: the safe is gone")
+    assert (played.failure.where, played.failure.message) == (
+        "tool guess (aviary_games.py:42)",
+        "OSError: the safe is gone",
+    )
     assert aviary_games.closed == ["safe"]
 
 

@@ -61,7 +61,7 @@ async def test_a_tool_that_raises_is_named() -> None:
 
     game = await play_script(Broken(), [calls("nod")])
     assert game.played.status == "failed" and game.played.failure is not None
-    assert (game.played.failure.kind, game.played.failure.where) == ("environment", "tool nod")
+    assert (game.played.failure.kind, game.played.failure.where) == ("environment", "tool nod (test_failures.py:60)")
 
 
 async def test_an_opening_for_nobody_is_named() -> None:
@@ -139,7 +139,7 @@ async def test_what_would_end_a_worker_ends_one_episode(raised: type[BaseExcepti
             raise raised
 
     game = await play_script(Broken(), ["hello"])
-    assert game.played.failure is not None and game.played.failure.where == "Broken.finished"
+    assert game.played.failure is not None and game.played.failure.where == "Broken.finished (test_failures.py:139)"
     assert game.played.status == "failed"
 
 

@@ -131,7 +131,7 @@ async def test_the_first_error_wins_keeps_its_kind_and_ends_the_others(kind: Fai
 async def test_a_graders_own_mistake_is_the_environments() -> None:
     failure = failure_of(await graded(AllOf(good=Fixed(1), bad=Fixed(ZeroDivisionError("by zero")))))
     assert failure.kind == "environment" and failure.message == "ZeroDivisionError: by zero"
-    assert failure.where == "Graded.score"
+    assert failure.where == "Graded.score (test_combining.py:38)"
     assert "no reward" in failure_of(await graded(Fixed(float("nan")))).message
 
 

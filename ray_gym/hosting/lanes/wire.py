@@ -68,6 +68,7 @@ class SentFailure(msgspec.Struct, array_like=True):
     where: str
     message: str
     retry: bool
+    traceback: str = ""
 
 
 class ReplicaAnswer(msgspec.Struct, array_like=True):
@@ -143,7 +144,8 @@ def completion_answer(number: int, completion: Completion) -> ReplicaAnswer:
 
 def failure_answer(number: int, error: EpisodeFailure) -> ReplicaAnswer:
     failure = error.failure
-    failed = SentFailure(failure.kind, failure.where, utf8(failure.message), error.retry)
+    where, message, traceback = map(utf8, (failure.where, failure.message, failure.traceback))
+    failed = SentFailure(failure.kind, where, message, error.retry, traceback)
     return ReplicaAnswer(number, "failure", msgspec.Raw(_encode(failed)))
 
 
@@ -157,7 +159,7 @@ def completion_of(answer: ReplicaAnswer) -> Completion:
 
 def failure_of(answer: ReplicaAnswer) -> EpisodeFailure:
     failed = _failed_decoder.decode(answer.content)
-    return EpisodeFailure(failed.kind, failed.where, failed.message, failed.retry)
+    return EpisodeFailure(failed.kind, failed.where, failed.message, failed.retry, failed.traceback)
 
 
 def message_of(answer: ReplicaAnswer) -> str:
