@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 StateT = TypeVar("StateT")
+NEAR = 0.8
+"""Likeness from which the name of a method may be a hook's that is misspelt (of `difflib`)."""
 
 
 class Options(BaseModel):
@@ -104,6 +107,23 @@ class Environment(Generic[TaskT, StateT]):
     def has_metrics(cls) -> bool:
         """Says whether the environment overrides `metrics`."""
         return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
+
+    @classmethod
+    def wrong_hooks(cls) -> list[str]:
+        """Returns a line for each hook that the class has to define and does not, and for each method whose name is near
+        to that of a hook that it leaves at its default; empty if all is well.
+        """
+        hooks = [
+            name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))
+        ]
+        left = [name for name in hooks if _function(cls, name) is _function(Environment, name)]
+        own = [name for name in dir(cls) if not name.startswith("_") and not hasattr(Environment, name)]
+        methods = [name for name in own if callable(getattr(cls, name)) and name not in cls.tools]
+        near = {name: found[0] for name in methods if (found := get_close_matches(name, left, n=1, cutoff=NEAR))}
+        lines = [f"{cls.__name__}.{name} is near to the hook {hook}: rename one" for name, hook in near.items()]
+        required = {"setup": ("setup",), "score": ("score", "score_group")}
+        missing = [name for name, any_of in required.items() if set(any_of) <= set(left) - set(near.values())]
+        return lines + [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -186,15 +206,13 @@ class Environment(Generic[TaskT, StateT]):
         return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
 
     def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns the text of the user message that tells `listener` of an ended turn; None if the listener is told
-        nothing.
+        """Returns the text of the user message that tells `listener`, who is not the speaker, of an ended turn; None if
+        the listener is told nothing.
 
-        By default the speaker hears nothing, and the others hear what was said, or, if nothing was said, all results of
-        the turn's tool calls.
+        By default the listener hears all words of the turn or, if nothing was said, the results of those tools that the
+        listener may call, too.
         """
-        if listener.name == turn.speaker:
-            return None
-        return turn.text or "\n".join(turn.tool_results) or None
+        return turn.text or "\n".join(episode.results_for(turn, listener)) or None
 
     def narrow(self, tool: ToolSchema, state: StateT, caller: Participant) -> ToolSchema:
         """Returns the tool's schema as the state allows it now (only the empty cells, say); by default the whole
@@ -236,3 +254,9 @@ class Environment(Generic[TaskT, StateT]):
         `rows`: a mapping for each episode, with the columns `metrics_columns` of `ray_gym.load(run).episodes`.
         """
         return {}
+
+
+def _function(cls: type, name: str) -> Any:
+    """Returns the function behind a method or a class method."""
+    method = getattr(cls, name)
+    return getattr(method, "__func__", method)

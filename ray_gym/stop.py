@@ -15,6 +15,7 @@ class StopReason(StrEnum):
     STOP_TEXT = "stop_text"  # a participant said its stop text
     NOTHING_SAID = "nothing_said"  # a turn left the next participant with nothing to answer
     MAX_TOKENS = "max_tokens"  # a call hit its output limit
+    CONTENT_FILTER = "content_filter"  # an endpoint withheld an answer or a part of it
     CONTEXT_FULL = "context_full"
     TOKEN_BUDGET = "token_budget"
     DEADLINE = "deadline"

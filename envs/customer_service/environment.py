@@ -82,14 +82,11 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         )
 
     def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns the speaker's words and the notices that tools have for the listener, and clears these notices. The
-        speaker is told nothing.
+        """Returns the speaker's words and the notices that tools have for the listener, and clears these notices.
 
         Results of tools stay with their caller: after a turn with nothing else, the customer is told that the agent is
         busy, and the agent is told nothing (None).
         """
-        if listener.name == turn.speaker:
-            return None
         seen, state.notices[listener.name] = state.notices[listener.name], []
         told = "\n".join([turn.text, *seen] if turn.text else seen)
         if told or not turn.tool_results:

@@ -149,16 +149,16 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return replace(tool, parameters={**tool.parameters, "properties": {"position": only_empty}})
 
     def next_speaker(self, state: Board, episode: Episode, turn: Turn) -> str:
-        """Returns the side that moves next. After a turn without a legal move it is the same side again, until a limit
-        ends the episode.
+        """Returns the side that moves next. After a turn without a legal move it is the same side again, which is told
+        so, until a limit ends the episode.
         """
-        return OWNERS[state.next_mark]
+        if (mover := OWNERS[state.next_mark]) == turn.speaker:
+            episode.tell(mover, _ask("You have not made a legal move, so it is still you to move.", state))
+        return mover
 
     def relay(self, state: Board, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         if listener.name != OWNERS[state.next_mark]:
             return None
-        if listener.name == turn.speaker:
-            return _ask("You have not made a legal move, so it is still you to move.", state)
         return _ask(f"{MARKS[turn.speaker]} plays {state.last_position}.", state)
 
     def finished(self, state: Board, episode: Episode) -> str | None:

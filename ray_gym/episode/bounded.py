@@ -160,10 +160,11 @@ class BoundedEpisode(EpisodeView):
         if self._remaining_tokens() <= 0:
             self.end(StopReason.TOKEN_BUDGET, text)
         elif not is_policy(self.participants[speaker]):
-            cut = f"its message was cut ({completion.finish_reason}): {text[-200:]}"
-            raise fault_of(self.participants[speaker], cut, judges=False)
+            raise fault_of(self.participants[speaker], _why_cut(speaker, completion), judges=False)
         elif completion.finish_reason == "context_full":
             self.end(StopReason.CONTEXT_FULL, text)
+        elif completion.finish_reason == "content_filter":
+            self.end(StopReason.CONTENT_FILTER, text)
         else:
             self.end(StopReason.MAX_TOKENS, text)
 
@@ -193,3 +194,14 @@ class BoundedEpisode(EpisodeView):
     def _require_open(self) -> None:
         if self.stop is not None:
             raise EpisodeOver(self.stop.reason)
+
+
+def _why_cut(speaker: str, completion: Completion) -> str:
+    """Returns why a simulator's message was cut, with the key of the config to change. It is the same for all episodes:
+    what was said is in the record.
+    """
+    if completion.finish_reason == "length":
+        return f"its message was cut at max_tokens: raise participants.{speaker}.sampling.max_tokens"
+    if completion.finish_reason == "content_filter":
+        return "its endpoint withheld the message, or a part of it (content_filter)"
+    return "its message was cut, for the context of its model is full"

@@ -24,11 +24,12 @@ from ray_gym.aio.clock import ActiveClock, reset_running_clock, set_running_cloc
 from ray_gym.aio.held import run_held
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.journal.call_log import CallLog, MadeCall, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.tools.answer import WhenLost
 
 Result = TypeVar("Result")
@@ -183,7 +184,7 @@ class Calls:
             stored = answers.store_result(await make(key))
         except Exception as error:
             if not isinstance(error, EpisodeFailure):
-                error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
+                error = EpisodeFailure.of(Failure.of(error, made.thread))
             await self._record_failure(made, error, started_at, began)
             raise error from error.__cause__
         await self.log.record(made, stored, self._timing_of(started_at, began))
@@ -267,11 +268,12 @@ class Calls:
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
-    """Returns the completion and its stored form.
+    """Returns the completion and its stored form, with the thoughts in its message told apart from the words.
 
     Lone surrogates, which JSON can spell and UTF-8 can't, are replaced in the completion itself before anybody reads
     the answer: a replay must give the same text as the first time.
     """
+    completion.message = with_thoughts_apart(completion.message)
     try:
         return completion, answers.store(completion)
     except UnicodeEncodeError:

@@ -141,14 +141,13 @@ class Episode(BoundedEpisode):
         if completion is None:
             return False
         message = completion.message
-        turn.text = message.content
+        turn.add_words(message.content)
         if completion.finish_reason != "stop":
             self._end_truncated(turn.speaker, completion)
             return False
         for call in message.tool_calls:
             answer = await self.call(turn.speaker, call)
-            turn.tool_results.append(answer.content)
-            turn.tool_errors += answer.error is not None
+            turn.add_result(call.name, answer.content, answer.error is not None)
             if self.end_if_finished():
                 return True
         self._check_over(turn.speaker, message)
@@ -280,14 +279,16 @@ class Episode(BoundedEpisode):
             raise fault_of(speaker, silent, judges=False)
 
     def _relay(self, turn: Turn) -> None:
-        """Tells every participant of a turn that has ended, as far as the environment's `relay` lets it know."""
+        """Tells every other participant of a turn that has ended, as far as the environment's `relay` lets it know."""
         for name in self.environment.participants:
+            if name == turn.speaker:
+                continue
             listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)
             if text is None:
                 continue
             said = self.transcript.last_message()
-            if said is not None and said.content == text and listener.name != turn.speaker:
+            if said is not None and said.content == text:
                 said.visible_to.append(listener.name)
                 self.threads[listener.name].append(Message("user", text), said.seq)
             else:

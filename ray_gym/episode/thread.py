@@ -101,15 +101,20 @@ class Thread:
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
         """Returns the request of a model call over all messages, with at most `max_tokens` tokens to generate. It holds
         the thread's own list of messages, not a copy. `accept` appends the answer.
+
+        A seed of the sampling gives each call one of its own: with the same for all, the episodes of a group would be
+        equal.
         """
-        sampling = asked.sampling
+        sampling, seed = asked.sampling, derive_seed(self.seed, self.name, self.calls)
+        if sampling.seed is not None:
+            sampling = replace(sampling, seed=derive_seed(sampling.seed, seed) % 2**31)  # what all endpoints take
         if max_tokens < sampling.max_tokens:
             sampling = replace(sampling, max_tokens=max_tokens)
         return CompletionRequest(
             messages=self.messages,
             sampling=sampling,
             session_id=self.session_id,
-            seed=derive_seed(self.seed, self.name, self.calls),
+            seed=seed,
             thread=self.name,
             known=self.known,
             history=self.ledger.history,

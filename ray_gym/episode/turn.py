@@ -13,16 +13,34 @@ class Turn(msgspec.Struct):
     speaker: str
     index: int
     """Number of the turn in the episode, from 0."""
-    text: str = ""
-    """Last words of the participant in this turn."""
+    words: list[str] = []
+    """Words of the participant in this turn, by step; steps without words are left out."""
     tool_results: list[str] = []
     """Answers of its tool calls, in order."""
+    tools_called: list[str] = []
+    """Names of the tools that gave `tool_results`, in the same order."""
     tool_errors: int = 0
     """Number of its tool calls that were answered with an error."""
     steps: int = 0
     """Number of model calls."""
     yielded: bool = False
     """True once a turn that is driven from outside has ended."""
+
+    @property
+    def text(self) -> str:
+        """Returns all words of the turn, a line for each step that had any; an empty text if there were none."""
+        return "\n".join(self.words)
+
+    def add_words(self, text: str) -> None:
+        """Adds the words of a step. Blank text is silence, and adds nothing."""
+        if text.strip():
+            self.words.append(text)
+
+    def add_result(self, tool: str, content: str, is_error: bool) -> None:
+        """Adds the answer of a tool call."""
+        self.tool_results.append(content)
+        self.tools_called.append(tool)
+        self.tool_errors += is_error
 
 
 class Usage(msgspec.Struct):

@@ -11,7 +11,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.transcript import Transcript
-from ray_gym.episode.turn import Usage
+from ray_gym.episode.turn import Turn, Usage
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolSchema
@@ -91,6 +91,13 @@ class EpisodeView:
     def turns_of(self, participant: str) -> int:
         """Returns the number of turns that a participant has begun."""
         return [turn.speaker for turn in self.turns].count(participant)
+
+    def results_for(self, turn: Turn, listener: Participant) -> list[str]:
+        """Returns the answers of a turn's tool calls that `listener` may know: those of tools that it could have called
+        itself. The others are the speaker's own.
+        """
+        called = zip(turn.tools_called, turn.tool_results, strict=True)
+        return [result for name, result in called if name in self.tools and self.tools[name].offered_to(listener.name)]
 
     def messages_of(self, participant: str) -> list[Event]:
         """Returns the events of a participant's messages in its own conversation, in order. Messages that the task's

@@ -14,7 +14,8 @@ from ray_gym.messages import Message, ToolChoice, ToolSchema
 
 TokenIds = NDArray[np.int32]
 Logprobs = NDArray[np.float32]
-FinishReason = Literal["stop", "length", "context_full"]
+FinishReason = Literal["stop", "length", "context_full", "content_filter"]
+"""End of an answer: the model's own, or what cut it. content_filter: the endpoint withheld the rest."""
 SpanKind = Literal["plain", "truncated", "constrained"]
 
 NO_TOKENS: TokenIds = np.zeros(0, dtype=np.int32)
@@ -24,7 +25,8 @@ NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """Tells how tokens are drawn. `max_tokens` is the limit for each model call, and `top_k` 0 means no limit.
-    Generation ends at any text of `stop`. `seed` None leaves the seed to the engine.
+    Generation ends at any text of `stop`. `seed` None leaves the seed to the engine; from another, each call of an
+    episode gets a seed of its own.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")

@@ -116,12 +116,21 @@ def policy_view(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
     """Returns the messages that a simulated user sees, with the roles user and assistant exchanged. Left out are system
-    and tool messages, empty ones, and all assistant messages that call tools, since in an episode the user doesn't hear
-    these either.
+    and tool messages, and those without words. The words of one turn, between which tools were called, are one message,
+    a line each, as in an episode.
     """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
-    heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
-    return [Message(other[one.role], one.content) for one in heard]
+    said: list[list[str]] = []
+    heard: list[Role] = []
+    for one in messages:
+        if one.role not in other or not one.content.strip():
+            continue
+        if heard and heard[-1] == other[one.role] == "user":
+            said[-1].append(one.content)
+        else:
+            heard.append(other[one.role])
+            said.append([one.content])
+    return [Message(role, "\n".join(words)) for role, words in zip(heard, said, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +174,10 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
         call = {"id": item["call_id"], "name": item["name"], "arguments": _arguments(item["arguments"])}
         _last_message(found)["tool_calls"].append(call)
     elif kind == "function_call_output":
-        found.append({"role": "tool", "content": _text(item["output"]), "tool_call_id": item["call_id"]})
+        found.append({"role": "tool", "content": text_of(item["output"]), "tool_call_id": item["call_id"]})
     elif kind == "reasoning":
         _add_reasoning(
-            _open_message(found), _text([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n")
+            _open_message(found), text_of([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n")
         )
     elif kind == "message":
         _add_message(found, item)
@@ -185,14 +194,14 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     if role is None:
         raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message, texts = _open_message(found), (_text(item.get("content")), _text(item.get("refusal")))
+        message, texts = _open_message(found), (text_of(item.get("content")), text_of(item.get("refusal")))
         message["content"] = "\n\n".join(filter(None, (message["content"], *texts)))
-        _add_reasoning(message, _text(item.get("reasoning_content") or item.get("reasoning")))
+        _add_reasoning(message, text_of(item.get("reasoning_content") or item.get("reasoning")))
         message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
         if item.get("function_call"):
             message["tool_calls"].append(_legacy_call(item["function_call"]))
     else:
-        message = {"role": role, "content": _text(item["content"])}
+        message = {"role": role, "content": text_of(item["content"])}
         if role == "tool":
             message["tool_call_id"] = item["tool_call_id"]
         elif item.get("tool_calls"):
@@ -296,7 +305,7 @@ def _legacy_call(given: Any) -> dict[str, str]:
 
 
 def _legacy_result(item: _Fields) -> dict[str, Any]:
-    return {"role": "tool", "content": _text(item["content"]), "tool_call_id": f"{_LEGACY_ID}{item['name']}"}
+    return {"role": "tool", "content": text_of(item["content"]), "tool_call_id": f"{_LEGACY_ID}{item['name']}"}
 
 
 def _arguments(given: Any) -> str:
@@ -305,8 +314,10 @@ def _arguments(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
-def _text(content: Any, between: str = "") -> str:
-    """Returns the text of a message's content: a string, None ("") or a list of parts, which are joined by `between`.
+def text_of(content: Any, between: str = "\n") -> str:
+    """Returns the text of a message's content: a string, None ("") or a list of parts, which are joined by `between`,
+    by default as vLLM joins them.
+
     Errors: ValueError for other content, or a part that is no text.
     """
     if content is None or isinstance(content, str):
@@ -318,7 +329,8 @@ def _text(content: Any, between: str = "") -> str:
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, Mapping) and (part.get("type") or "text") in _TEXT_PARTS:
-            texts.append(part.get("text") or part.get("refusal") or "")
+            if (text := part.get("text", part.get("refusal"))) is not None:
+                texts.append(text)
         else:
             what = part.get("type") if isinstance(part, Mapping) else type(part).__name__
             raise ValueError(f"content of type {what!r}: only text can be read")

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ray_gym.episode.thread import Thread
 from ray_gym.messages import Message, ToolSchema
+from ray_gym.models.thoughts import tell_apart
 
 EDITED_HISTORY = "edited_history"
 """Reason of a fork: the call's earlier messages differ from those of the thread."""
@@ -35,17 +36,12 @@ def canonical_form(message: Message) -> Canonical:
     """Returns a message in canonical form: without its reasoning and its ids, and with the arguments of calls as sorted
     JSON.
     """
-    text = without_thought(message.content) if message.role == "assistant" else message.content.strip()
-    return message.role, text, tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls)
-
-
-def without_thought(text: str) -> str:
-    """Returns the text of an assistant's message without its reasoning (the parts up to </think>). It takes linear
-    time.
-    """
-    *thoughts, said = text.split("</think>")  # the prompt may have opened the first
-    kept = [before for before, mark, _ in (thought.partition("<think>") for thought in thoughts) if mark]
-    return "".join([*kept, said]).strip()
+    text = tell_apart(message.content)[1] if message.role == "assistant" else message.content
+    return (
+        message.role,
+        text.strip(),
+        tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls),
+    )
 
 
 def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:

@@ -15,7 +15,8 @@ from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
-from ray_gym.play.capture import Capture, without_thought
+from ray_gym.models.thoughts import with_thoughts_apart
+from ray_gym.play.capture import Capture
 from ray_gym.stop import StopReason
 
 
@@ -228,7 +229,8 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Agen
         return error.failure
     if completion is None:
         return None
-    turn.text = completion.message.content
+    turn.words = []  # of an agent's calls, only the last may be what it says in the end
+    turn.add_words(completion.message.content)
     return AgentAnswer(completion, thread, len(episode.threads[thread].messages))
 
 
@@ -252,8 +254,7 @@ async def _call_tool(episode: Episode, participant: str, call: ToolCall, capture
     if not captured:
         episode.speak(participant, Message("assistant", tool_calls=(call,)))
     answer = await episode.call(participant, call, tells=not captured)
-    turn.tool_results.append(answer.content)
-    turn.tool_errors += answer.error is not None
+    turn.add_result(call.name, answer.content, answer.error is not None)
     episode.end_if_finished()
 
 
@@ -261,10 +262,11 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
     turn = episode.open_turn(participant)
     if turn is None:
         return
-    said = Message("assistant", text)
-    if not captured or without_thought(turn.text) != without_thought(text):
+    said = with_thoughts_apart(Message("assistant", text))
+    if not captured or turn.text.strip() != said.content.strip():
         episode.speak(participant, said)
-    turn.text = text
+    turn.words = []
+    turn.add_words(said.content)
     episode.yield_floor(turn, said)
     speaker: Turn = turn
     while not episode.stopped:

@@ -134,7 +134,7 @@ async def test_what_is_for_the_other_sides_eyes_is_passed_on_in_full() -> None:
         "(Photo of a router. Lights: power green, internet blinking orange.)",
         "(Photo of a router. Lights: power green, internet green.)",
     ], "the restart's own result is private"
-    assert heard[1] == "And so on.\n(Photo of a router. Lights: power green, internet green.)"
+    assert heard[1] == "Here.\nAnd so on.\n(Photo of a router. Lights: power green, internet green.)"
     told = [message.content for message in of_user[-1].messages if message.role == "user"]
     assert told[1].splitlines() == [
         "(Text message from Larkwave: A credit of $1 was given.)",
@@ -253,7 +253,7 @@ async def test_a_completion_signal_beside_a_call_waits_for_what_comes_of_it() ->
     task = task_of("plan_change")
     look = Message("assistant", MORE.content, tool_calls=call("look_up_customer", number_or_phone="x").tool_calls)
     one = await played(task, signals, policy=says(look, "Nobody found.", MORE), user=says("Hi."))
-    assert [turn.text for turn in one.episode.turns] == ["Hi.", "Nobody found.", "Hi.", MORE.content]
+    assert [turn.text for turn in one.episode.turns] == ["Hi.", f"{MORE.content}\nNobody found.", "Hi.", MORE.content]
 
 
 async def test_an_earlier_conversation_does_not_end_by_its_own_signal() -> None:

@@ -54,8 +54,8 @@ async def test_nothing_private_is_in_anothers_thread_or_marked_as_visible_to_it(
     for event in game.episode.events:
         if event.kind in ("system", "tool_result", "opening"):
             assert event.visible_to == [event.participant]
-    ready = next(event for event in game.episode.events if event.content == "Ready.")
-    assert (ready.participant, ready.visible_to) == ("policy", ["policy", "user"])
+    told = next(event for event in game.episode.events if event.content == "Wait.\nReady.")
+    assert (told.kind, told.participant, told.visible_to) == ("relay", "policy", ["user"])
 
 
 async def test_each_is_offered_its_own_tools_only() -> None:
@@ -78,11 +78,19 @@ async def test_no_tools_are_shown_under_tool_choice_none() -> None:
     assert (request.tools, request.allowed_tools, request.tool_choice) == ((), (), "none")
 
 
-async def test_a_turn_of_tool_calls_without_words_tells_all_their_results() -> None:
+class Public(Desk):
+    """Both may press the buttons, so each may know what they do."""
+
+    @tool(participants=("policy", "user"))
+    def press(self, state: dict[int, bool], caller: Participant, button: int) -> str:
+        return super().press(state, caller, button)
+
+
+async def test_a_turn_of_calls_without_words_tells_all_results_of_tools_that_the_others_have() -> None:
     pressed = Message("assistant", tool_calls=tuple(ToolCall(f"c{b}", "press", f'{{"button": {b}}}') for b in (1, 2)))
     user = {"max_steps_per_turn": 2}
     game = await play_script(
-        Desk(), ["Press.", "Thanks."], [pressed, calls("press", button=3), "Bye."], user=user, policy={"max_turns": 2}
+        Public(), ["Press.", "Thanks."], [pressed, calls("press", button=3), "Bye."], user=user, policy={"max_turns": 2}
     )
     told = game.models["policy"].seen(1)[-1]
     assert told == ("user", "button 1 is lit\nbutton 2 is lit\nbutton 3 is lit")

@@ -27,7 +27,7 @@ CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "And y?"},
 ]
 ITEMS: list[dict[str, Any]] = [
-    {"role": "developer", "content": [{"type": "input_text", "text": "Be "}, {"type": "input_text", "text": "brief."}]},
+    {"role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Find x."}]},
     {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "I look."}], "encrypted_content": "?"},
     {"type": "function_call", "id": "f", "call_id": "c1", "name": "find", "arguments": '{"x": 1}', "status": "completed"},
@@ -136,10 +136,10 @@ async def test_a_row_that_only_has_a_system_message_leaves_the_opening() -> None
     assert game.models["policy"].seen() == [("system", "Be brief."), ("user", "What is 6 times 7?")]
 
 
-def test_what_was_said_beside_calls_was_not_heard() -> None:
+def test_what_was_said_beside_calls_was_heard_with_the_rest_of_the_turn() -> None:
     said = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
     heard = user_view(task_of([CHAT[1], said, CHAT[3], CHAT[4]]).messages)
-    assert heard == [Message("assistant", "Find x."), Message("user", "It is 1.")]
+    assert heard == [Message("assistant", "Find x."), Message("user", "I look.\nIt is 1.")]
 
 
 class Shelf(Talk):
@@ -148,9 +148,9 @@ class Shelf(Talk):
         return "x is 1"
 
 
-async def test_in_an_episode_it_is_not_heard_either() -> None:
+async def test_in_an_episode_it_is_heard_in_the_same_way() -> None:
     game = await play_script(Shelf(), [calls("find", "I look."), "It is 1."], ["Thanks."], limits={"max_turns": 1})
-    assert game.models["user"].seen() == [("user", "It is 1.")]
+    assert game.models["user"].seen() == [("user", "I look.\nIt is 1.")]
 
 
 class Three(Talk):

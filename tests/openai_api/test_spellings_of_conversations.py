@@ -69,8 +69,8 @@ def test_thoughts_that_led_to_nothing_are_left_out() -> None:
     ("content", "text"),
     [
         (None, ""),
-        (["a", "b"], "ab"),
-        ([{"text": "a"}, {"type": None, "text": "b", "image_url": None}, {"type": "text", "text": None}], "ab"),
+        (["a", "b"], "a\nb"),
+        ([{"text": "a"}, {"type": None, "text": "b", "image_url": None}, {"type": "text", "text": None}], "a\nb"),
         ([{"type": "refusal", "refusal": "No."}], "No."),
     ],
 )

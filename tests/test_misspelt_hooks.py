@@ -1,0 +1,101 @@
+"""Checks that an environment with a misspelt or missing hook is refused before anything is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ray_gym import Environment, Participant, Task, tool
+from ray_gym.check.command import read_subject
+from ray_gym.config.sections import RunConfig
+from ray_gym.errors import UserError
+from ray_gym.run.plan import make_environment
+
+
+class Good(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+    def score(self, state: None, episode: Any) -> float:
+        return 1.0
+
+    def scores(self) -> list[float]:
+        """Returns nothing. Its name is near to that of a hook that is there."""
+        return []
+
+
+class InGroups(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+    async def score_group(self, episodes: Any) -> list[float]:
+        return [1.0 for _ in episodes]
+
+
+class Scroe(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+    def scroe(self, state: None, episode: Any) -> float:
+        return 1.0
+
+
+class NoScore(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+
+class NoSetup(Environment[Task, None]):
+    def score(self, state: None, episode: Any) -> float:
+        return 1.0
+
+
+class Oppening(Good):
+    def oppening(self, task: Task, state: None) -> Any: ...
+
+
+class NextSpeakers(Good):
+    def next_speakers(self, state: None, episode: Any, turn: Any) -> Any: ...
+
+
+class Finish(Good):
+    def finish(self, state: None, episode: Any) -> str | None:
+        return None
+
+
+class OfTools(Good):
+    """The model, not the engine, calls its tools, so their names may be near to hooks'."""
+
+    @tool()
+    def checks(self, state: None, caller: Participant) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("environment", [Good, InGroups, OfTools])
+def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
+    assert environment.wrong_hooks() == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        (Scroe, "Scroe.scroe is near to the hook score: rename one"),
+        (NoScore, "NoScore defines no score, which every environment has to"),
+        (NoSetup, "NoSetup defines no setup, which every environment has to"),
+        (Oppening, "Oppening.oppening is near to the hook opening: rename one"),
+        (NextSpeakers, "NextSpeakers.next_speakers is near to the hook next_speaker: rename one"),
+        (Finish, "Finish.finish is near to the hook finished: rename one"),
+    ],
+)
+def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, Any]], told: str) -> None:
+    assert environment.wrong_hooks() == [told]
+    name = f"{__name__}:{environment.__name__}"
+    config = RunConfig.model_validate(
+        {
+            "environment": {"id": name},
+            "tasks": {"generate": 1},
+            "models": {"m": {"engine": "scripted"}},
+            "participants": {"policy": {"model": "m"}},
+        }
+    )
+    with pytest.raises(UserError, match=told):
+        make_environment(config, "mine.yaml")
+    with pytest.raises(UserError, match=told):
+        read_subject(name, [], 1, 0, None)
