@@ -38,6 +38,11 @@ _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
+_GROUPED = re.compile(r"(?<=\d)(?:\\[,!;: ]|\{,\}|~)(?=\d{3}(?!\d))")
+"""Space, or a comma in braces, between groups of three digits."""
+_SPACE = re.compile(r"~|\\[,;: ]")
+_UNIT = re.compile(r"\\(?:mathrm|mathit|mbox|textrm)\s*\{([A-Za-z ./^0-9]+)\}")
+_FULL_STOP = re.compile(r"(?<=[\w})\]$])\.$")
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
@@ -109,7 +114,11 @@ def _short(written: Any) -> str:
 
 
 def _bare(text: str) -> str:
-    return text.strip().strip("$").strip()
+    """Returns an expression without dollar signs around it, a full stop at its end, and spaces that group its digits;
+    other spaces of LaTeX become plain ones, and units in another font become text.
+    """
+    bare = _FULL_STOP.sub("", _FULL_STOP.sub("", text.strip()).strip("$").strip())
+    return _UNIT.sub(r"\\text{\1}", _SPACE.sub(" ", _GROUPED.sub("", bare)))
 
 
 def _read_alone(expression: str) -> list[Any]:

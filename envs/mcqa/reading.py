@@ -14,7 +14,9 @@ OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
 _TEXT = re.compile(r"\\text\s*\{(.*)\}", re.DOTALL)
+_TEXT_WITHIN = re.compile(r"\\text\s*\{([^{}]*)\}")
 _ONLY_A_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:,;]*")
+_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Z])[)\].:,;-]+\s+(.+)", re.DOTALL)
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*:", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*:", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
@@ -39,7 +41,7 @@ def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
     boxed = _last_box(text)
-    return letter_or_text(boxed, options) if boxed is not None else None
+    return letter_or_text(_TEXT_WITHIN.sub(r"\1", boxed), options) if boxed is not None else None
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
@@ -72,12 +74,15 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
-    """Returns the option's letter that a text is (also small, in brackets or with a full stop), or the letter of the
-    only option with this text; None if there is neither.
+    """Returns the option's letter that a text is (also small, in brackets or with a full stop, or before the text of
+    that option), or the letter of the only option with this text; None if there is neither.
     """
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
+    both = _LETTER_AND_TEXT.fullmatch(found)
+    if both is not None and both[1] in options:
+        return both[1] if _normalise(both[2]) == _normalise(options[both[1]]) else None
     same = [letter for letter, option in options.items() if _normalise(option) == _normalise(found)]
     return same[0] if len(same) == 1 else None
 

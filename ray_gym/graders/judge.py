@@ -6,13 +6,15 @@ its own failure (`judge`): the episode gets a new try, and never a score that th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.models.thoughts import tell_apart
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -20,19 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge(Grader):
-    """Asks a judge for a label, and gives the value of the label that comes first in the answer.
+    """Asks a judge for a label, and gives the value of the label in the answer.
 
-    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. A label also counts if the rest of
-    the answer was cut.
+    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Labels in the judge's thoughts
+    don't count. An answer with several different labels is unclear, and asked for again as one without any. A label
+    also counts if the rest of the answer was cut.
     """
 
     question: str
     labels: Mapping[str, float]
     """Value of each label."""
     retries: int = 2
-    """Number of times that an answer without a label is asked for again, in the same conversation."""
+    """Number of times that an answer without a clear label is asked for again, in the same conversation."""
     unlabelled: float | None = None
-    """Value if no answer has a label; None makes that the judge's failure."""
+    """Value if no answer has a clear label; None makes that the judge's failure."""
     too_long: float | None = None
     """Value if the question leaves no room for a label in the judge's context; None treats it as an answer without a
     label.
@@ -40,16 +43,16 @@ class Judge(Grader):
     Set it if the question contains words of the policy: otherwise the policy can escape a bad verdict by its length."""
     judge: str = "judge"
     """Name of the judge among the environment's `auxiliary`."""
+    several: Literal["unclear", "last"] = "unclear"
+    """Meaning of an answer with several different labels. unclear: it has no label; last: its last label counts."""
 
     async def grade(self, episode: Episode) -> Verdict:
         """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
         one and `too_long` is set, else `unlabelled`. Errors: EpisodeFailure (judge) if that is None.
         """
         names = ", ".join(self.labels)
-        reminder = f"Your answer has none of the labels. Answer with exactly one of: {names}"
-        asked = await ask_until(
-            episode, self.judge, self.question, lambda said: first_label(said, self.labels), reminder, self.retries
-        )
+        reminder = f"Your answer does not have exactly one of the labels. Answer with exactly one of: {names}"
+        asked = await ask_until(episode, self.judge, self.question, self._read, reminder, self.retries)
         if asked.found is not None:
             return Verdict(self.labels[asked.found], f"{self.judge} said {asked.found}")
         full = f"{self.judge}'s context has no room for the question and an answer"
@@ -57,10 +60,13 @@ class Judge(Grader):
             return Verdict(self.too_long, full)
         if self.unlabelled is not None:
             return Verdict(self.unlabelled, full if asked.too_long else f"{self.judge} gave no label")
-        message = f"no label ({names}) in {asked.answers} answers; the last: {asked.last[-200:]!r}"
+        message = f"no clear label ({names}) in {asked.answers} answers; the last: {asked.last[-200:]!r}"
         raise EpisodeFailure(
             FailureKind.JUDGE, self.judge, f"{full}; too_long gives this a value" if asked.too_long else message
         )
+
+    def _read(self, said: str) -> str | None:
+        return last_label(said, self.labels) if self.several == "last" else clear_label(said, self.labels)
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,28 @@ class SwapCheck(Grader):
         return Verdict(second.value, "the judge agreed with itself when the two were exchanged", parts)
 
 
-def first_label(text: str, labels: Mapping[str, float]) -> str | None:
-    """Returns the label that comes first in a text; None if there is none. Of two at the same place, the longer
-    counts.
+def clear_label(text: str, labels: Iterable[str]) -> str | None:
+    """Returns the one label in a text; None if there is none, or if there are different ones."""
+    found = set(_labels_in(text, labels))
+    return found.pop() if len(found) == 1 else None
+
+
+def last_label(text: str, labels: Iterable[str]) -> str | None:
+    """Returns the label that comes last in a text; None if there is none."""
+    found = _labels_in(text, labels)
+    return found[-1] if found else None
+
+
+def _labels_in(text: str, labels: Iterable[str]) -> list[str]:
+    """Returns the labels in a text, in order: not those in thoughts, nor in longer words. Of two at the same place, the
+    longer counts.
     """
-    found = [(position, -len(label), label) for label in labels if (position := text.find(label)) >= 0]
-    return min(found)[2] if found else None
+    ordered = sorted(labels, key=len, reverse=True)
+    alternatives = "|".join(
+        ("(?<!\\w)" * _is_word(label[:1])) + re.escape(label) + ("(?!\\w)" * _is_word(label[-1:])) for label in ordered
+    )
+    return re.findall(alternatives, tell_apart(text)[1]) if ordered else []
+
+
+def _is_word(letter: str) -> bool:
+    return re.match(r"\w", letter) is not None

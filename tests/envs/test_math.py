@@ -119,12 +119,10 @@ async def test_both_orders_must_agree(runner: ToolRunner) -> None:
     ("said", "reward"),
     [
         ("I compared them. [[A=B]] is my verdict.", 1),
-        ("[[A!=B]], although one might say [[A=B]]", 0),
-        ("[[A=B]] and not [[A!=B]]", 1),
         ("Not [[a=b]], no: [[A!=B]]", 0),
     ],
 )
-async def test_the_label_that_comes_first_counts(runner: ToolRunner, said: str, reward: float) -> None:
+async def test_a_label_within_other_words_counts(runner: ToolRunner, said: str, reward: float) -> None:
     assert reward_of(await answered(runner, "one half", judge_of(said))) == reward
 
 
@@ -133,7 +131,7 @@ async def test_a_judge_without_a_label_is_asked_again_and_then_at_fault(runner: 
     assert reward_of(played) == 1
     garbage = await answered(runner, "one half", judge_of("They look alike to me."))
     assert garbage.status == "failed" and garbage.failure is not None and garbage.score is None
-    assert garbage.failure.kind == FailureKind.JUDGE and "no label" in garbage.failure.message
+    assert garbage.failure.kind == FailureKind.JUDGE and "no clear label" in garbage.failure.message
 
 
 async def test_by_an_option_a_judge_without_a_label_has_found_a_difference(runner: ToolRunner) -> None:

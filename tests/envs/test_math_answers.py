@@ -36,6 +36,19 @@ UNION = "(-\\infty, -3) \\cup (5, \\infty)"
         ("25\\%", ["\\boxed{25\\%}", "\\boxed{25}", "25%", "\\boxed{0.25}", "25 percent"]),
         ("1234.5", ["1,234.5", "\\boxed{\\$1234.50}", "\\boxed{1.2345 \\times 10^3}", "\\boxed{1234\\frac{1}{2}}"]),
         ("even", ["\\boxed{Even}", " even "]),
+        ("1000", ["\\boxed{1\\,000}", "\\boxed{1{,}000}", "\\boxed{1~000}", "\\boxed{1\\ 000}", "\\boxed{1,000}"]),
+        ("1234567", ["\\boxed{1\\,234\\,567}", "\\boxed{1\\;234\\;567.}"]),
+        ("12", ["\\boxed{12.}", "\\boxed{$12$.}", "\\boxed{12.0}", "\\boxed{\\ 12}"]),
+        (
+            "5",
+            [
+                "\\boxed{5~\\mathrm{cm}}",
+                "\\boxed{5\\,\\text{cm}}",
+                "\\boxed{5\\ \\mathrm{cm}.}",
+                "\\boxed{5~\\textrm{cm}}",
+            ],
+        ),
+        ("5 \\text{ cm}", ["\\boxed{5~\\mathrm{cm}}", "\\boxed{5}"]),
     ],
 )
 async def test_right_answers_in_many_spellings(expected: str, answers: list[str]) -> None:
@@ -52,6 +65,7 @@ async def test_right_answers_in_many_spellings(expected: str, answers: list[str]
         ),
         ("\\frac{1}{2}", ["\\boxed{0.5} or rather \\boxed{3}", "It is 1/2. No, it is 3.", "\\boxed{\\frac{1}{2}x}"]),
         ("\\frac{7}{12}", ["\\boxed{\\frac{3}{4} - \\frac{1}{6}}"]),
+        ("1000", ["\\boxed{1\\,00}", "\\boxed{1}", "\\boxed{1\\,0000}"]),
         ("36", ["\\boxed{0.15 \\cdot 240}", "\\boxed{0.15*240}", "\\boxed{6^2}", "\\boxed{35 + 1}"]),
         ("25\\%", ["\\boxed{\\frac{1250-1000}{1000}}", "\\boxed{75}", "\\boxed{2.5\\%}"]),
         (SET, ["\\boxed{-3}", "\\boxed{\\{-3, 1/2, 3\\}}", "\\boxed{\\{3, 1/2\\}}"]),

@@ -12,7 +12,7 @@ from grading import Ends, Says, failure_of, graded, value, verdicts
 from ray_gym import Message
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, FirstThatPasses, Judge, RewardModel, SwapCheck, Weighted
-from ray_gym.graders.judge import first_label
+from ray_gym.graders.judge import clear_label, last_label
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -21,23 +21,49 @@ ONE_WAY = Judge("A: x, B: y?", LABELS)
 OTHER_WAY = Judge("A: y, B: x?", LABELS)
 
 
+REASONED = "At first sight [[A=B]], but ... Final verdict: [[A!=B]]"
+
+
 @pytest.mark.parametrize(
-    ("text", "label"),
+    ("text", "clear", "last"),
     [
-        ("[[A=B]]", "[[A=B]]"),
-        ("They differ: [[A!=B]]", "[[A!=B]]"),
-        ("[[A!=B]], though [[A=B]] was near", "[[A!=B]]"),
-        ("[[A=B]] [[A!=B]]", "[[A=B]]"),
-        ("A=B", None),
-        ("", None),
+        ("[[A=B]]", "[[A=B]]", "[[A=B]]"),
+        ("They differ: [[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
+        ("[[A=B]]. Once more: [[A=B]]", "[[A=B]]", "[[A=B]]"),
+        (REASONED, None, "[[A!=B]]"),
+        ("[[A!=B]], though [[A=B]] was near", None, "[[A=B]]"),
+        ("<think>[[A=B]]?</think>[[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
+        ("perhaps [[A=B]]</think>No: [[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
+        ("<think>[[A=B]]", None, None),
+        ("A=B", None, None),
+        ("", None, None),
     ],
 )
-def test_the_label_that_comes_first(text: str, label: str | None) -> None:
-    assert first_label(text, LABELS) == label
+def test_the_label_of_an_answer(text: str, clear: str | None, last: str | None) -> None:
+    assert (clear_label(text, LABELS), last_label(text, LABELS)) == (clear, last)
 
 
-def test_of_two_at_the_same_place_the_longer() -> None:
-    assert first_label("very good", {"very": 0.5, "very good": 1.0, "good": 0.7}) == "very good"
+@pytest.mark.parametrize(
+    ("text", "clear"),
+    [
+        ("very good", "very good"),
+        ("It is good.", "good"),
+        ("goods", None),
+        ("a goodness", None),
+        ("good, very good", None),
+    ],
+)
+def test_labels_are_whole_words_and_of_two_at_the_same_place_the_longer_counts(text: str, clear: str | None) -> None:
+    assert clear_label(text, {"very": 0.5, "very good": 1.0, "good": 0.7}) == clear
+
+
+async def test_a_judge_that_weighs_both_is_asked_again_unless_its_last_word_counts() -> None:
+    judge = Says([REASONED, "[[A!=B]]"])
+    assert await value(ONE_WAY, "y", judge=judge) == 0 and len(judge.requests) == 2
+    judge = Says([REASONED])
+    assert await value(Judge("A: x, B: y?", LABELS, several="last"), "y", judge=judge) == 0 and len(judge.requests) == 1
+    failure = failure_of(await graded(ONE_WAY, "y", judge=Says([REASONED])))
+    assert "no clear label" in failure.message
 
 
 @pytest.mark.parametrize(("said", "worth"), [("Yes: [[A=B]]", 1), ("[[A!=B]]", 0)])
@@ -63,7 +89,7 @@ async def test_without_a_label_it_is_asked_again_in_the_same_conversation() -> N
     assert (
         last[2].content
         == last[4].content
-        == ("Your answer has none of the labels. Answer with exactly one of: [[A=B]], [[A!=B]]")
+        == ("Your answer does not have exactly one of the labels. Answer with exactly one of: [[A=B]], [[A!=B]]")
     )
 
 
@@ -71,7 +97,7 @@ async def test_garbage_all_the_way_is_the_judges_failure() -> None:
     judge = Says(["x" * 1000 + "Hm."])
     failure = failure_of(await graded(ONE_WAY, "y", judge=judge))
     assert (failure.kind, failure.where, len(judge.requests)) == (FailureKind.JUDGE, "judge", 3)
-    assert failure.message.startswith("no label ([[A=B]], [[A!=B]]) in 3 answers; the last: 'xxx")
+    assert failure.message.startswith("no clear label ([[A=B]], [[A!=B]]) in 3 answers; the last: 'xxx")
     assert failure.message.endswith("xHm.'") and len(failure.message) < 300
 
 

@@ -86,7 +86,7 @@ YES = (1.0, "Judge: judge said yes")
 async def test_only_the_verdicts_of_the_last_scoring_count() -> None:
     first, second = await scored(player("no", "hm", judge=1), 2)
     assert [one.score.reward for one in (first, second) if one.score] == [1, 1]
-    why = (None, "the group is scored again: no label (yes, no) in 1 answers; the last: 'hm'")
+    why = (None, "the group is scored again: no clear label (yes, no) in 1 answers; the last: 'hm'")
     assert found(first) == [IN_PLAY, (None, "does not count: Judge: judge said no (0)"), why, YES]
     assert found(second) == [IN_PLAY, why, YES]
 
