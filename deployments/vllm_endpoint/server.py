@@ -40,7 +40,9 @@ class VllmServer:
             )
         except RefusedRequest as refused:
             if request.grammar is not None and refused.status in (400, 422):
-                raise EpisodeFailure(FailureKind.DATA, request.grammar.field, str(refused)) from None
+                raise EpisodeFailure(
+                    FailureKind.DATA, request.grammar.field, self.endpoint.shown(str(refused))
+                ) from None
             raise self.endpoint.failure(str(refused), retry=False) from None
 
 

@@ -27,6 +27,8 @@ from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
+LONGEST_ERROR = 400
+"""Characters of an error that are shown at most."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
@@ -147,8 +149,11 @@ class Endpoint:
         """Returns an infrastructure failure of this endpoint, with the key masked in its message. `retry`: True if the
         same call may succeed later.
         """
-        shown = problem.replace(self._key, "***") if self._key else problem
-        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)
+        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", self.shown(problem), retry)
+
+    def shown(self, text: str) -> str:
+        """Returns a text about an error, with the key masked, and cut if it is long."""
+        return shown_error(text, self._key)
 
     async def _call(
         self, path: str, data: bytes, session_id: str, read: Callable[[bytes], Result]
@@ -209,7 +214,8 @@ def authorization(key: str | None) -> dict[str, str]:
 
 def error_text(body: str) -> str:
     """Returns the message in the body of an error answer, or the whole body if it has none of the known shapes
-    (OpenAI's and FastAPI's JSON). The text is made one line, and cut to 300 characters.
+    (OpenAI's and FastAPI's JSON). The text is made one line. It may be long, and may hold the key: `shown_error` is for
+    that.
     """
     text: Any = body
     try:
@@ -220,8 +226,15 @@ def error_text(body: str) -> str:
         error = answer.get("error")
         inner = error.get("message") if isinstance(error, dict) else error
         text = inner or answer.get("message") or answer.get("detail") or body
-    line = " ".join(str(text).split())
-    return line if len(line) <= 300 else line[:297] + "..."
+    return " ".join(str(text).split())
+
+
+def shown_error(text: str, key: str | None) -> str:
+    """Returns a text about an error for people: with the API key masked, and then cut, since a cut key would not be
+    found.
+    """
+    masked = text.replace(key, "***") if key else text
+    return masked if len(masked) <= LONGEST_ERROR else f"{masked[: LONGEST_ERROR - 3]}..."
 
 
 def is_context_full(body: str) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 
 import httpx
 
-from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text
+from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text, shown_error
 from ray_gym.engines.openai_wire import read_models
+from ray_gym.engines.proxied import through_proxy
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import EngineCheck
 
@@ -53,7 +54,8 @@ class EndpointCheck:
             close = difflib.get_close_matches(wanted, models, n=1, cutoff=0.4)
             hint = f"did you mean {close[0]!r}? " if close else ""
             known = ", ".join(sorted(models)[:20]) or "none"
-            raise UserError(f"{self.where}.model: {self.url} has no model {wanted!r}; {hint}it has: {known}")
+            has = self.shown(f"has no model {wanted!r}; {hint}it has: {known}")
+            raise UserError(f"{self.where}.model: {self.url} {has}")
         self._check_lengths(models[wanted])
         return models[wanted]
 
@@ -79,10 +81,11 @@ class EndpointCheck:
                     if time.monotonic() > self._deadline:
                         raise httpx.ReadTimeout("the answer did not end")
         except httpx.TimeoutException as error:
-            waited = f"did not answer {method} {path} in time ({describe(error)})"
+            waited = f"did not answer {method} {path} in time ({describe(error)}{through_proxy(self.url)})"
             raise self.error("base_url", f"{waited}; is it up, and reachable from here?") from None
         except httpx.HTTPError as error:
-            raise self.error("base_url", f"can't be reached ({describe(error)}); is the endpoint up?") from None
+            problem = f"can't be reached ({describe(error)}{through_proxy(self.url)}); is the endpoint up?"
+            raise self.error("base_url", problem) from None
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
@@ -103,8 +106,11 @@ class EndpointCheck:
 
     def error(self, field: str, problem: str) -> UserError:
         """Returns a UserError about the key `field` of the model's config, with the API key masked."""
-        shown = problem.replace(self._key, "***") if self._key else problem
-        return UserError(f"{self.where}.{field}: {self.url} {shown}")
+        return UserError(f"{self.where}.{field}: {self.url} {self.shown(problem)}")
+
+    def shown(self, text: str) -> str:
+        """Returns a text about an error, with the API key masked, and cut if it is long."""
+        return shown_error(text, self._key)
 
 
 @contextmanager

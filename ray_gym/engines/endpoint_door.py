@@ -11,7 +11,14 @@ from typing import Any
 
 import aiohttp
 
-from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, read_retry_after
+from ray_gym.engines.endpoint import (
+    CONNECT_TIMEOUT_S,
+    EndpointOptions,
+    error_text,
+    headers_for,
+    read_retry_after,
+    shown_error,
+)
 from ray_gym.engines.proxied import open_session, proxy_to
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
@@ -111,7 +118,7 @@ class EndpointDoor:
         502 for 401, 403 and all below 400; 503 for 408 and 5xx but 501; 400 for others. The API key is masked in it.
         """
         status, said = response.status, error_text(content.decode(errors="replace"))
-        shown = said.replace(self._key, "***") if self._key else said
+        shown = shown_error(said, self._key)
         if status == 429:
             return too_many_requests(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
         if status in (404, 405, 501):

@@ -77,7 +77,7 @@ class OpenAIModel:
             if refused.status == 400 and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
             if refused.status in (400, 422) and request.response_format is not None:
-                raise EpisodeFailure(FailureKind.DATA, "response_format", str(refused)) from None
+                raise EpisodeFailure(FailureKind.DATA, "response_format", self._endpoint.shown(str(refused))) from None
             raise self._endpoint.failure(str(refused), retry=False) from None
 
     async def close(self) -> None:
@@ -152,7 +152,7 @@ def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
         except ValueError as error:
             raise check.error("base_url", f"answered with no chat completion: {error}") from None
     else:
-        problem += f" (HTTP {status}: {error_text(text)})"
+        problem += f" (HTTP {status}: {check.shown(error_text(text))})"
     if problem and insists:
         raise UserError(f"{check.where}.token_ids: {problem}; fix that or set it to auto or false")
     if problem:

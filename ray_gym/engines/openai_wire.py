@@ -63,6 +63,14 @@ HARMLESS_FIELDS = frozenset(
 which tokens can be drawn.
 """
 
+ENDS: Mapping[str, FinishReason] = {
+    **dict.fromkeys(("stop", "tool_calls", "function_call", "stop_sequence", "eos", "eos_token", "end_turn"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "repetition"), "length"),
+    **dict.fromkeys(("content_filter", "safety"), "content_filter"),
+}
+"""Ends of an answer by the values of `finish_reason`, in lower case: OpenAI's and vLLM's, and those of servers that
+follow them (Hugging Face TGI, Gemini, Anthropic).
+"""
 _RAW_LOGPROB = -1e-4
 """Threshold for the logprob of a probe's token: a lower one is from before top-k (see `has_raw_logprobs`)."""
 
@@ -160,7 +168,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     usage = _object(answer.get("usage"))
     details = _object(usage.get("prompt_tokens_details"))
     kind, grammar = _span_kind(request, extra)
-    finish_reason: FinishReason = "length" if choice.get("finish_reason") == "length" else "stop"
+    finish_reason = _read_finish_reason(choice.get("finish_reason"))
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
         finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
     found = Completion(
@@ -267,13 +275,22 @@ def _first_choice(answer: Any) -> Json:
     raise BadAnswer(f"no choices in the answer: {said}")
 
 
+def _read_finish_reason(given: Any) -> FinishReason:
+    """Returns the end of an answer by its field `finish_reason`. Errors: `BadAnswer` for anything that is no end of an
+    answer (null, abort, error): the call is lost.
+    """
+    if not isinstance(given, str) or (known := ENDS.get(given.lower())) is None:
+        raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
+    return known
+
+
 def _read_message(given: Json, request: CompletionRequest) -> Message:
     called = given.get("tool_calls")
     calls = [_tool_call(call, index, request) for index, call in enumerate(called)] if isinstance(called, list) else []
     reasoning = given.get("reasoning_content") or given.get("reasoning")
     return Message(
         "assistant",
-        content=_text(given.get("content")),
+        content=_text(given.get("content")) or _text(given.get("refusal")),
         reasoning=reasoning if isinstance(reasoning, str) else None,
         tool_calls=tuple(calls),
     )
@@ -285,7 +302,7 @@ def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
         raise BadAnswer("a tool call without a function name")
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments)
+        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
     made_up = f"call_{stable_id(request.seed, index)[:24]}"
     return ToolCall(str(call.get("id") or made_up), function["name"], arguments)
 

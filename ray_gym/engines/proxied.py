@@ -25,6 +25,17 @@ def proxy_to(url: str) -> str | None:
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
+def through_proxy(url: str) -> str:
+    """Returns a text for messages that names the proxy for a URL and how to go without it; "" if there is none."""
+    proxy = proxy_to(url)
+    if proxy is None:
+        return ""
+    parts = urlsplit(proxy)
+    shown = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"  # without a password
+    host, variable = urlsplit(url).hostname, f"{urlsplit(url).scheme.upper()}_PROXY"
+    return f", through the proxy {shown} of {variable}; NO_PROXY={host} goes without it"
+
+
 def open_session(
     headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
 ) -> aiohttp.ClientSession:
@@ -65,7 +76,7 @@ class Proxied:
                     given.setdefault(name.lower(), value)
                 answer = HttpResponse(response.status, given, await response.read())
         except aiohttp.ClientError as error:
-            raise ConnectionError(describe(error)) from None
+            raise ConnectionError(f"{describe(error)}{through_proxy(self._base_url)}") from None
         if not self._pace.take_room():
             await self._pace.wait()
         return answer

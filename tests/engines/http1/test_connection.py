@@ -268,6 +268,7 @@ def test_while_the_server_reads_there_is_no_silence(make_loop: MakeLoop) -> None
                 left -= len(await reader.readexactly(min(left, 3 * 2**20)))
                 await asyncio.sleep(0.1)
             writer.write(OK)
+            writer.close()  # CPython 3.12.1 waits for that when the server ends
 
         async with await asyncio.start_server(read_slowly, "127.0.0.1", 0, limit=1024) as server:
             port = server.sockets[0].getsockname()[1]

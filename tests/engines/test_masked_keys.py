@@ -1,0 +1,29 @@
+"""Checks that no part of an API key is shown, wherever an answer has it and however long the answer is."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, shown_error
+
+KEY = "sk-0123456789abcdefghijk"
+OPTIONS = EndpointOptions(base_url="http://127.0.0.1:9/v1", model="small")
+
+
+def parts_of(key: str) -> list[str]:
+    """Returns all parts of a key that are long enough to be told from other text."""
+    return [key[start : start + 6] for start in range(len(key) - 5)]
+
+
+@pytest.mark.parametrize("before", [0, LONGEST_ERROR - 30, LONGEST_ERROR - 12, LONGEST_ERROR - 1, 299, 290, 5000])
+@pytest.mark.parametrize("form", ['{"error": {"message": "%s"}}', '{"detail": "%s"}', "%s", '{"error": "%s"}'])
+def test_a_key_is_masked_before_the_text_is_cut(before: int, form: str) -> None:
+    body = form % f"{'x' * before} {KEY} is not known, {KEY}"
+    shown = shown_error(error_text(body), KEY)
+    assert not any(part in shown for part in parts_of(KEY)) and len(shown) <= LONGEST_ERROR
+    failure = Endpoint(OPTIONS, KEY).failure(error_text(body)).failure
+    assert not any(part in failure.message for part in parts_of(KEY))
+
+
+def test_without_a_key_nothing_is_masked() -> None:
+    assert shown_error("no *** here", None) == "no *** here"
