@@ -28,6 +28,7 @@ from ray_gym.openai_api.request import (
     read_sampling,
     read_tools,
     refuse_fields,
+    require_neutral,
 )
 
 _LOWEST_LOGPROB = -9999.0
@@ -61,6 +62,7 @@ def read_chat(body: Any) -> ApiRequest:
     """
     given = read_body(ChatBody, body)
     refuse_fields(given, _UNSUPPORTED)
+    require_neutral(given)
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
@@ -153,6 +155,8 @@ def _message(message: Message) -> Json:
 
 
 def _finish_reason(completion: Completion) -> str:
+    if completion.finish_reason == "content_filter":
+        return "content_filter"
     if is_cut(completion):
         return "length"
     return "tool_calls" if completion.message.tool_calls else "stop"

@@ -106,6 +106,38 @@ def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> Read
         raise bad_request(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
 
 
+NEUTRAL: Mapping[str, Any] = {
+    "add_generation_prompt": True,
+    "add_special_tokens": False,
+    "best_of": 1,
+    "echo": False,
+    "ignore_eos": False,
+    "include_stop_str_in_output": False,
+    "continue_final_message": False,
+    "length_penalty": 1,
+    "min_tokens": 0,
+    "skip_special_tokens": True,
+    "spaces_between_special_tokens": True,
+    **dict.fromkeys(("allowed_token_ids", "bad_words", "chat_template", "chat_template_kwargs", "documents")),
+    **dict.fromkeys(("guided_choice", "guided_grammar", "guided_json", "guided_regex", "logits_processors")),
+    **dict.fromkeys(("prompt_logprobs", "repetition_detection", "stop_token_ids", "structured_outputs")),
+    **dict.fromkeys(("thinking_token_budget", "truncate_prompt_tokens", "use_beam_search", "vllm_xargs")),
+}
+"""Fields of vLLM's that would change the prompt or the answer, with the value that changes nothing; for each, an empty
+value changes nothing either. Here they are not followed.
+"""
+
+
+def require_neutral(body: Body) -> None:
+    """Checks that a body sets no field in `NEUTRAL` to a value that would change the prompt or the answer. Errors:
+    Refused (400) that names the field.
+    """
+    for name in NEUTRAL.keys() & (body.model_extra or {}).keys():
+        value = getattr(body, name)
+        if value != NEUTRAL[name] and (value or isinstance(value, bool)):
+            raise bad_request(f"{name} is not followed here; leave it out", name)
+
+
 def refuse_fields(body: Body, names: Iterable[str]) -> None:
     """Checks that a body sets none of these fields, which are not supported, to a value that is not empty. Errors:
     Refused (400) if it does.
@@ -219,7 +251,7 @@ def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
 
 
 def is_cut(completion: Completion) -> bool:
-    """Returns True if an answer ended at a limit of tokens: its own, or that of the model's context."""
+    """Returns True if an answer was cut: at its limit of tokens, at that of the model's context, or by a filter."""
     return completion.finish_reason != "stop"
 
 

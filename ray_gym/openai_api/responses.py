@@ -29,6 +29,7 @@ from ray_gym.openai_api.request import (
     read_sampling,
     read_tools,
     refuse_fields,
+    require_neutral,
 )
 
 _UNSUPPORTED = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
@@ -64,6 +65,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     """
     given = read_body(ResponsesBody, body)
     refuse_fields(given, _UNSUPPORTED if remembers else (*_UNSUPPORTED, "previous_response_id"))
+    require_neutral(given)
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
@@ -91,7 +93,7 @@ def response(completion: Completion, asked: ApiRequest, id: str, created: int) -
     return {
         **_response_head(asked, id, created),
         "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "incomplete_details": {"reason": _why_cut(completion)} if cut else None,
         "output": _output(completion, asked, id),
         "usage": {
             "input_tokens": completion.prompt_tokens,
@@ -101,6 +103,10 @@ def response(completion: Completion, asked: ApiRequest, id: str, created: int) -
             "total_tokens": completion.prompt_tokens + completion.generated_tokens,
         },
     }
+
+
+def _why_cut(completion: Completion) -> str:
+    return "content_filter" if completion.finish_reason == "content_filter" else "max_output_tokens"
 
 
 def response_events(completion: Completion, asked: ApiRequest, id: str, created: int) -> Iterator[str]:

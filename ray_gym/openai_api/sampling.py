@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
 
 Whole = Annotated[int, Strict()]
 """JSON integer: `true`, "1" and 1.5 are refused."""
@@ -28,9 +28,16 @@ class SamplingChange(Request):
     temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
+    top_k: Annotated[Whole, Field(ge=-1, le=1_000_000)] | None = None
+    """0 and -1 stand for all tokens."""
     min_p: Annotated[Number, Field(ge=0, le=1)] | None = None
     presence_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
     frequency_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
     repetition_penalty: Annotated[Number, Field(gt=0, le=100)] | None = None
     stop: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)] | None = None
+
+    @field_validator("top_k")
+    @classmethod
+    def _all_tokens(cls, value: int | None) -> int | None:
+        """Returns 0 for -1, vLLM's other way to say all tokens; other values as they are."""
+        return 0 if value == -1 else value

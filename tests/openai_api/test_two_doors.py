@@ -1,0 +1,77 @@
+"""Checks that a session's door and the plain door understand a request alike: honoured by both, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ray_gym.deployments.vllm.openai_rules import check_body
+from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.request import NEUTRAL
+from ray_gym.openai_api.responses import read_responses
+
+HELLO = [{"role": "user", "content": "Hello"}]
+SHAPING: dict[str, Any] = {
+    "min_tokens": 5,
+    "ignore_eos": True,
+    "bad_words": ["no"],
+    "allowed_token_ids": [1, 2],
+    "stop_token_ids": [3],
+    "add_generation_prompt": False,
+    "continue_final_message": True,
+    "skip_special_tokens": False,
+    "chat_template_kwargs": {"enable_thinking": False},
+    "structured_outputs": {"regex": "a*"},
+    "length_penalty": 2.0,
+    "truncate_prompt_tokens": 10,
+    "thinking_token_budget": 5,
+    "documents": [{"title": "x"}],
+    "guided_regex": "a*",
+    "best_of": 2,
+    "prompt_logprobs": 1,
+}
+
+
+@pytest.mark.parametrize("field", SHAPING)
+def test_what_would_change_the_answer_is_refused_by_name_in_a_session(field: str) -> None:
+    for read, body in ((read_chat, {"messages": HELLO}), (read_responses, {"input": "Hello"})):
+        with pytest.raises(Refused) as refused:
+            read({"model": "small", **body, field: SHAPING[field]})
+        assert refused.value.status == 400 and field in str(refused.value)
+
+
+@pytest.mark.parametrize("field", NEUTRAL)
+def test_values_that_change_nothing_are_taken(field: str) -> None:
+    empty: list[Any] = [NEUTRAL[field], None]
+    if not isinstance(NEUTRAL[field], bool | int):
+        empty += [[], {}, ""]
+    for value in empty:
+        read_chat({"model": "small", "messages": HELLO, field: value})
+
+
+def test_all_tokens_are_spelled_in_two_ways() -> None:
+    for spelled in (0, -1):
+        assert read_chat({"model": "small", "messages": HELLO, "top_k": spelled}).sampling["top_k"] == 0
+    with pytest.raises(Refused):
+        read_chat({"model": "small", "messages": HELLO, "top_k": -2})
+
+
+@pytest.mark.parametrize(
+    ("parts", "joined"),
+    [
+        ([{"text": "Say"}, {"text": "hi."}], "Say\nhi."),
+        ([{"type": "text", "text": "Say"}, {"type": "text", "text": "hi."}], "Say\nhi."),
+        ([{"type": "text", "text": "Say"}, {"text": ""}, {"text": "hi."}], "Say\n\nhi."),
+        ([{"type": "text", "text": "Say hi."}], "Say hi."),
+        ("Say hi.", "Say hi."),
+    ],
+)
+def test_parts_are_joined_alike(parts: Any, joined: str) -> None:
+    body = {"model": "small", "messages": [{"role": "user", "content": parts}]}
+    assert read_chat(body).messages[0].content == joined
+    plain = json.loads(check_body(json.dumps(body).encode(), "small", True))
+    assert plain["messages"][0]["content"] == joined
+    assert read_responses({"model": "small", "input": body["messages"]}).messages[0].content == joined
