@@ -46,7 +46,7 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
 
     Arguments that are a text stay as they are, perhaps malformed.
     """
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
 
 

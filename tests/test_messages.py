@@ -10,7 +10,7 @@ from ray_gym import Message, ToolCall, tool_call_message
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
-        ({"city": "Łódź", "days": 2}, '{"city": "\\u0141\\u00f3d\\u017a", "days": 2}'),
+        ({"city": "Łódź", "days": 2}, '{"city": "Łódź", "days": 2}'),
         ({}, "{}"),
         ('{"city": ', '{"city": '),
     ],

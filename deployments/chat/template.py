@@ -126,8 +126,10 @@ class Template:
         try:
             parsed = json.loads(text)
         except (ValueError, RecursionError):
-            parsed = text
-        return parsed if isinstance(parsed, dict) or self._accepts_broken else {"arguments": text}
+            parsed = None
+        if isinstance(parsed, dict):
+            return parsed
+        return text if self._accepts_broken else {"arguments": text}
 
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
         """Returns messages in a form that this template accepts. If it needs a user's message first, and the first
@@ -164,7 +166,7 @@ class Template:
         `arguments` becomes JSON text if the template accepts only text.
         """
         if isinstance(arguments, dict) and not getattr(self, "_accepts_objects", True):
-            arguments = json.dumps(arguments)
+            arguments = json.dumps(arguments, ensure_ascii=False)
         call = {"type": "function", "id": call_id, "function": {"name": _TOOL.name, "arguments": arguments}}
         asked = {"role": "assistant", "content": "", "tool_calls": [call]}
         return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]

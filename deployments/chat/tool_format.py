@@ -6,9 +6,13 @@ The parsers are vLLM's, except for models without a tool format of their own (`p
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from ray_gym.deployments.chat import plain_calls
 from ray_gym.deployments.chat.parsers import REASONING_MARK
@@ -21,6 +25,21 @@ HARMONY = ("openai", "openai_gptoss")
 """vLLM's names of the tool parser and the reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
 """Number of letters and digits of a call's id: Mistral's templates refuse other ids."""
+
+
+MOST_OBJECTS = 100
+"""Objects of JSON in an answer among which the arguments of a call are looked for."""
+_NAMED = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
+
+
+class _ForcedCall(msgspec.Struct):
+    """Holds a call in vLLM's form for forced calls. The parameters stay as the model wrote them."""
+
+    name: str
+    parameters: msgspec.Raw
+
+
+_decode_forced = msgspec.json.Decoder(list[_ForcedCall]).decode
 
 
 class ToolFormat:
@@ -80,12 +99,27 @@ class ToolFormat:
             content, read = plain_calls.read(rest)
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if calls:
-            return reasoning, rest.strip(), calls
+            return reasoning, rest.strip(), [(id, name, as_written(arguments, text)) for id, name, arguments in calls]
         start = getattr(self._tool_parser, "tool_call_start_token", None)
         if tools and isinstance(start, str) and start in text.removeprefix(reasoning or ""):
-            content, _, attempt = text.partition(start)  # the model began a call that the parser can't read
-            return reasoning, rest.partition(start)[0].strip() if reasoning else content.strip(), [("", "", attempt)]
+            content, *attempts = text.split(start)  # the model began calls, and the parser can't read one of them
+            said = rest.partition(start)[0] if reasoning else content
+            return reasoning, said.strip(), [self._read_call(start, one, generation, tools) for one in attempts]
         return reasoning, rest, []
+
+    def _read_call(self, start: str, attempt: str, generation: Generation, tools: Sequence[ToolSchema]) -> _Call:
+        """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others. Such
+        a call has the name that it gives, if any, and else no name and the whole attempt as its arguments.
+        """
+        try:
+            _, _, calls = self._parse_by(self._parser, replace(generation, text=start + attempt), tools)
+        except Exception:  # parsers raise for some malformed answers
+            calls = []
+        if len(calls) == 1:
+            [(id, name, arguments)] = calls
+            return id, name, as_written(arguments, attempt)
+        named = _NAMED.search(attempt)
+        return ("", named[1], "") if named and '"arguments"' not in attempt else ("", "", attempt)
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
         """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them. If they take the
@@ -247,6 +281,27 @@ def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
     the whole text as its arguments.
     """
     try:
-        return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", [("", call.name, bytes(call.parameters).decode()) for call in _decode_forced(text)]
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
         return "", [("", "", text)]
+
+
+def as_written(arguments: str, text: str) -> str:
+    """Returns the arguments of a call as they stand in the model's text, where a parser has decoded and encoded them
+    anew; if they are not found there, returns them as they are.
+    """
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    decoder, start = json.JSONDecoder(), -1
+    for _ in range(MOST_OBJECTS):
+        if (start := text.find("{", start + 1)) < 0:
+            break
+        try:
+            found, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if found == value:
+            return text[start:end]
+    return arguments

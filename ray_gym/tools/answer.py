@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+import math
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from typing import Any, Literal, TypeVar
+from uuid import UUID
 
-from pydantic_core import to_json
+from pydantic import BaseModel
+from pydantic_core import to_json, to_jsonable_python
+
+from ray_gym.messages import utf8
 
 Result = TypeVar("Result")
+_SCALARS = (date, time, timedelta, Decimal, Enum, UUID)
+"""Types beside JSON's own whose values have a text of their own."""
 
 
 WhenLost = Literal["retry", "fail"]
@@ -60,9 +70,42 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
 
 
 def as_text(result: Any) -> str:
-    """Returns a tool's result as the text that the caller gets: a string as it is, all else as JSON. Errors:
-    PydanticSerializationError for a value that JSON can't hold.
+    """Returns a tool's result as the text that the caller gets: a string as it is, all else as JSON. Lone surrogates
+    become "?".
+
+    Errors: TypeError for an object that JSON does not have (a dataclass, a set), which might show the caller what it is
+    not to see; ValueError for NaN and infinity; RecursionError for data that holds itself.
     """
     if isinstance(result, str):
-        return result
-    return to_json(result).decode()
+        return utf8(result)
+    return to_json(_plain(result)).decode()
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value as plain JSON data. Errors: TypeError, ValueError and RecursionError, as `as_text`."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return utf8(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"it returned {value}, which is no number that JSON has")
+        return value
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump(mode="json", by_alias=True))
+    if isinstance(value, Mapping):
+        return {_plain_key(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, _SCALARS):
+        return to_jsonable_python(value)
+    raise TypeError(
+        f"it returned a {type(value).__name__}, of which all might be shown: return a text, numbers, lists, mappings, or "
+        "a pydantic model"
+    )
+
+
+def _plain_key(key: Any) -> Any:
+    if isinstance(key, str | int):
+        return utf8(key) if isinstance(key, str) else key
+    raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts: {key!r}")

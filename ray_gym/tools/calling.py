@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, Failure
 from ray_gym.messages import ToolCall
 from ray_gym.stop import EpisodeOver
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, as_text
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ray_gym.tools.runner import ToolRunner
 from ray_gym.tools.tool import Tool
 
+LONGEST_QUOTED = 200
+"""Characters of a call that can't be read which the answer quotes."""
 LONGEST_RESULT = 1_000_000
 """Largest number of characters of one answer: a longer one would fit into no conversation."""
 
@@ -38,6 +40,10 @@ async def call_tool(
     left; an EpisodeFailure that the tool raises; EpisodeOver if the tool gives the episode a command after its end.
     """
     tool = tools.get(call.name)
+    if not call.name:
+        return _refuse(
+            f"this call can't be read: {call.arguments[:LONGEST_QUOTED]!r}; give a name and arguments as JSON"
+        )
     if tool is None or not tool.offered_to(caller.name):
         offered = [name for name, other in tools.items() if other.offered_to(caller.name)]
         return _refuse(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
@@ -58,7 +64,7 @@ async def call_tool(
     except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:
-        raise EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {call.name}", describe(error)) from error
+        raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}")) from error
 
 
 def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:

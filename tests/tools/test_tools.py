@@ -168,10 +168,12 @@ async def test_results_that_hold_models_are_text_too() -> None:
 
 
 async def test_unknown_tools_and_tools_of_others_are_refused_with_what_there_is() -> None:
-    for name in ("ad", "", "whisper"):
+    for name in ("ad", "whisper"):
         answer = await ask(name)
         assert answer.error is not None and answer.error.startswith(f"there is no tool '{name}'; the tools are: add, ")
         assert "whisper" not in answer.error.partition("the tools are")[2]
+    unread = await ask("", '{"tone": "high"')
+    assert unread.error == """this call can't be read: '{"tone": "high"'; give a name and arguments as JSON"""
     assert await ask("whisper", '{"tone": "high"}', caller="user") == ToolAnswer("user in a high voice")
 
 
@@ -193,7 +195,7 @@ async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("crash")
     failure = caught.value.failure
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash")
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:62)")
     assert failure.message == "ZeroDivisionError: division by zero"
 
 

@@ -65,6 +65,42 @@ def test_the_grammar_lets_well_formed_calls_through_and_nothing_else(hermes: Too
         assert not any(accepts(grammar, wrong.replace(">{", f">{n}{{").replace("}<", f"}}{n}<")) for n in lines), wrong
 
 
+@pytest.mark.parametrize(
+    ("bad", "name", "arguments"),
+    [
+        ('{"name": "wait"}', "wait", ""),
+        (
+            '{"name": "make_move", "arguments": {"position": }}',
+            "",
+            '{"name": "make_move", "arguments": {"position": }}</tool_call>',
+        ),
+        ("make_move 2", "", "make_move 2</tool_call>"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_call_that_cannot_be_read_leaves_the_others(
+    hermes: ToolFormat, bad: str, name: str, arguments: str, first: bool
+) -> None:
+    broken, good = f"<tool_call>{bad}</tool_call>", written("make_move", {"position": 2})
+    message = hermes.parse(said("I move." + (broken + good if first else good + broken)), (MOVE, WAIT), None, 1)
+    read = [(call.name, call.arguments) for call in message.tool_calls]
+    wanted = [(name, arguments), ("make_move", '{"position": 2}')]
+    assert read == (wanted if first else wanted[::-1]) and message.content == "I move."
+    assert len({call.id for call in message.tool_calls}) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"text": "你好"}', '{"text":"\\u4f60\\u597d"}', '{ "a" : [1.0, 2e3],  "b": {"c": null} }', '{"text": "a\\/b"}'],
+)
+def test_arguments_stay_as_the_model_wrote_them(hermes: ToolFormat, arguments: str) -> None:
+    parsed = hermes.parse(said(f'<tool_call>{{"name": "say", "arguments": {arguments}}}</tool_call>'), (MOVE,), None, 1)
+    assert [call.arguments for call in parsed.tool_calls] == [arguments]
+    forced = said(f'[{{"name": "say", "parameters": {arguments}}}]')
+    read = hermes.parse(forced, (MOVE,), Grammar("json", "{}"), 1)
+    assert [call.arguments for call in read.tool_calls] == [arguments]
+
+
 def test_only_parallel_calls_allow_several(hermes: ToolFormat) -> None:
     def can(parallel: bool) -> bool:
         grammar = hermes.grammar(tools_key([MOVE, WAIT]), parallel)
