@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Strict, ValidationError
 
-from ray_gym.config.file import explain, keys_of
+from ray_gym.config.file import explain, explained, keys_of, types_inside
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
-from ray_gym.data.rows import FileRow
+from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
 from ray_gym.task import Task
+
+STRICT = frozenset({"int_type", "float_type", "bool_type", "string_type", "int_from_float"})
+"""Kinds of pydantic's problems that say that a value has another type than its field."""
 
 
 class BadRow(Exception):
@@ -35,8 +38,15 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     if row.fields is None:
         raise BadRow([row.problem])
     try:
-        task = task_type.model_validate_json(json.dumps(_fields(row.fields, task_type), default=str))
+        fields = _fields(row.fields, task_type)
+        if problem := not_json(fields):
+            raise BadRow([problem])
+        text = json.dumps(fields)
+        task = task_type.model_validate_json(text)
+        require_types(text, task_type)
         environment.check(task)
+    except BadRow:
+        raise
     except ValidationError as error:
         raise BadRow(explain(error, task_type)) from None
     except (ValueError, UserError) as error:
@@ -47,6 +57,41 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     if problems:
         raise BadRow(problems)
     return task
+
+
+def require_types(text: str, task_type: type[Task]) -> None:
+    """Checks that the values of a row have the types of their fields, as arguments of tools must: a number as text, a
+    decimal number for a whole one, and a truth value for a number are refused. Fields and models that are declared lax
+    (`strict=False`) are not checked.
+
+    Errors: BadRow with a line for each wrong value.
+    """
+    try:
+        task_type.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        wrong = [
+            line
+            for line, at in explained(error, task_type)
+            if at["type"] in STRICT and not is_lax(task_type, at["loc"])
+        ]
+        if wrong:
+            raise BadRow(wrong) from None
+
+
+def is_lax(task_type: type[BaseModel], location: Sequence[Any]) -> bool:
+    """Says whether a field of a model, or of a model within it, is declared lax: by `strict=False` of the field or in
+    the config of its model.
+    """
+    kinds: list[Any] = [task_type]
+    for part in location:
+        models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if any(kind.model_config.get("strict") is False for kind in models):
+            return True
+        fields = [info for kind in models for name, info in kind.model_fields.items() if part in keys_of(name, info)]
+        if any(Strict(False) in info.metadata for info in fields):
+            return True
+        kinds = [inner for kind in kinds for inner in types_inside(kind, part)] or kinds
+    return False
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:

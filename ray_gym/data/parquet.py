@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,9 +29,37 @@ def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
     """
     with pq.ParquetFile(path) as file:
         json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
-        for batch in file.iter_batches(BATCH):
+        for batch in _batches(file):
             for row in batch.to_pylist(maps_as_pydicts="strict"):
                 yield _fields(row, json_columns)
+
+
+def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a file in order, `BATCH` at once. Where pyarrow can't hold so many, as they have more than
+    2 GiB of text, it yields fewer.
+
+    Errors: exceptions of pyarrow for a row that it can't read alone.
+    """
+    for group in range(file.num_row_groups):
+        done, rows = 0, BATCH
+        while done < file.metadata.row_group(group).num_rows:
+            try:
+                for batch in _skip_rows(file.iter_batches(rows, row_groups=[group]), done):
+                    yield batch
+                    done += batch.num_rows
+            except pa.ArrowException:
+                if rows == 1:
+                    raise
+                rows = max(1, rows // 10)
+
+
+def _skip_rows(batches: Iterator[pa.RecordBatch], count: int) -> Iterator[pa.RecordBatch]:
+    """Yields batches without their first `count` rows."""
+    for batch in batches:
+        skipped = min(count, batch.num_rows)
+        count -= skipped
+        if skipped < batch.num_rows:
+            yield batch.slice(skipped)
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], file: IO[bytes]) -> None:
@@ -68,6 +98,13 @@ def _fields(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
+    """Returns a value without null keys, with dates and times as texts (ISO 8601), and with decimal numbers as
+    texts.
+    """
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, Decimal) else value

@@ -112,13 +112,21 @@ class TaskFile:
             return FileRow(
                 place, number, None, f"(top level): Input should be an object (found {reprlib.repr(fields)})"
             )
+        self._remark_dropped(fields, number)
         return FileRow(place, number, fields)
+
+    def _remark_dropped(self, fields: dict[str, Any], number: int) -> None:
+        """Notes template arguments of a row in `remarks`: the config has them for all episodes alike."""
+        request = fields.get("responses_create_params", fields)
+        if isinstance(request, dict) and request.get("chat_template_kwargs"):
+            self._remark("chat_template_kwargs of its own, which are not used (models.NAME has them for all)", number)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
         try:
             for number, fields in enumerate(plain_rows(self.path)):
                 place = f"{self.path} row {number}"
                 found = not_finite(fields)
+                self._remark_dropped(fields, number)
                 yield FileRow(place, number, None, found) if found else FileRow(place, number, fields)
         except UserError:
             raise
@@ -142,11 +150,21 @@ def not_finite(value: Any, field: str = "") -> str:
 
 
 def not_json(fields: dict[str, Any]) -> str:
-    """Describes why a row's fields could not be read again from a file; "" if they can."""
+    """Describes why a row's fields are no JSON data; "" if they are."""
     try:
-        return not_finite(fields)
+        return not_finite(fields) or _foreign(fields)
     except RecursionError:
         return "(top level): nested too deeply"
+
+
+def _foreign(value: Any, field: str = "") -> str:
+    """Describes the first value in some data whose type JSON does not have (bytes, a date); "" if there is none."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return next((found for key, item in items if (found := _foreign(item, f"{field}.{key}".lstrip(".")))), "")
+    if value is None or isinstance(value, str | int | float):
+        return ""
+    return f"{field}: JSON has no {type(value).__name__}; write it as a text or a number (found {reprlib.repr(value)})"
 
 
 def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:

@@ -22,9 +22,9 @@ from ray_gym.data.conflicts import conflict_with
 from ray_gym.data.lengths import LengthSpread, character_ruler
 from ray_gym.data.parquet import plain_rows, write_rows
 from ray_gym.data.prepared import Prepared, Settings, files_of, prepare
+from ray_gym.data.report import report_lines
 from ray_gym.data.tasks import generate_tasks, read_tasks, with_ids
 from ray_gym.data.writing import write_file, write_files
-from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
 
 
@@ -214,12 +214,12 @@ def test_files_are_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "old" / "a").read_bytes() == b"after"
 
 
-def test_ids_that_only_the_schema_makes_equal_are_told_with_their_places(tmp_path: Path) -> None:
-    """A date becomes a text there."""
+def test_ids_that_are_equal_as_texts_are_told_with_their_places(tmp_path: Path) -> None:
+    """A date becomes a text."""
     day = datetime.date(2024, 5, 1)
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     pq.write_table(pa.table({"x": ["a", "b"], "task_id": [None, day]}), paths[0])
     pq.write_table(pa.table({"x": ["c"], "task_id": [day]}), paths[1])
-    with pytest.raises(UserError) as caught:
-        prepare(paths, FreeEnvironment(), Settings("free", {}, 0.0, 0), character_ruler())
-    assert str(caught.value) == f"{paths[1]} row 0: task_id: '2024-05-01' is given already at {paths[0]} row 1"
+    prepared = prepare(paths, FreeEnvironment(), Settings("free", {}, 0.0, 0), character_ruler())
+    told = "\n".join(line for report in prepared.reports for line in report_lines(report, True))
+    assert prepared.bad == 1 and f"task_id: '2024-05-01' is given already at {paths[0]} row 1" in told, told

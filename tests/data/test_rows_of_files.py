@@ -115,7 +115,7 @@ BAD: dict[bytes, str] = {
     b'\xef\xbb\xbf{"a": 1}\n': "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with",
     b'{"a": 1, "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}\n': "messages: the policy spoke",
     b'{"a": 1, "system_prompts": {"usr": "x"}}\n': "system_prompts.usr: known participants: policy",
-    b'{"a": 13}\n': "Adding.setup: RuntimeError: thirteen",
+    b'{"a": 13}\n': "Adding.setup (test_rows_of_files.py:34): RuntimeError: thirteen",
     b'{"task_id": "one", "a": "x"}\n': "a: Input should be a valid integer",
     b'{"task_id": "one", "a": 1}\n': "task_id: 'one' is given already at ",
     b'{"a": 1, "b": 1, "a": 2}\n': "(top level): the key 'a' is given twice in the same object",

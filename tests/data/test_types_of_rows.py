@@ -1,0 +1,123 @@
+"""Checks that rows have the types of their fields, and that values which JSON does not have are bad rows."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from ray_gym import Environment, Task
+from ray_gym.config.sections import TasksSection
+from ray_gym.data import parquet
+from ray_gym.data.checking import BadRow, task_of
+from ray_gym.data.parquet import plain_rows
+from ray_gym.data.rows import FileRow
+from ray_gym.data.tasks import read_tasks
+from ray_gym.errors import UserError
+
+
+class Ware(BaseModel):
+    stock: int
+
+
+class LaxWare(BaseModel):
+    model_config = ConfigDict(strict=False)
+
+    stock: int
+
+
+class Offer(Task):
+    list_price: int = 0
+    weight: float = 0.0
+    is_new: bool = False
+    name: str = ""
+    wares: tuple[Ware, ...] = ()
+    lax: Annotated[int, Field(strict=False)] = 0
+    lax_wares: tuple[LaxWare, ...] = ()
+    when: datetime.datetime | None = None
+    blob: Any = None
+
+
+class Shop(Environment[Offer, None]):
+    def setup(self, task: Offer, episode: object) -> None: ...
+
+
+def read(**fields: Any) -> Offer:
+    task = task_of(FileRow("x:1", 1, fields), Shop())
+    assert isinstance(task, Offer)
+    return task
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"list_price": "100"}, "list_price: Input should be a valid integer (found '100')"),
+        ({"list_price": 60.0}, "list_price: Input should be a valid integer (found 60.0)"),
+        ({"list_price": True}, "list_price: Input should be a valid integer (found True)"),
+        ({"weight": "1.5"}, "weight: Input should be a valid number (found '1.5')"),
+        ({"weight": True}, "weight: Input should be a valid number (found True)"),
+        ({"is_new": 1}, "is_new: Input should be a valid boolean (found 1)"),
+        ({"is_new": "yes"}, "is_new: Input should be a valid boolean (found 'yes')"),
+        ({"wares": [{"stock": 1}, {"stock": "2"}]}, "wares.1.stock: Input should be a valid integer (found '2')"),
+    ],
+)
+def test_other_types_are_refused(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadRow) as bad:
+        read(**fields)
+    assert bad.value.problems == [told]
+
+
+def test_what_fits_or_is_declared_lax_is_taken() -> None:
+    task = read(
+        list_price=3, weight=2, is_new=True, name="x", wares=[{"stock": 1}], lax="7", lax_wares=[{"stock": "3"}]
+    )
+    assert (task.list_price, task.weight, task.lax, task.lax_wares[0].stock) == (3, 2.0, 7, 3)
+    assert read(when="2026-01-01T00:00:00").when == datetime.datetime(2026, 1, 1)
+
+
+@pytest.mark.parametrize("value", [b"\xff\x00", {"deep": [b"x"]}, {1, 2}, object()])
+def test_values_that_json_does_not_have_are_bad_rows(value: Any) -> None:
+    with pytest.raises(BadRow, match=r"blob\S*: JSON has no (bytes|set|object)"):
+        read(blob=value)
+
+
+def test_bytes_in_a_parquet_struct_are_a_bad_row_with_its_field(tmp_path: Path) -> None:
+    table = pa.table({"name": ["a", "b"], "blob": [{"data": None}, {"data": b"\xff\x01"}]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(UserError) as told:
+        read_tasks(TasksSection(path=str(tmp_path / "rows.parquet")), Shop(), 0, Path())
+    assert str(told.value).startswith(f"{tmp_path / 'rows.parquet'} row 1: blob.data: JSON has no bytes")
+
+
+def test_dates_and_decimals_of_parquet_are_texts(tmp_path: Path) -> None:
+    when = datetime.datetime(2026, 1, 2, 3, 4, tzinfo=datetime.UTC)
+    pq.write_table(pa.table({"when": [when], "blob": [{"cost": Decimal("1.50")}]}), tmp_path / "rows.parquet")
+    [fields] = plain_rows(tmp_path / "rows.parquet")
+    assert fields == {"when": "2026-01-02T03:04:00+00:00", "blob": {"cost": "1.50"}} and json.dumps(fields)
+    assert read(**fields).when == when
+
+
+@pytest.mark.parametrize("most", [1, 7, 40, 999])
+def test_rows_that_pyarrow_cannot_hold_together_are_read_in_smaller_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """The double refuses batches of more than `most` rows, as pyarrow refuses more than 2 GiB of text."""
+    names = [f"n{number}" for number in range(2500)]
+    pq.write_table(pa.table({"name": names}), tmp_path / "rows.parquet", row_group_size=1100)
+
+    class Small(pq.ParquetFile):
+        def iter_batches(self, rows: int, **given: Any) -> Any:
+            for number, batch in enumerate(super().iter_batches(rows, **given)):
+                if batch.num_rows > most and number:
+                    raise pa.ArrowNotImplementedError("chunked array outputs")
+                yield batch
+
+    monkeypatch.setattr(parquet.pq, "ParquetFile", Small)
+    assert [row["name"] for row in plain_rows(tmp_path / "rows.parquet")] == names
