@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.printable import printable
+
 if TYPE_CHECKING:
     from ray_gym.config.sections import LogSection
 
@@ -52,7 +54,7 @@ class PlainLines(_About):
     def format(self, record: logging.LogRecord) -> str:
         when = time.strftime("%H:%M:%S", time.localtime(record.created))
         ids = " ".join(f"{name}={value}" for name, value in self.about(record).items())
-        line = f"{when} {record.levelname.lower()}: {record.getMessage()}{f' [{ids}]' if ids else ''}"
+        line = printable(f"{when} {record.levelname.lower()}: {record.getMessage()}{f' [{ids}]' if ids else ''}")
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 

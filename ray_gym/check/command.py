@@ -18,6 +18,8 @@ def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks
     UserError for an unknown environment, bad options or bad rows, or if there are no tasks.
     """
     environment_class = find_environment(name, "ID")
+    if wrong := environment_class.wrong_hooks():
+        raise UserError("\n".join(f"ID: {line}" for line in wrong))
     given = read_options(environment_class.Options, options, name)
     if tasks_file is not None and not tasks_file.is_file():
         raise UserError(f"--tasks-file: there is no file {tasks_file}")

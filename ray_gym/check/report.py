@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 
 from ray_gym.check.all_checks import CheckOutcome, CheckReport
 from ray_gym.check.finding import Finding
+from ray_gym.printable import data
 
 
 def print_report(console: Console, report: CheckReport) -> None:
@@ -19,7 +19,7 @@ def print_report(console: Console, report: CheckReport) -> None:
         for finding in outcome.findings:
             _print_finding(console, finding)
     for note in report.notes:
-        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+        console.print(f"[dim]{data(note)}[/]", highlight=False)
 
 
 def print_hang(console: Console, finding: Finding) -> None:
@@ -29,7 +29,7 @@ def print_hang(console: Console, finding: Finding) -> None:
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
-    lines = f"[red]{escape(finding.where)}[/]: {escape(finding.what)}\n[dim]to mend it:[/] {escape(finding.mend)}"
+    lines = f"[red]{data(finding.where)}[/]: {data(finding.what)}\n[dim]to mend it:[/] {data(finding.mend)}"
     console.print(Padding(lines, (0, 0, 0, 4), expand=False), highlight=False)
 
 

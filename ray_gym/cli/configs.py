@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ray_gym.cli.output import say, write
 from ray_gym.installed.configs import find_config, ready_configs
 from ray_gym.installed.place import PACKAGE
 
@@ -32,7 +33,7 @@ def configs() -> None:
     """
     ready = ready_configs()
     width = max(len(each.name) for each in ready)
-    typer.echo("\n".join(f"{each.name:<{width}}  {each.summary}" for each in ready))
+    say("\n".join(f"{each.name:<{width}}  {each.summary}" for each in ready))
 
 
 def config(
@@ -51,17 +52,19 @@ def config(
         ray-gym config tic_tac_toe > mine.yaml
     """
     from ray_gym.config.file import as_yaml, read_config
+    from ray_gym.hosting.import_paths import import_from
     from ray_gym.run.plan import make_plan
 
     path = find_config(config)
     if path != config and not overrides:
-        typer.echo(next(each for each in ready_configs() if each.path == path).copy(), nl=False)
+        write(next(each for each in ready_configs() if each.path == path).copy())
         return
     read = read_config(path, overrides or [])
+    import_from(path.parent)
     plan = make_plan(read, path)
     options = plan.environment.options.model_dump(mode="json")
-    typer.echo(as_yaml(read.as_written(environment={"id": read.environment.id, **options})), nl=False)
-    typer.echo(f"# {len(plan.specs)} episodes")
+    write(as_yaml(read.as_written(environment={"id": read.environment.id, **options})))
+    say(f"# {len(plan.specs)} episodes")
 
 
 def dashboards() -> None:
@@ -71,4 +74,4 @@ def dashboards() -> None:
 
         cp $(ray-gym dashboards) /tmp/ray/session_latest/metrics/grafana/dashboards/
     """
-    typer.echo("\n".join(map(str, sorted((PACKAGE / "grafana").glob("*.json")))))
+    say("\n".join(map(str, sorted((PACKAGE / "grafana").glob("*.json")))))

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ray_gym.cli.output import say, write
 from ray_gym.errors import UserError, refused_writes
 
 MOST_IDS = 10
@@ -53,7 +54,7 @@ def validate(
     from ray_gym.data.validation import validate
 
     report = validate(TaskFile(_check_file(file)), _environment(env, option), _ruler(tokenizer))
-    typer.echo("\n".join(report_lines(report, show_all)))
+    say("\n".join(report_lines(report, show_all)))
     if report.bad:
         raise UserError(f"{file}: bad rows: {len(report.bad):,} of {report.rows:,}")
     if not report.rows:
@@ -97,7 +98,7 @@ def prepare(
     settings = Settings(env, environment.options.model_dump(mode="json"), validation, seed)
     prepared = prepare_rows([_check_file(file) for file in files], environment, settings, _ruler(tokenizer))
     for report in prepared.reports:
-        typer.echo("\n".join(report_lines(report, show_all)))
+        say("\n".join(report_lines(report, show_all)))
     if prepared.bad:
         raise UserError(f"nothing was written: bad rows: {prepared.bad:,}")
     if not any(prepared.rows.values()):
@@ -107,12 +108,12 @@ def prepare(
         told = "\n".join(f"  {line}" for line in conflict.lines(MOST_IDS))
         if not overwrite:
             raise UserError(f"nothing was written: {out} has other rows already (--overwrite replaces them)\n{told}")
-        typer.echo(f"replaced in {out}:\n{told}")
+        say(f"replaced in {out}:\n{told}")
     stale = [f"{split}.parquet" for split in SPLITS if not prepared.rows[split]]
     with refused_writes("--out", out):
         write_files(out, files_of(prepared), stale)
     counts = ", ".join(f"{split} {len(rows):,}" for split, rows in prepared.rows.items())
-    typer.echo(f"{out}: {counts}")
+    say(f"{out}: {counts}")
 
 
 @app.command()
@@ -153,11 +154,11 @@ def generate(
         write_rows(rows, file)
         written = file.getvalue()
     if out is None:
-        typer.echo(written, nl=False)
+        write(written)
         return
     with refused_writes("--out", out):
         write_file(out, written)
-    typer.echo(f"{out}: {len(rows):,} tasks")
+    say(f"{out}: {len(rows):,} tasks")
 
 
 def _environment(name: str, options: list[str] | None) -> Any:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
+from ray_gym.cli.output import make_console
 from ray_gym.installed.configs import find_config
+from ray_gym.printable import data
 
 if TYPE_CHECKING:
     from ray_gym.doctor.result import Result
@@ -45,7 +46,7 @@ def doctor(
 
     found = None if config is None else find_config(config)
     results = diagnose(found, list(overrides or []), deadline)
-    console = Console()
+    console = make_console()
     for result in results:
         _print(console, result)
     problems = sum(not result.is_well for result in results)
@@ -56,7 +57,7 @@ def doctor(
 
 def _print(console: Console, result: Result) -> None:
     mark = "[green]ok      [/]" if result.is_well else "[red]problem [/]"
-    line = f"{mark} {escape(result.node):<20} [bold]{escape(result.check):<18}[/] {escape(result.found)}"
+    line = f"{mark} {data(result.node):<20} [bold]{data(result.check):<18}[/] {data(result.found)}"
     console.print(line, highlight=False, soft_wrap=True)
     if result.mend:
-        console.print(f"         [dim]to mend it:[/] {escape(result.mend)}", highlight=False, soft_wrap=True)
+        console.print(f"         [dim]to mend it:[/] {data(result.mend)}", highlight=False, soft_wrap=True)

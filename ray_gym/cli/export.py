@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ray_gym.cli.output import say
 from ray_gym.errors import UserError
 
 
@@ -63,7 +64,7 @@ def export(
     loaded = load(run)
     with chosen.open_form(read, loaded) as wanted:
         counts = writing.export(loaded, wanted, out, partial=partial, overwrite=overwrite)
-    typer.echo("\n".join(writing.report_lines(counts, out)))
+    say("\n".join(writing.report_lines(counts, out)))
 
 
 def _read(options: list[str]) -> dict[str, str]:

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ray_gym.cli import configs, data, doctor, export, model, serve, weights
+from ray_gym.cli.output import make_console, say
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
 from ray_gym.installed.version import describe_version
 from ray_gym.logs import is_json
 
 logger = logging.getLogger(__name__)
 
-PIPE_WIDTH = 160
+INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__
 """Typer's error for a wrong option, argument or command, which has no public name of its own."""
 
@@ -39,7 +40,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"ray-gym {describe_version()}")
+        say(f"ray-gym {describe_version()}")
         raise typer.Exit
 
 
@@ -111,6 +112,8 @@ def rollout(
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
     episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Show only the episodes that failed, and why.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all episodes instead of the first 50.")] = False,
 ) -> None:
     """Show a run's episodes, or one of them as a conversation with its messages, tool calls, results and score."""
     from ray_gym.cli.show import show_episode, show_run
@@ -118,7 +121,7 @@ def show(
 
     console = make_console()
     if episode is None:
-        show_run(console, load(run))
+        show_run(console, load(run), failed=failed, everything=everything)
     else:
         show_episode(console, load(run), episode)
 
@@ -136,7 +139,7 @@ def envs() -> None:
         table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)
     for module, reason in left_out(ENVIRONMENT).items():
-        typer.echo(f"left out: {module}, which can't be imported: {reason}", err=True)
+        say(f"left out: {module}, which can't be imported: {reason}", err=True)
 
 
 def check_env(
@@ -209,10 +212,10 @@ def new_env(
     from ray_gym.scaffold import write_environment
 
     written = write_environment(name, folder, pattern)
-    typer.echo(f"{written.folder}: a {pattern} environment")
+    say(f"{written.folder}: a {pattern} environment")
     for file in written.files:
-        typer.echo(f"  {file}")
-    typer.echo(f"try it:\n  cd {shlex.quote(str(written.folder))}\n  python -m pytest\n  ray-gym rollout config.yaml")
+        say(f"  {file}")
+    say(f"try it:\n  cd {shlex.quote(str(written.folder))}\n  python -m pytest\n  ray-gym rollout config.yaml")
 
 
 def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:
@@ -247,20 +250,16 @@ for _name, _command in _COMMANDS.items():
 app.add_typer(data.app, name="data")
 
 
-def make_console() -> Console:
-    """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
-    `PIPE_WIDTH` columns.
-    """
-    return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
-
-
 def main() -> None:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(
-            0, str(Path.cwd())
-        )  # the environments and players of the working directory, as `python -m` has it
+    here = Path.cwd()
+    if "" not in sys.path and str(here) not in sys.path:
+        # The environments and players of the working directory, as `python -m` has it.
+        sys.path.insert(len(sys.path) if hidden_modules(here) else 0, str(here))
     try:
-        sys.exit(app(prog_name="ray-gym", standalone_mode=False) or 0)
+        code = app(prog_name="ray-gym", standalone_mode=False) or 0
+        if code == INTERRUPTED:  # typer turns KeyboardInterrupt into it
+            raise KeyboardInterrupt
+        sys.exit(code)
     except UsageError as error:
         _fail(_told(error), 2)
     except UserError as error:
@@ -285,5 +284,5 @@ def _fail(message: str, code: int) -> None:
     if is_json():
         logger.error(message)
     elif message:
-        print(f"ray-gym: {message}", file=sys.stderr)
+        say(f"ray-gym: {message}", err=True)
     sys.exit(code)

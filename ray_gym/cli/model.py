@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+from ray_gym.cli.output import say
 
 FETCH = "ray_gym.deployments.small_model:fetch"
 
@@ -16,4 +16,4 @@ def model() -> None:
     """
     from ray_gym.load_object import load_object
 
-    typer.echo(load_object(FETCH, "ray-gym model")())
+    say(str(load_object(FETCH, "ray-gym model")()))

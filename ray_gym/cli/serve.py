@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ray_gym.cli.output import say
 from ray_gym.installed.configs import find_config
 from ray_gym.logs import is_json
 
@@ -57,7 +58,7 @@ def _say(text: str) -> None:
     if is_json():
         logger.info(text)
     else:
-        typer.echo(text)
+        say(text)
 
 
 def as_override(log: str | None) -> list[str]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from ray_gym.errors import UserError, describe
 from ray_gym.load import Run
 from ray_gym.plugins import find_environment
+from ray_gym.printable import data
+from ray_gym.run.directory.directory import CONFIG, find_run
 from ray_gym.run.directory.location import shell_quoted
+from ray_gym.run.driver.tally import shorten
 
 LISTED = 50
+MOST_FAILURES = 5
+"""Most distinct failures of a run that are shown."""
+LONGEST_FAILURE = 200
+"""Most characters of a failure in a list."""
 COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
@@ -31,11 +38,18 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         counts = sorted(summary[key].items(), key=lambda item: -item[1])
         if counts:
             console.print(
-                f"  {label}: " + ", ".join(f"{escape(str(name))} {count}" for name, count in counts[:12]),
+                f"  {label}: " + ", ".join(f"{data(name)} {count}" for name, count in counts[:12]),
                 soft_wrap=True,
             )
     if summary["mean_reward"] is not None:
-        console.print(f"  mean reward: {summary['mean_reward']:.3f}")
+        console.print(f"  mean reward: {summary['mean_reward']:.3f}, of {summary['rewarded']} episodes")
+    if outside := summary["rewards_out_of_range"]:
+        told = f"{outside} rewards are outside of the environment's reward_range"
+        console.print(f"  [yellow]warning[/yellow]: {told}")
+    if failed := summary["status"].get("failed"):
+        console.print(
+            f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
+        )
     if summary["episodes"] > summary["already_done"]:
         console.print(
             f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
@@ -45,46 +59,93 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     else:
         console.print("  nothing was left to play")
     for failure, count in summary["failures"].items():
-        console.print(f"  [red]{count} failed[/red]: {escape(failure)}", soft_wrap=True)
+        console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
     recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
     if recovered:
         console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
     if summary["models_without_token_ids"]:
-        names = ", ".join(summary["models_without_token_ids"])
+        names = data(", ".join(summary["models_without_token_ids"]))
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
-    console.print(f"  {location}", soft_wrap=True, highlight=False)
+    console.print(f"  {data(location)}", soft_wrap=True, highlight=False)
     if summary["interrupted"]:
         console.print(
-            f"  resume it with: ray-gym rollout --resume {shell_quoted(location)}", soft_wrap=True, highlight=False
+            f"  resume it with: ray-gym rollout --resume {data(shell_quoted(location))}",
+            soft_wrap=True,
+            highlight=False,
         )
     else:
-        console.print(f"  look at it with: ray-gym show {shell_quoted(location)}", soft_wrap=True, highlight=False)
+        console.print(
+            f"  look at it with: ray-gym show {data(shell_quoted(location))}", soft_wrap=True, highlight=False
+        )
 
 
-def show_run(console: Console, run: Run) -> None:
-    """Prints the first 50 episodes of a run, a line each, and the metrics that its environment computes of all
-    of them. Errors: UserError if all episodes that summary.json counts are gone.
+def show_run(console: Console, run: Run, *, failed: bool = False, everything: bool = False) -> None:
+    """Prints the state of a run, its first 50 episodes, a line each, and the metrics that its environment computes of
+    all of them. `failed`: only episodes that failed, with their failures. `everything`: all episodes instead of 50.
+
+    Errors: UserError if all episodes that summary.json counts are gone.
     """
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
-    rows = run.episodes.select(columns)
-    if not rows.num_rows and (gone := (run.summary or {}).get("episodes")):
+    episodes = run.episodes.select([*columns, "failure"]).to_pylist()
+    if not episodes and (gone := (run.summary or {}).get("episodes")):
         raise UserError(
             f"{run.location}: summary.json counts {gone} episodes, and there are none in episodes/: put the files back, or "
             f"play them anew with `ray-gym rollout --resume {shell_quoted(run.location)}`"
         )
+    rows = [row for row in episodes if row["status"] == "failed"] if failed else episodes
+    shown = rows if everything else rows[:LISTED]
+    columns = [*columns[:3], "failure"] if failed else columns
     table = Table(box=None, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=column in ("episode_id", "task_id", "status"))
-    for row in rows.slice(0, LISTED).to_pylist():
-        row["episode_id"], row["task_id"] = row["episode_id"][:12], row["task_id"][:12]
-        row["stop_text"] = " ".join((row["stop_text"] or "").split())[:40]
-        row["reward"] = None if row["reward"] is None else f"{row['reward']:.4g}"
-        table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in columns))
+    for row in shown:
+        table.add_row(*(data(_cell(row, column)) for column in columns))
     console.print(table)
-    if rows.num_rows > LISTED:
-        console.print(f"... and {rows.num_rows - LISTED} more")
+    if len(rows) > len(shown):
+        console.print(f"... and {len(rows) - len(shown)} more (--all shows them)")
+    _print_state(console, run, episodes)
     _print_metrics(console, run)
-    console.print(f"one of them: ray-gym show {shell_quoted(run.location)} EPISODE", highlight=False, soft_wrap=True)
+    console.print(
+        f"one of them: ray-gym show {data(shell_quoted(run.location))} EPISODE", highlight=False, soft_wrap=True
+    )
+
+
+def _cell(row: dict[str, Any], column: str) -> str:
+    """Returns a value of an episode's row as a cell of the table of episodes."""
+    value = row[column]
+    if value is None:
+        return ""
+    if column in ("episode_id", "task_id"):
+        return str(value)[:12]
+    if column == "stop_text":
+        return " ".join(value.split())[:40]
+    if column == "failure":
+        return " ".join(f"{value['kind']} in {value['where']}: {value['message']}".split())[:LONGEST_FAILURE]
+    return f"{value:.4g}" if column == "reward" else str(value)
+
+
+def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]]) -> None:
+    """Prints whether a run is finished, the mean of its rewards, and its failures."""
+    began = find_run(run.location).read_fingerprint() if run.storage.exists(CONFIG) else None
+    planned = began.episodes if began is not None else len(episodes)
+    if len(episodes) < planned:
+        ended = "is not finished" if run.summary is None else "was interrupted"
+        resume = f"ray-gym rollout --resume {shell_quoted(run.location)}"
+        console.print(
+            f"[yellow]the run {ended}[/]: {len(episodes)} of {planned} episodes; if nothing plays it, resume it with: "
+            f"{data(resume)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    rewards = [row["reward"] for row in episodes if row["reward"] is not None and row["status"] == "completed"]
+    if rewards:
+        mean = f"mean reward: {sum(rewards) / len(rewards):.3f}, of {len(rewards)} episodes"
+        console.print(mean, highlight=False, soft_wrap=True)
+    failures = Counter(shorten(_cell(row, "failure")) for row in episodes if row["status"] == "failed")
+    if failures:
+        console.print(f"[red]{failures.total()} failed[/] (--failed shows which):", highlight=False)
+    for failure, count in failures.most_common(MOST_FAILURES):
+        console.print(f"  {count} {data(failure)}", highlight=False, soft_wrap=True)
 
 
 def _print_metrics(console: Console, run: Run) -> None:
@@ -102,10 +163,10 @@ def _print_metrics(console: Console, run: Run) -> None:
         shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
     except Exception as error:
         why = str(error) if isinstance(error, UserError) else describe(error)
-        console.print(f"[dim]the metrics of {escape(name)} can't be worked out: {escape(why)}[/]", soft_wrap=True)
+        console.print(f"[dim]the metrics of {data(name)} can't be worked out: {data(why)}[/]", soft_wrap=True)
         return
     if shown:
-        console.print(f"[bold]metrics:[/bold] {escape(shown)}", highlight=False, soft_wrap=True)
+        console.print(f"[bold]metrics:[/bold] {data(shown)}", highlight=False, soft_wrap=True)
 
 
 def show_episode(console: Console, run: Run, prefix: str) -> None:
@@ -121,7 +182,8 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
         )
     row = run.episodes.slice(found[0], 1).to_pylist()[0]
     console.print(
-        f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})"
+        f"[bold]{data(row['env_id'])}[/bold] episode {data(row['episode_id'])} (task {data(row['task_id'])}, "
+        f"repeat {row['repeat']})"
     )
     participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
     colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(participants)}
@@ -129,7 +191,7 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     for event in row["events"]:
         if event["turn"] != turn and event["kind"] == "message":
             turn = event["turn"]
-            console.rule(f"turn {turn + 1}: {event['participant']}", align="left", style="dim")
+            console.rule(f"turn {turn + 1}: {data(event['participant'])}", align="left", style="dim")
         _print_event(console, event, colours)
     _print_end(console, row)
 
@@ -137,27 +199,28 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
 def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:
     text = "\n".join(part["text"] for part in event["content"])
     name = event["participant"] or ""
+    said_by = data(name)
     kind = event["kind"]
     if kind == "stop":
         return
     seen_by = event["visible_to"]
     if kind == "message":
-        label, style = name, colours[name]
+        label, style = said_by, colours[name]
     elif kind == "tool_result":
-        label, style, text = f"tool, to {name}", "red" if event["error"] else "dim", _readable(text)
+        label, style, text = f"tool, to {said_by}", "red" if event["error"] else "dim", _readable(text)
     elif kind == "note":
         label, style = "note", "dim"
     elif kind == "verdict":
         label, style = f"verdict {event['reward']:g}", "cyan"
     else:
-        label, style = f"{kind}, to {', '.join(seen_by)}", "dim"
+        label, style = f"{kind}, to {data(', '.join(seen_by))}", "dim"
     if event["reasoning"]:
-        console.print(f"[{style}]{label} thinks:[/] [dim]{escape(event['reasoning'])}[/]")
+        console.print(f"[{style}]{label} thinks:[/] [dim]{data(event['reasoning'])}[/]")
     if text or not event["tool_calls"]:
-        console.print(f"[{style} bold]{label}:[/] {escape(text) or '(nothing)'}", highlight=False)
+        console.print(f"[{style} bold]{label}:[/] {data(text) or '(nothing)'}", highlight=False)
     for call in event["tool_calls"]:
         console.print(
-            f"[{style} bold]{label} calls[/] {escape(call['name'] or '?')}({escape(call['arguments'])})",
+            f"[{style} bold]{label} calls[/] {data(call['name'] or '?')}({data(call['arguments'])})",
             highlight=False,
         )
     if event["finish_reason"] == "length":
@@ -166,21 +229,22 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
 
 def _print_end(console: Console, row: dict[str, Any]) -> None:
     console.rule(style="dim")
-    console.print(f"[bold]{row['status']}[/bold], stopped by {row['stop_reason']}: {escape(row['stop_text'] or '-')}")
+    console.print(f"[bold]{row['status']}[/bold], stopped by {row['stop_reason']}: {data(row['stop_text'] or '-')}")
     if row["failure"]:
         failure = row["failure"]
-        console.print(f"[red]{failure['kind']} failure in {escape(failure['where'])}: {escape(failure['message'])}[/]")
+        console.print(f"[red]{failure['kind']} failure in {data(failure['where'])}: {data(failure['message'])}[/]")
+        console.print(f"[dim]{data(row['traceback'] or '')}[/]", highlight=False, end="\n" * bool(row["traceback"]))
     for reward in row["rewards"]:
-        console.print(f"{reward['participant']} {reward['name']}: {reward['value']:g}")
+        console.print(f"{data(reward['participant'])} {data(reward['name'])}: {reward['value']:g}")
     for thread, tools in json.loads(row["tools_shown"] or "{}").items():
         names = ", ".join(tool["function"]["name"] for tool in tools)
-        console.print(f"[dim]tools shown to {escape(thread)}: {escape(names)}[/]", highlight=False)
+        console.print(f"[dim]tools shown to {data(thread)}: {data(names)}[/]", highlight=False)
     for sample in row["samples"]:
         trained = sum(sample["loss_mask"])
-        fork = f", forked: {sample['fork_reason']}" if sample["fork_reason"] else ""
+        fork = f", forked: {data(sample['fork_reason'])}" if sample["fork_reason"] else ""
         mark = "" if sample["trainable"] else ", not trainable"
         console.print(
-            f"[dim]sample of {sample['participant']}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
+            f"[dim]sample of {data(sample['participant'])}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
         )
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ray_gym.cli.output import say
+
 
 def weights(
     app: Annotated[
@@ -56,6 +58,6 @@ def weights(
             found.update(version, here, adapter=there, mode=cast(PauseMode, mode))
         status = found.status()
         current = status.current
-        typer.echo(f"{app}: {current} ({current.source or 'what it was started with'})")
+        say(f"{app}: {current} ({current.source or 'what it was started with'})")
         if status.updating_to is not None:
-            typer.echo(f"being updated to {status.updating_to} ({status.updating_to.source}): {status.step}")
+            say(f"being updated to {status.updating_to} ({status.updating_to.source}): {status.step}")

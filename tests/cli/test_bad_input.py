@@ -172,7 +172,7 @@ def test_files_that_are_not_there(folder: Folder) -> None:
 def test_what_is_no_yaml(folder: Folder) -> None:
     for text in ("a: [1\n", "- 1\n", "words\n", "3\n", ""):
         folder.write(text)
-        folder.refuses("rollout", "mine.yaml", told="mine.yaml: ")
+        folder.refuses("rollout", "mine.yaml", told="mine.yaml:")
 
 
 def test_a_bad_row_as_a_process(folder: Folder) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from ray_gym import Environment, Task
-from ray_gym.cli.show import show_run
+from ray_gym.cli.show import show_episode, show_run
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.record.schema import as_table, failed_row
@@ -69,3 +69,46 @@ def test_a_run_can_be_looked_at_without_its_environment(tmp_path: Path) -> None:
         text = shown(tmp_path / name, env_id)
         assert f"the metrics of {env_id} can't be worked out: " in text and why in text
         assert "e2" in text and "one of them" in text
+
+
+def test_a_run_shows_its_state_and_what_failed(tmp_path: Path) -> None:
+    text = shown(tmp_path, "test_show_metrics:Plain", episodes=60)
+    assert "... and 10 more (--all shows them)" in text
+    assert "60 failed (--failed shows which):" in text and "  60 environment in record: stopped" in text
+
+
+def test_all_episodes_and_only_those_that_failed_can_be_shown(tmp_path: Path) -> None:
+    shown(tmp_path, "test_show_metrics:Plain", episodes=60)
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path), everything=True)
+    assert "e59" in out.getvalue() and "more (--all" not in out.getvalue()
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path), failed=True)
+    assert out.getvalue().count("environment in record: stopped") == 50 + 1
+
+
+def test_a_run_that_was_killed_says_that_it_is_not_finished(tmp_path: Path) -> None:
+    stored = Path(__file__).parents[1] / "record" / "versions" / "2" / "interrupted"
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(stored))
+    told = " ".join(out.getvalue().split())
+    assert "the run is not finished: " in told and " of 6 episodes; if nothing plays it, resume it with: " in told
+    assert "mean reward: " in told
+
+
+EVIL = "[/b]\x1b]0;title\x07\u202e"
+
+
+def test_data_is_shown_as_text(tmp_path: Path) -> None:
+    spec = EpisodeSpec("e[/b]1", f"group{EVIL}", f"task{EVIL}", 0, 0, "{}")
+    row = {**failed_row(spec, "run", f"env{EVIL}", f"failed{EVIL}"), "traceback": f"x.py:1{EVIL}"}
+    row["rewards"] = [{"participant": f"p{EVIL}", "name": EVIL, "value": 1.0}]
+    (tmp_path / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
+    out = io.StringIO()
+    console = Console(file=out, width=300)
+    show_run(console, load(tmp_path))
+    show_episode(console, load(tmp_path), "e[/b]1")
+    shown = out.getvalue()
+    assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+    assert shown.count(r"[/b]\x1b]0;title\x07\u202e") >= 5

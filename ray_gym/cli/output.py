@@ -1,0 +1,31 @@
+"""Prints what commands say. Nothing else in `ray_gym.cli` writes to the terminal, so nothing that comes from data can
+command it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from ray_gym.printable import printable
+
+PIPE_WIDTH = 160
+
+
+def make_console() -> Console:
+    """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
+    `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`.
+    """
+    return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Prints lines of text on stdout, or on stderr if `err`, with control characters as escapes."""
+    typer.echo(printable(text), err=err)
+
+
+def write(content: str | bytes) -> None:
+    """Writes content for a file or another program to stdout, as it is."""
+    typer.echo(content, nl=False)

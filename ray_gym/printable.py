@@ -1,0 +1,34 @@
+"""Makes text that comes from data safe to print: it can neither command a terminal, nor reorder a line, nor be markup.
+
+Models, tools, tasks and files may hold anything: escape sequences that write a terminal's title or its clipboard, marks
+that turn the direction of a line (https://trojansource.codes), and rich's own markup.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rich.markup import escape
+
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+"""Control characters but tab and line feed, marks of direction, invisible characters but joiners, and lone surrogates."""
+
+
+def printable(text: str) -> str:
+    r"""Returns a text with its control characters and marks of direction as escapes like \x1b. Tabs and line feeds
+    stay.
+    """
+    return _UNSAFE.sub(_escaped, text)
+
+
+def data(value: Any) -> str:
+    """Returns a value as text that stands for itself in rich's markup, and is printable."""
+    return escape(printable(str(value)))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

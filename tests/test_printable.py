@@ -1,0 +1,63 @@
+"""Checks that text from data can't command a terminal or be markup, wherever a command prints it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ray_gym.printable import data, printable
+
+PACKAGE = Path(__file__).parents[1] / "ray_gym"
+PRINTING = [*sorted((PACKAGE / "cli").glob("*.py")), PACKAGE / "check" / "report.py"]
+SAFE = {"data", "len", "mark", "_mark"}
+"""Functions whose results may stand in markup."""
+EVIL = [
+    "[/b]",
+    "[bold]x",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "\u202egnp.exe",
+    "a\\[b]",
+    "\x08\x08",
+    "\ud800",
+    "\u2066x",
+    "[link=http://x]y[/link]",
+]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_data_is_printed_as_text(text: str) -> None:
+    console = Console(width=200, force_terminal=True, color_system=None)
+    with console.capture() as shown:
+        console.print(f"[red]{data(text)}[/]", highlight=False)
+    assert shown.get().rstrip("\n") == printable(text)
+    assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in printable(text))
+    printable(text).encode()
+
+
+def test_other_text_stays_as_it_is() -> None:
+    text = "Größe: 你好\t👩‍👩‍👧\nnext"
+    assert printable(text) == text
+
+
+def _prints(tree: ast.Module) -> list[ast.Call]:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in ("print", "rule")]
+
+
+def _is_safe(value: ast.expr, spec: ast.expr | None) -> bool:
+    """A value in a text with markup is safe if it is a number (it has a format), a constant, or made safe by `data`."""
+    if spec is not None or isinstance(value, ast.Constant):
+        return True
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in SAFE
+
+
+def test_only_output_writes_to_the_terminal() -> None:
+    for file in (PACKAGE / "cli").glob("*.py"):
+        if file.name != "output.py":
+            tree = ast.parse(file.read_text())
+            names = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            assert not {"print", "typer.echo", "sys.stdout.write", "Console"} & set(names), file
