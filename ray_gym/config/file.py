@@ -6,24 +6,30 @@ Every mistake in a config is a `UserError` that names the file and, where they a
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import yaml
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, InterpolationResolutionError, OmegaConfBaseException
 from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
-from ray_gym.config.interpolations import Verbatim, interpolations
+from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+LITERAL = r"; for a text with a literal ${, write \${"
+"""End of a message about a ${...} that can't be filled in."""
+LONGEST_FOUND = 60
+"""Characters of a wrong value that a message shows at most."""
 LONGEST_SHOWN = 80
 """Characters of an override that a message shows at most."""
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
@@ -63,8 +69,12 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
     wrong type.
     """
     written, resolved = _written_and_resolved(text, file, overrides)
-    config = validate(RunConfig, resolved, file, overrides=overrides).with_overrides(tuple(overrides))
-    return config.with_filled_in(tuple(interpolations(written, resolved)))
+    filled_in = tuple(interpolations(written, resolved))
+    try:
+        config = RunConfig.model_validate(resolved)
+    except ValidationError as error:
+        raise _refusal(error, RunConfig, file, (), overrides, filled_in) from None
+    return config.with_overrides(tuple(overrides)).with_filled_in(filled_in)
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
@@ -101,6 +111,10 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
         config = OmegaConf.create(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark is not None else ""
+        raise UserError(f"{file}{line}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
         raise UserError(f"{file}: not valid YAML: {_one_line(error)}") from None
     except RecursionError:
@@ -110,7 +124,8 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     try:
         written, resolved = (OmegaConf.to_container(config, resolve=resolve) for resolve in (False, True))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        raise UserError(f"{file}: {_one_line(error)}") from None
+        hint = LITERAL if isinstance(error, InterpolationResolutionError | GrammarParseError) else ""
+        raise UserError(f"{file}: {_one_line(error)}{hint}") from None
     return _by_name(written), _by_name(resolved)
 
 
@@ -120,9 +135,21 @@ def _overridden(config: Any, override: str) -> Any:
     if not equals or not key or key.startswith("-"):
         raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
     try:
-        return OmegaConf.merge(config, OmegaConf.from_dotlist([override]))
+        return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        raise UserError(f"{override!r} is not an override that can be read: {_one_line(error)}") from None
+        hint = LITERAL if "${" in override else ""
+        raise UserError(f"{override!r} is not an override that can be read: {_one_line(error)}{hint}") from None
+
+
+def _whole(value: str) -> str:
+    """Returns the value of an override as YAML that stands for all of its text: YAML would take what is behind a # for
+    a comment, and the value for nothing if it begins with one.
+    """
+    if "#" not in value:
+        return value
+    node = yaml.compose(value, Loader=yaml.SafeLoader)
+    is_whole = node is not None and not value[node.end_mark.index :].strip()
+    return value if is_whole else json.dumps(value, ensure_ascii=False)
 
 
 def _by_name(plain: Any) -> dict[str, Any]:
@@ -134,18 +161,30 @@ def validate(
     data: Mapping[str, Any],
     file: str,
     prefix: tuple[str, ...] = (),
-    overrides: Sequence[str] = (),
+    config: RunConfig | None = None,
 ) -> ModelT:
     """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
-    the file that leads to the data; `overrides` (key=value) were applied to the file.
+    the file that leads to the data; `config` is the whole config that the data is a part of, if it is one.
 
     Errors: UserError with one line for each problem, which names the override or else the file, the field and the
-    problem.
+    problem. Values that the file has as ${...} are shown as that.
     """
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        raise UserError("\n".join(_place(line, file, overrides) for line in explain(error, model, prefix))) from None
+        overrides, filled_in = (config.overrides, config.filled_in) if config is not None else ((), ())
+        raise _refusal(error, model, file, prefix, overrides, filled_in) from None
+
+
+def _refusal(
+    error: ValidationError,
+    model: type[BaseModel],
+    file: str,
+    prefix: tuple[str, ...],
+    overrides: Sequence[str],
+    filled_in: Sequence[Interpolation],
+) -> UserError:
+    return UserError("\n".join(_place(line, file, overrides) for line in explain(error, model, prefix, filled_in)))
 
 
 def _place(line: str, file: str, overrides: Sequence[str]) -> str:
@@ -164,23 +203,37 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:
+def explain(
+    error: ValidationError,
+    model: type[BaseModel],
+    prefix: tuple[str, ...] = (),
+    filled_in: Sequence[Interpolation] = (),
+) -> list[str]:
     """Returns one line for each problem of a validation, with the field's dotted key after `prefix`. For an unknown key
-    it suggests the nearest known one.
+    it suggests the nearest known one. Values of `filled_in` are shown as the file has them, since they may be secret.
     """
-    lines = []
+    return [line for line, _ in explained(error, model, prefix, filled_in)]
+
+
+def explained(
+    error: ValidationError,
+    model: type[BaseModel],
+    prefix: tuple[str, ...] = (),
+    filled_in: Sequence[Interpolation] = (),
+) -> Iterator[tuple[str, ErrorDetails]]:
+    """Yields the lines of `explain`, each with pydantic's details of the problem."""
     for problem in error.errors(include_url=False):
         location = problem["loc"]
         field = ".".join([*prefix, *map(str, location)]) or "(top level)"
         if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            lines.append(f"{field}: unknown key; {_nearest(model, location)}")
+            yield f"{field}: unknown key; {_nearest(model, location)}", problem
         elif problem["type"] == "missing":
-            lines.append(f"{field}: missing")
+            yield f"{field}: missing", problem
         elif problem["type"] == "value_error":
-            lines.append(f"{field}: {problem['ctx']['error']}")
+            yield f"{field}: {unfilled(str(problem['ctx']['error']), filled_in)}", problem
         else:
-            lines.append(f"{field}: {problem['msg']} (found {problem['input']!r:.60})")
-    return lines
+            found = unfilled(repr(problem["input"]), filled_in, (*prefix, *location))
+            yield f"{field}: {unfilled(problem['msg'], filled_in)} (found {found:.{LONGEST_FOUND}})", problem
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
@@ -197,7 +250,7 @@ def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
     """
     kinds = _kinds(annotation)
     for part in location:
-        inside = [inner for kind in kinds for inner in _inside(kind, part)]
+        inside = [inner for kind in kinds for inner in types_inside(kind, part)]
         kinds = inside or kinds  # where a union's kinds are told apart, a part is the name of one
     return list(dict.fromkeys(key for kind in kinds for key in _fields(kind)))
 
@@ -211,7 +264,7 @@ def _kinds(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def _inside(kind: Any, part: Any) -> list[Any]:
+def types_inside(kind: Any, part: Any) -> list[Any]:
     """Returns the types that a model, a mapping or a sequence allows under a key or index."""
     fields, arguments = _fields(kind), get_args(kind)
     if part in fields:

@@ -11,6 +11,9 @@ from typing import Any
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
 
+SHORTEST_MASKED = 6
+"""Fewest characters of a value that is masked wherever it is echoed."""
+
 Path = tuple[str | int, ...]
 """Keys and indices that lead to a value of the config."""
 
@@ -46,6 +49,20 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
     elif isinstance(written, list) and isinstance(resolved, list):
         for index, (text, value) in enumerate(zip(written, resolved, strict=True)):
             yield from interpolations(text, value, (*path, index))
+
+
+def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = None) -> str:
+    """Returns a text for a message, in which values of a config that its file has as ${...} are as the file has them.
+
+    `path`: place of the value that the text is, if it is one. Values shorter than `SHORTEST_MASKED` are only replaced
+    at their own place, since they are parts of many words.
+    """
+    for each in sorted(filled_in, key=lambda one: -len(str(one.value))):
+        if each.path == path:
+            return each.text
+        if len(value := str(each.value)) >= SHORTEST_MASKED:
+            text = text.replace(value, each.text)
+    return text
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:

@@ -333,6 +333,11 @@ class RunConfig(Section):
         config._overrides = overrides
         return config
 
+    @property
+    def filled_in(self) -> tuple[Interpolation, ...]:
+        """Returns the values that the file has as texts with ${...}."""
+        return self._filled_in
+
     def with_filled_in(self, filled_in: tuple[Interpolation, ...]) -> RunConfig:
         """Returns a copy that knows which of its values the file has as texts with ${...}, for `as_written`."""
         config = self.model_copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,11 @@ def read(path: Path, *overrides: str) -> RunConfig:
 def error_of(path: Path, *overrides: str) -> str:
     with pytest.raises(UserError) as caught:
         read_config(path, overrides)
-    assert str(path) in str(caught.value) or any(override[:60] in str(caught.value) for override in overrides)
+    assert (
+        str(path) in str(caught.value)
+        or "not an override" in str(caught.value)
+        or any(override[:60] in str(caught.value) for override in overrides)
+    )
     return str(caught.value)
 
 
@@ -139,7 +144,7 @@ def test_missing_sections_are_named(config: Path) -> None:
 def test_what_is_no_yaml_is_said_in_one_line(config: Path, text: str) -> None:
     config.write_text(text)
     message = error_of(config)
-    assert message.startswith(f"{config}: not valid YAML: ") and "\n" not in message
+    assert message.startswith(f"{config}:1: not valid YAML: ") and "\n" not in message
 
 
 @pytest.mark.parametrize("text", ["- 1\n- 2\n", "just words\n", "3\n"])
@@ -167,3 +172,60 @@ def test_what_is_no_override_is_said(config: Path, override: str) -> None:
 )
 def test_overrides_that_do_not_fit_are_said(config: Path, override: str) -> None:
     assert error_of(config, override)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: 1\nb: [1\nc: 2\n", 3), ("a: 1\n\n\n\tb: 2\n", 4), ("a: b: c\n", 1), ("a: 1\nb: 'x\n", 3)],
+)
+def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -> None:
+    config.write_text(text)
+    assert error_of(config).startswith(f"{config}:{line}: not valid YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("###STOP###", "###STOP###"),
+        ("a #b", "a #b"),
+        ("#", "#"),
+        ("say # twice ##", "say # twice ##"),
+        ("'a #b'", "a #b"),
+        ('"###"', "###"),
+        ("a=b", "a=b"),
+        ("STOP", "STOP"),
+        ("你好 #1", "你好 #1"),
+    ],
+)
+def test_an_override_keeps_all_of_its_text(config: Path, written: str, value: str) -> None:
+    read = read_config(config, [f"participants.policy.stop_text={written}"])
+    assert read.participants["policy"].stop_text == value
+
+
+def test_a_file_is_utf_8_whatever_the_locale(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_bytes(GOOD.replace("temperature: 0.5}", "temperature: 0.5}, stop_text: Tschüß").encode())
+    monkeypatch.setattr(locale, "getpreferredencoding", lambda *_: "ascii")
+    monkeypatch.setattr(locale, "getencoding", lambda: "ascii", raising=False)
+    assert read_config(config).participants["policy"].stop_text == "Tschüß"
+
+
+def test_what_is_filled_in_is_masked_in_messages(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "sk-" + "4711" * 30
+    monkeypatch.setenv("MY_SECRET", secret)
+    monkeypatch.setenv("MY_NUMBER", "x7")
+    for field in ("tasks.limit=${oc.env:MY_SECRET}", "participants.policy.sampling.temperature=${oc.env:MY_SECRET}"):
+        told = error_of(config, field)
+        assert "(found ${oc.env:MY_SECRET})" in told and "4711" not in told
+    assert "(found ${oc.env:MY_NUMBER})" in error_of(config, "tasks.limit=${oc.env:MY_NUMBER}")
+    config.write_text(GOOD + "run: {name: '/${oc.env:MY_SECRET}'}\nextra: '${oc.env:MY_SECRET}'\n")
+    assert "4711" not in error_of(config)
+
+
+@pytest.mark.parametrize("text", ["${x}", "a ${x} b", "${x", "${oc.env:NOT_SET_ANYWHERE}"])
+def test_what_cannot_be_filled_in_says_how_to_write_it_as_text(config: Path, text: str) -> None:
+    assert r"for a text with a literal ${, write \${" in error_of(config, f"participants.policy.stop_text={text}")
+
+
+def test_a_literal_can_be_written(config: Path) -> None:
+    read = read_config(config, [r"participants.policy.stop_text=\${x}"])
+    assert read.participants["policy"].stop_text == "${x}"
