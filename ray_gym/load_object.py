@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -52,7 +54,8 @@ def load_object(path: str, where: str) -> Any:
     try:
         found: Any = load_module(module_name, where)
     except ImportError as error:
-        raise UserError(f"{where}: can't import {module_name}: {error}") from None
+        is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
+        raise UserError(f"{where}: can't import {module_name}: {error}{_searched() if is_missing else ''}") from None
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
     for part in attribute.split("."):
@@ -62,6 +65,16 @@ def load_object(path: str, where: str) -> Any:
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
+
+
+def _searched() -> str:
+    """Returns the folders in which modules are looked for, besides those of Python and of installed packages."""
+    folders = [str(Path(path or ".").absolute()) for path in sys.path if not _is_pythons(path)]
+    return f"; it is in none of the folders {', '.join(dict.fromkeys(folders))}: go to its folder, or install it"
+
+
+def _is_pythons(path: str) -> bool:
+    return path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path or path.endswith(".zip")
 
 
 def _folder_hint(found: Any) -> str:

@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import ray
 from ray import serve
 from ray.exceptions import RayError
-from ray.serve._private.constants import RAY_SERVE_ENABLE_DIRECT_INGRESS
+from ray.serve._private.constants import (
+    RAY_SERVE_ENABLE_DIRECT_INGRESS,
+    SERVE_CONTROLLER_NAME,
+    SERVE_NAMESPACE,
+)
 from ray.serve.context import _get_global_client
 
 from ray_gym.deployments.gateway.guards.auth import is_loopback
@@ -20,6 +26,8 @@ from ray_gym.errors import RunFailed, UserError
 
 LOCATION = "HeadOnly"
 """Location of Serve's proxy, which runs on the head node only."""
+END_S = 30
+"""Seconds that Serve may take to end."""
 KEEP_ALIVE_S = 75
 """Seconds that idle connections are kept open: longer than load balancers keep them, since these would send requests on
 connections that are being closed.
@@ -129,7 +137,23 @@ def check_free(host: str, port: int) -> None:
 def shut_down_if_idle() -> None:
     """Shuts Serve down, unless it has applications. Only the process that started Serve calls it."""
     if not serve.status().applications:
+        _end_controller()
         serve.shutdown()
+
+
+def _end_controller() -> None:
+    """Has Serve's controller end, and waits for that, `END_S` seconds at most. `serve.shutdown` instead waits in a call of
+    the controller itself, whose end Ray then tells as a failure.
+    """
+    with suppress(RayError):
+        ray.get(_get_global_client()._controller.graceful_shutdown.remote(wait=False), timeout=END_S)
+    deadline = time.monotonic() + END_S
+    while time.monotonic() < deadline:
+        try:
+            ray.get_actor(SERVE_CONTROLLER_NAME, SERVE_NAMESPACE)
+        except ValueError:
+            return
+        time.sleep(0.1)
 
 
 def _start(host: str, port: int) -> None:

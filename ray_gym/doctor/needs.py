@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ray_gym.config.file import read_config, validate
 from ray_gym.config.sections import RunConfig
+from ray_gym.hosting.import_paths import import_from
 from ray_gym.models.engine import OnNodes
 from ray_gym.models.placement import Replicas
 from ray_gym.plugins import find_engine, find_environment
@@ -44,6 +45,7 @@ def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
     or is wrong, that names an unknown engine or environment, or that has relative folders of output in a submitted job.
     """
     config = read_config(config_path, overrides)
+    import_from(config_path.parent)
     check_places(config.output)
     file = str(config_path)
     engines = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -28,14 +29,17 @@ class Fingerprint:
     """Number of planned episodes."""
     digest: str
     """xxh3 hash (128 bits, hexadecimal) of the ids and tasks of all planned episodes."""
+    folder: str = ""
+    """Folder of the config's file, from which a resume imports modules; empty if it is not known. It is not compared."""
 
     @classmethod
-    def of(cls, plan: Plan) -> Fingerprint:
-        """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its
-        episodes.
+    def of(cls, plan: Plan, folder: Path | None = None) -> Fingerprint:
+        """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its episodes.
+        `folder`: that of the config's file.
         """
-        environment = type(plan.environment)
-        return cls(f"{environment.__module__}:{environment.__qualname__}", len(plan.specs), digest(plan.specs))
+        environment, place = type(plan.environment), str(folder.absolute()) if folder is not None else ""
+        name = f"{environment.__module__}:{environment.__qualname__}"
+        return cls(name, len(plan.specs), digest(plan.specs), place)
 
     def as_json(self) -> str:
         """Returns the fingerprint as the JSON text of plan.json."""

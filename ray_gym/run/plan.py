@@ -69,11 +69,21 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """Returns one message for each participant in `not_plain`; an empty list if there is none."""
-        return [
+        """Returns one message for each participant in `not_plain`, and one for each that is trained on groups without
+        spread; an empty list if there is none.
+        """
+        reshaped = [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
             for name, reason in self.not_plain.items()
         ]
+        repeats = self.config.tasks.repeats
+        equal = [
+            f"participants.{p.name}.sampling.temperature: 0, so the {repeats} episodes of a task (tasks.repeats) may all "
+            "be equal, and a trainer learns nothing from such a group"
+            for p in self.participants.values()
+            if p.trainable and p.sampling.temperature == 0 and repeats > 1 and self.engines[p.model].gives_tokens
+        ]
+        return reshaped + equal
 
     @property
     def not_plain(self) -> dict[str, str]:
@@ -159,7 +169,9 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     environment or a wrong option; exceptions of the environment's constructor.
     """
     environment_class = find_environment(config.environment.id)
-    options = validate(environment_class.Options, config.environment.options, file, ("environment",), config.overrides)
+    if wrong := environment_class.wrong_hooks():
+        raise UserError("\n".join(f"environment.id: {config.environment.id}: {line}" for line in wrong))
+    options = validate(environment_class.Options, config.environment.options, file, ("environment",), config)
     return environment_class(options)
 
 
@@ -223,7 +235,7 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
     engines: dict[str, Engine] = {}
     for name, section in config.models.items():
         engine_class = find_engine(section.engine, f"{file}: models.{name}.engine")
-        options = validate(engine_class.Options, section.options, file, ("models", name), config.overrides)
+        options = validate(engine_class.Options, section.options, file, ("models", name), config)
         if name in used:
             engines[name] = engine_class(options)
     return engines

@@ -13,6 +13,7 @@ from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.tasks import locate
 from ray_gym.errors import UserError
+from ray_gym.hosting.import_paths import import_from
 from ray_gym.load_object import name_of_today
 
 MAY_CHANGE = (
@@ -44,7 +45,7 @@ def config_to_resume(
     if config_path is None:
         refuse_overrides(overrides)
         return read_config_text(as_yaml(kept.model_dump(mode="json")), "run.yaml", overrides)
-    given = with_absolute_path(read_config(config_path, overrides), config_path)
+    given = load_config(config_path, overrides)
     if differences := meaning_diff(kept, given):
         listed = "\n".join(f"  {line}" for line in differences)
         raise UserError(
@@ -89,6 +90,16 @@ def refuse_overrides(overrides: Sequence[str]) -> None:
         if not may_change(override.partition("=")[0]):
             allowed = ", ".join(MAY_CHANGE)
             raise UserError(f"--resume: {override}: a run is resumed as it was; only these may change: {allowed}")
+
+
+def load_config(config_path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Reads the config of a run that is to be played, applies overrides (key=value), and returns it with an absolute
+    `tasks.path`. From now on the modules beside the config's file can be imported. Errors: UserError, as `read_config`,
+    and if the file of tasks is missing.
+    """
+    config = read_config(config_path, overrides)
+    import_from(config_path.parent)
+    return with_absolute_path(config, config_path)
 
 
 def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:

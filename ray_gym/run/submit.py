@@ -13,16 +13,17 @@ from typing import Any
 
 from rich.console import Console
 
-from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
+from ray_gym.hosting.import_paths import import_from
 from ray_gym.logs import configure, is_json
+from ray_gym.printable import printable
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import STREAM, RunDirectory, create, find_run, plan_directory, reopen
 from ray_gym.run.driver.driver import Outcome, carry_out, summary_of
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.run.resume import config_to_resume, with_absolute_path
+from ray_gym.run.resume import config_to_resume, load_config
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ def submit(
     out of reach, the GPUs don't come in time, a model does not come up, or the directory can't be written.
     KeyboardInterrupt if the process is told to stop before episodes are played.
     """
-    config = with_absolute_path(read_config(config_path, overrides), config_path)
+    config = load_config(config_path, overrides)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, run=directory.name)
@@ -67,9 +68,9 @@ def submit(
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
         try:
-            directory.write_fingerprint(Fingerprint.of(plan))
+            directory.write_fingerprint(Fingerprint.of(plan, config_path.parent))
             directory.write_config(config)
-            return _play(plan, directory, console)
+            return _play(plan, directory, console, wait)
         except UserError:
             directory.remove()
             raise
@@ -104,8 +105,11 @@ def resume(
     if before.storage.exists(STREAM):
         raise UserError(f"--resume: {before.location} is a stream: its trainer resumes it (docs/training.md)")
     config = config_to_resume(before.read_config(), before.location, config_path, overrides)
+    began = before.read_fingerprint()
+    if began is not None and began.folder:
+        import_from(Path(began.folder))
     plan = make_plan(config, config_path or before.config_file)
-    if (began := before.read_fingerprint()) is not None:
+    if began is not None:
         began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
     directory = reopen(run, config.output)
     configure(config.log, run=directory.name)
@@ -113,35 +117,38 @@ def resume(
         with unwind_on_sigterm(), cluster.connect():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait, wait_deadline_s)
-            return _play(plan, directory, console)
+            return _play(plan, directory, console, wait)
     finally:
         directory.close()
 
 
 @contextmanager
 def unwind_on_sigterm() -> Iterator[None]:
-    """Makes SIGTERM raise KeyboardInterrupt while the block runs, so that models are taken down even while they are
-    loading. The earlier handler is put back afterwards. Errors: ValueError outside of the main thread.
+    """Makes SIGTERM and SIGINT raise KeyboardInterrupt while the block runs, so that models are taken down even while
+    they are loading. (A shell has programs that its scripts start in the background ignore SIGINT.) The earlier
+    handlers are put back afterwards. Errors: ValueError outside of the main thread.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    both = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, signal.default_int_handler) for number in both]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in zip(both, before, strict=True):
+            signal.signal(number, handler)
 
 
-def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
+def _play(plan: Plan, directory: RunDirectory, console: Console, wait: bool) -> Submitted:
     def say(text: str) -> None:
         if is_json():
             logger.info(text)
         else:
-            console.print(text, soft_wrap=True, highlight=False, markup=False)
+            console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
 
     say(f"run {directory.location}: {len(plan.specs)} episodes of {plan.config.environment.id}")
     for warning in plan.warnings:
         say(f"note: {warning}")
     with LoggedProgress() if is_json() else Reporter(console) as reporter:
-        outcome = carry_out(plan, directory, say, reporter)
+        outcome = carry_out(plan, directory, say, reporter, wait=wait)
     return _close(plan, directory, outcome)
 
 

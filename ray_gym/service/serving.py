@@ -15,14 +15,13 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
-from ray_gym.config.file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import RELEASE_S
 from ray_gym.logs import configure
 from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
 from ray_gym.run.cluster import cluster
-from ray_gym.run.resume import with_absolute_path
+from ray_gym.run.resume import load_config
 from ray_gym.run.submit import unwind_on_sigterm
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import make_engines, offers_of
@@ -48,7 +47,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
     mistake in the config or an address that is taken; RunFailed if something does not come up or has ended; OSError if
     the service's directory can't be made. Everything that was started is stopped then.
     """
-    config = with_absolute_path(read_config(config_path, overrides), config_path)
+    config = load_config(config_path, overrides)
     configure(config.log, service=config.service.name)
     engines = make_engines(config, offers_of(config), config_path)
     directory, folder = service_directory(config), config_path.parent.absolute()

@@ -24,7 +24,6 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ray_gym.config.file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
@@ -32,7 +31,7 @@ from ray_gym.models.engine import Served
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
-from ray_gym.run.resume import with_absolute_path
+from ray_gym.run.resume import load_config
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Group, GroupReader
 from ray_gym.stream.host import Delivery, Host, HostSetup, OpenedStream
@@ -66,7 +65,7 @@ class Stream:
         self._saved = None if cursor is None else Cursor.parse(cursor)
         self._version = version if version is not None else self._saved.version if self._saved else 0
         self._version_given = version is not None
-        self._config = with_absolute_path(read_config(self._config_path, overrides), self._config_path)
+        self._config = load_config(self._config_path, overrides)
         options.check(self._config)
         self._delivery_task: asyncio.Task[Delivery] | None = None
         self._sent: list[Any] = []
@@ -244,7 +243,7 @@ class Stream:
         a mistake in the config; RunFailed, also if the stream is closed meanwhile.
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
-        read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
+        read = await asyncio.to_thread(lambda: load_config(path, named))
         summary: dict[str, Any] = await _await_answer(self._host.evaluate.remote(read, path, first), None)
         return summary
 

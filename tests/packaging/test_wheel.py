@@ -105,10 +105,11 @@ def test_a_submitted_checkout_is_what_runs(installed: Installation, tmp_path: Pa
     text = text.replace('{"X": 0.5, "O": 0.5}', '{"X": 0.25, "O": 0.25}').replace("winner: 1.0", "winner: 0.75")
     changed.write_text(text)
     with standing_cluster(python=installed.python) as environment:
-        variables = {"RAY_GYM_RUNS": str(tmp_path / "runs"), "RAY_AUTH_TOKEN": environment["RAY_AUTH_TOKEN"]}
+        variables = {"RAY_AUTH_TOKEN": environment["RAY_AUTH_TOKEN"]}
         submit = [str(installed.folder / "bin" / "ray"), "job", "submit", "--working-dir", "."]
         submit += ["--runtime-env-json", json.dumps({"env_vars": variables})]
         play = ["--", "python", "-m", "ray_gym", "rollout", "tic_tac_toe_scripted", "tasks.limit=50"]
+        play.append(f"output.dir={tmp_path / 'runs'}")
         done = installed.run(
             checkout, *submit, *play, **{**environment, "RAY_ADDRESS": environment["RAY_GYM_TEST_JOBS"]}
         )

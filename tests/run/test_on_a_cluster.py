@@ -101,12 +101,12 @@ def jobs(cluster: Environment, tmp_path_factory: pytest.TempPathFactory) -> Jobs
     """
     environment = {**cluster, "RAY_ADDRESS": cluster["RAY_GYM_TEST_JOBS"]}
     runs = str(tmp_path_factory.mktemp("jobs"))
-    variables = {"RAY_GYM_RUNS": runs, "RAY_AUTH_TOKEN": cluster["RAY_AUTH_TOKEN"]}
+    variables = {"RAY_AUTH_TOKEN": cluster["RAY_AUTH_TOKEN"]}
     submit = [RAY, "job", "submit", "--working-dir", ".", "--runtime-env-json", json.dumps({"env_vars": variables})]
     play_it = ["--", "python", "-m", "ray_gym", "rollout", SCRIPTED, "tasks.limit=100"]
     started = {
         output: subprocess.Popen(
-            [*submit, *play_it, *([f"output.dir={output}"] if output != runs else [])],
+            [*submit, *play_it, f"output.dir={output}"],
             env=environment,
             cwd=REPOSITORY,
             stdout=subprocess.PIPE,
@@ -122,7 +122,6 @@ def jobs(cluster: Environment, tmp_path_factory: pytest.TempPathFactory) -> Jobs
 
 
 def test_submitted_job(jobs: Jobs) -> None:
-    """The config's own directory is absolute."""
     output, done = next(iter(jobs.items()))
     assert "succeeded" in done.stdout, done.stdout + done.stderr
     (run,) = Path(output).iterdir()

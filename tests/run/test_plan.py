@@ -188,6 +188,16 @@ def test_calls_that_nobody_can_read_are_found_without_loading_the_model(tmp_path
     assert plan(models=vllm(**options)).engines, "what is in a comment is not shown"
 
 
+@pytest.mark.parametrize(("temperature", "repeats", "told"), [(0, 4, True), (0, 1, False), (0.5, 4, False)])
+def test_groups_of_equal_episodes_are_remarked(temperature: float, repeats: int, told: bool) -> None:
+    cast = {"policy": {"model": "small", "sampling": {"temperature": temperature}}, "user": {"model": "small"}}
+    made = plan(
+        models=vllm(model="smollm2-135m-instruct"), participants=cast, tasks={"generate": 2, "repeats": repeats}
+    )
+    remarks = [line for line in made.warnings if "sampling.temperature: 0, so the 4 episodes of a task" in line]
+    assert len(remarks) == told
+
+
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}
 NOT_PLAIN = {
     "tool_choice: required renormalises over a grammar": {**PLAIN, "tool_choice": "required"},
@@ -228,5 +238,10 @@ def test_gpus_are_counted_over_replicas_and_ranks() -> None:
 
 
 class Toolless(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+    def score(self, state: None, episode: Any) -> float:
+        return 0.0
+
     def generate(self, rng: Any, index: int) -> Task:
         return Task()

@@ -122,3 +122,40 @@ def test_on_a_terminal_there_is_a_bar() -> None:
 @pytest.mark.parametrize(("seconds", "shown"), [(59.4, "59s"), (61, "1m01s"), (3599.6, "1h00m"), (7260, "2h01m")])
 def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) -> None:
     assert progress._duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("failures", "hopeless"),
+    [
+        (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 16, True),
+        (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 15, False),
+        (["environment in worker: the event loop was blocked for 30 s"] * 3, True),
+        (["environment in worker: the event loop was blocked for 30 s"] * 2, False),
+        (["environment in Mine.score: no"] * 20 + [None], False),
+        (["infra in model x: HTTP 503"] * 30, False),
+        (["user in user: it said nothing"] * 30, False),
+        (["environment in Mine.score: no"] * 16 + ["user in user: it said nothing"], False),
+    ],
+)
+def test_a_run_is_hopeless_when_all_its_first_episodes_fail_by_code(failures: list[str | None], hopeless: bool) -> None:
+    rows = [
+        receipt() if failure is None else receipt(status="failed", failure=failure, reward=None) for failure in failures
+    ]
+    assert tally_of(*rows).is_hopeless is hopeless
+
+
+def test_a_resumed_run_gets_its_chance() -> None:
+    failed_before = [failed("boom")] * 40
+    assert not Tally.of_resumed(100, failed_before).is_hopeless
+
+
+def test_failures_that_differ_in_what_they_quote_are_one() -> None:
+    quoted = [failed(f"the last: '{'x' * 45}{number}'") for number in range(5)]
+    assert list(tally_of(*quoted).summary()["failures"].values()) == [5]
+
+
+def test_rewards_out_of_range_are_counted() -> None:
+    tally = Tally.of_resumed(10, [receipt(reward=2.0)], (0.0, 1.0))
+    for reward in (0.0, 0.5, 1.0, -0.1, 1.1):
+        tally.add(receipt(reward=reward))
+    assert tally.summary()["rewards_out_of_range"] == 3 and tally.summary()["rewarded"] == 6

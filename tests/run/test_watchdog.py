@@ -52,6 +52,7 @@ def test_a_tool_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str
     charge = charge_of(workers["nap"])
     assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("stuck", "episode-nap", 3)
     expected = r"the event loop was blocked for \d s in tool nap \(watched.py:\d+ in snore\)"
+    expected += r"; declare it with @tool\(blocking=True\), and it runs in a thread"
     assert re.fullmatch(expected, charge["message"])
 
 

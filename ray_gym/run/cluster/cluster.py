@@ -8,13 +8,15 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import ray
+from ray._private import ray_constants
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.hosting.import_paths import as_variable, import_paths
+from ray_gym.hosting.import_paths import as_variable, import_paths, refuse_hidden_modules
 from ray_gym.models.base import Engine
 from ray_gym.run.cluster.address import address_here
 from ray_gym.run.cluster.gpu_wait import gpus_of_nodes, wait_for_gpus
@@ -40,6 +42,7 @@ def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
     `environment` holds environment variables for the processes that are started from here. Errors: UserError for a
     wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, or a new one does not come up.
     """
+    refuse_hidden_modules(Path.cwd())
     _connect(environment or {})
     try:
         yield
@@ -87,11 +90,25 @@ def _init(**options: Any) -> None:
     are.
     """
     try:
-        ray.init(**options)
+        with _without_uv_hook():
+            ray.init(**options)
     except Exception as error:
         if type(error) is not Exception:  # Ray has no narrower one for processes that don't come up in time
             raise
         raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
+
+
+@contextmanager
+def _without_uv_hook() -> Iterator[None]:
+    """Switches Ray's hook for `uv run` off while the block runs: the workers' environment is ours. The hook would start
+    `uv run` in each of them, from a working directory of Ray's. (Ray reads the variable for this when it is imported.)
+    """
+    before = ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV
+    ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = False
+    try:
+        yield
+    finally:
+        ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = before
 
 
 def is_up() -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
+from ray._private.state import available_resources_per_node
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -41,6 +42,19 @@ class Nodes:
     _there: list[str] = field(default_factory=list)
     _looked_at: float = float("-inf")
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def busy(self) -> str:
+        """Returns why no node has room for a worker: the CPUs that it asks for, and those that are free; empty if a node
+        has room. Blocks.
+        """
+        free = [resources.get("CPU", 0) for resources in available_resources_per_node().values()]
+        if self.cpus_per_worker <= max(free, default=0):
+            return ""
+        there = ray.cluster_resources().get("CPU", 0)
+        return (
+            f"a worker asks for {self.cpus_per_worker:g} CPUs (fanout.cpus_per_worker), and of the cluster's {there:g} CPUs "
+            f"{sum(free):g} are free, on one node at most {max(free, default=0):g}"
+        )
 
     async def strategy(self, worker: str) -> Any:
         """Returns Ray's scheduling strategy for a worker that is about to start: a node for it, or "SPREAD" if workers

@@ -100,9 +100,11 @@ class Commits:
         charged; or a session is charged now. Errors: OSError.
         """
         held = self.dispatcher.attempts_of(worker)
-        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
-        _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
+        charges = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
+        why = charges[0] if charges else reason
+        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, why, len(held) - len(charges))
+        _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         sessions = self.dispatcher.sessions
         charged_before = sessions.charged if sessions else 0
         self.dispatcher.lose(worker, journal, reason)

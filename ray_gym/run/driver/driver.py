@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import re
 import signal
 from collections.abc import Awaitable, Callable
@@ -40,6 +42,10 @@ BACKLOG, LEAST_BACKLOG = 2, 1 / 16
 
 It is BACKLOG times the episodes that were over in its last report, and at least LEAST_BACKLOG of those that it plays at
 once. Long episodes make it small, so that none waits while another worker has room."""
+logger = logging.getLogger(__name__)
+
+SLOW_START_S = 20
+"""Seconds without a first worker after which the run says why."""
 LEASE_GRACE_S = 15
 """Seconds that a worker has beyond `stuck_after_s`, after which it should have ended itself. Then it counts as lost
 (frozen, or cut off)."""
@@ -107,12 +113,14 @@ def carry_out(
     say: Callable[[str], None],
     notify: Notify,
     export: Callable[[], Export] = RayExport,
+    wait: bool = True,
 ) -> Outcome:
     """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT and SIGTERM stop the run
     while episodes are played.
 
     directory: the run's open directory. say: prints a message to the user. notify: is called with the progress after
-    each report of a worker. export: makes the exporter of metrics, in each process.
+    each report of a worker. export: makes the exporter of metrics, in each process. wait: False to end the run if the
+    cluster has no free CPUs for a first worker.
 
     Errors: UserError, RunFailed if a model does not come up, and unexpected exceptions. A RunFailed while episodes are
     played becomes the outcome's `failure`. The models and workers that it started are gone when it returns or raises.
@@ -126,7 +134,7 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait))
 
 
 async def _until_signalled(
@@ -135,12 +143,13 @@ async def _until_signalled(
     commits: Commits,
     recorder: Recorder,
     export: Callable[[], Export],
+    wait: bool,
 ) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
     async with beating(recorder, "driver", export()):
-        return await drive(plan, directory, commits, stopping, export)
+        return await drive(plan, directory, commits, stopping, export, wait)
 
 
 async def drive(
@@ -149,17 +158,19 @@ async def drive(
     commits: Commits,
     stopping: asyncio.Event,
     export: Callable[[], Export] = RayExport,
+    wait: bool = True,
 ) -> Outcome:
     """Plays a plan whose models are up, until it is done or `stopping` is set, and says how the run ended. Deletes the
     journals if no episode is missing.
 
-    commits: state that the run begins with. export: makes the exporter of metrics, in each process.
+    commits: state that the run begins with. export: makes the exporter of metrics, in each process. wait: False to end
+    the run if the cluster has no free CPUs for a first worker.
 
     Errors: UserError, and unexpected exceptions. A RunFailed while episodes are played becomes the outcome's `failure`.
     The workers are gone when it returns or raises.
     """
     setup = replace(setup_of(plan, directory), export=export)
-    outcome = await Driver(setup, directory, commits, stopping).run()
+    outcome = await Driver(setup, directory, commits, stopping, wait=wait).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes
@@ -181,7 +192,7 @@ def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: 
     for receipt in done:
         del planned[receipt.episode.episode_id]
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
-    tally = Tally.of_resumed(len(plan.specs), done)
+    tally = Tally.of_resumed(len(plan.specs), done, plan.environment.reward_range)
     metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
     dispatcher = Dispatcher.of(planned.values(), fences.take_over(planned))
     return Commits(directory, dispatcher, fences, tally, notify, metrics=metrics)
@@ -222,10 +233,13 @@ class Driver:
         stopping: asyncio.Event,
         make: MakeWorker = make_worker,
         open_ended: bool = False,
+        wait: bool = True,
     ) -> None:
         """Makes a driver. `make` starts a worker. `open_ended`: more episodes may come at any time, so workers wait for
-        them until `stopping` is set.
+        them until `stopping` is set. `wait`: False to end the run if the cluster has no free CPUs for a first worker.
         """
+        self._wait = wait
+        self._is_up = asyncio.Event()
         self._fanout = setup.fanout
         self._directory = directory
         self._commits = commits
@@ -254,7 +268,12 @@ class Driver:
             count = min(count, max(1, self._dispatcher.waiting))
         with about(run=self._setup.run_id), self._commits.metrics.showing(self._dispatcher):
             drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
-            results = await asyncio.gather(*drives, return_exceptions=True)
+            waiting = asyncio.create_task(self._watch_start())
+            try:
+                results = await asyncio.gather(*drives, return_exceptions=True)
+            finally:
+                waiting.cancel()
+                await asyncio.wait({waiting})
         self._tally.took_s = self._tally.elapsed_s
         errors = [error for error in results if isinstance(error, BaseException)]
         for error in errors:
@@ -305,12 +324,12 @@ class Driver:
                     await self._commits.lose(name, reason)
                     raise _code_is_missing(missing[1], str(error)) from None
             except RayTaskError as error:
-                await self._commits.lose(name, "it failed")
+                await self._commits.lose(name, describe(error.cause or error))
                 if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
                     raise _code_is_missing(error.cause.name, str(error)) from None
                 if isinstance(error.cause, UserError):
                     raise error.cause from None
-                raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
+                raise RunFailed(f"a worker failed: {describe(error.cause or error)}{_remedy(error.cause)}") from error
             finally:
                 self.workers.pop(name, None)
                 ray.kill(actor)
@@ -375,6 +394,7 @@ class Driver:
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
+        self._is_up.set()
         await self._nodes.add_worker(name, hello.node)
         if not await asyncio.to_thread(self._directory.take_greeting, hello.file):
             raise UserError(
@@ -382,12 +402,33 @@ class Driver:
             )
         return True
 
+    async def _watch_start(self) -> None:
+        """Says why no worker has started, if none has after `SLOW_START_S` seconds. If the cluster has no free CPUs for
+        one, the run ends, unless it is to wait.
+        """
+        try:
+            async with asyncio.timeout(SLOW_START_S):
+                await self._is_up.wait()
+        except TimeoutError:
+            busy = await asyncio.to_thread(self._nodes.busy)
+            told = f"no worker has started within {SLOW_START_S:g} s: {busy or 'Ray is still starting its process'}"
+            logger.warning(told)
+            if busy and not self._wait:
+                self._failure = f"{told}; end what holds them, ask for less (fanout.cpus_per_worker), or give --wait"
+                self._stopping.set()
+
     def _stop_if_too_many_failed(self) -> None:
         failed = self._tally.by_status["failed"]
         if self._allowed_failures is not None and failed > self._allowed_failures and not self._stopping.is_set():
             self._failure = (
                 f"{failed} episodes have failed, more than limits.max_failed allows ({self._allowed_failures}); "
                 f"most often: {self._tally.commonest_failure}"
+            )
+            self._stopping.set()
+        elif self._allowed_failures is None and not self._open_ended and self._tally.is_hopeless:
+            self._failure = (
+                f"the first {self._tally.finished} episodes all failed by the environment's own code, most often: "
+                f"{self._tally.commonest_failure}; mend it, or set limits.max_failed=1.0 to play on"
             )
             self._stopping.set()
 
@@ -415,6 +456,12 @@ class Driver:
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
     """Returns how many episodes may fail; None means no limit. A float is a share of all `episodes`, rounded down."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
+
+
+def _remedy(cause: BaseException | None) -> str:
+    """Returns what the user can do about the error of a worker, for the end of a message; "" for unknown errors."""
+    is_full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
+    return ": free some space, and resume the run with --resume" if is_full else ""
 
 
 def _code_is_missing(module: str, told: str) -> UserError:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ray_gym.errors import FailureKind
 from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.directory.receipt import Receipt
 
@@ -15,6 +17,19 @@ MAX_OUTCOMES = 50
 """Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
 MAX_FAILURES = 20
 """Most distinct failures that are counted."""
+BY_CODE, WITH_WORKER = f"{FailureKind.ENVIRONMENT} in ", f"{FailureKind.ENVIRONMENT} in worker: "
+"""Beginnings of a receipt's failure by the environment's own code, and of one that ended its worker."""
+FIRST_FAILED, FIRST_WITH_WORKER = 16, 3
+"""Episodes after which a run is stopped if all of them failed by the environment's own code, and fewer if they ended
+their workers, which takes half a minute each."""
+LONGEST_QUOTED = 40
+"""Most characters of a text in quotes in a failure: longer ones differ from episode to episode."""
+_QUOTED = re.compile(rf"(['\"])((?:(?!\1).){{{LONGEST_QUOTED + 1}}}).*?\1", re.DOTALL)
+
+
+def shorten(failure: str) -> str:
+    """Returns a failure with its long quotations cut, so that equal failures of several episodes are counted as one."""
+    return _QUOTED.sub(lambda found: f"{found[1]}{found[2][:LONGEST_QUOTED]}...{found[1]}", failure)
 
 
 @dataclass
@@ -56,6 +71,14 @@ class Tally:
     """Episodes by stop text, for those that the environment finished; at most MAX_OUTCOMES distinct texts."""
     failures: Counter[str] = field(default_factory=Counter)
     """Episodes by the text of their failure; at most MAX_FAILURES distinct texts."""
+    reward_range: tuple[float, float] = (float("-inf"), float("inf"))
+    """Lowest and highest reward that the environment declares."""
+    out_of_range: int = 0
+    """Completed episodes with a reward outside of `reward_range`."""
+    failed_by_code: int = 0
+    """Episodes that failed by the environment's own code since this driver started."""
+    failed_with_worker: int = 0
+    """Episodes among them that ended their worker, by a blocked event loop or too much memory."""
     nodes: NodeShares = field(default_factory=NodeShares)
     """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
@@ -71,14 +94,17 @@ class Tally:
             self.began = time.monotonic()
 
     @staticmethod
-    def of_resumed(total: int, done: Iterable[Receipt]) -> Tally:
-        """Makes the tally of a run of `total` episodes, of which those with receipts in `done` are already
-        committed.
+    def of_resumed(
+        total: int, done: Iterable[Receipt], reward_range: tuple[float, float] = (float("-inf"), float("inf"))
+    ) -> Tally:
+        """Makes the tally of a run of `total` episodes, of which those with receipts in `done` are already committed.
+        `reward_range`: lowest and highest reward that the environment declares.
         """
-        tally = Tally(total)
+        tally = Tally(total, reward_range=reward_range)
         for receipt in done:
             tally.add(receipt)
         tally.already_done, tally.tokens_before = tally.done, tally.tokens
+        tally.failed_by_code = tally.failed_with_worker = 0
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
@@ -97,17 +123,30 @@ class Tally:
         if receipt.reward is not None and receipt.status == "completed":
             self.rewarded += sign
             self.reward_sum += sign * receipt.reward
+            self.out_of_range += sign * (not self.reward_range[0] <= receipt.reward <= self.reward_range[1])
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
             self.by_outcome[outcome] += sign
-        if receipt.failure and (receipt.failure in self.failures or len(self.failures) < MAX_FAILURES):
-            self.failures[receipt.failure] += sign
+        if receipt.failure:
+            failure = shorten(receipt.failure)
+            if failure in self.failures or len(self.failures) < MAX_FAILURES:
+                self.failures[failure] += sign
+            self.failed_by_code += sign * failure.startswith(BY_CODE)
+            self.failed_with_worker += sign * failure.startswith(WITH_WORKER)
 
     @property
     def commonest_failure(self) -> str:
         """Returns the failure that the most episodes have; "unknown" if no episode has failed."""
         failures = +self.failures  # without those whose rows were lost
         return failures.most_common(1)[0][0] if failures else "unknown"
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Says whether all episodes that this driver has played failed by the environment's own code, and they are
+        enough to show that others will: `FIRST_FAILED`, or `FIRST_WITH_WORKER` that ended their workers.
+        """
+        enough = self.finished >= FIRST_FAILED or self.failed_with_worker >= FIRST_WITH_WORKER
+        return enough and self.failed_by_code == self.finished
 
     @property
     def finished(self) -> int:
@@ -168,6 +207,8 @@ class Tally:
             },
             "nodes": self.nodes.summary(),
             "mean_reward": self.mean_reward,
+            "rewarded": self.rewarded,
+            "rewards_out_of_range": self.out_of_range,
             "turns": self.turns,
             "model_calls": self.model_calls,
             "generated_tokens": self.tokens,

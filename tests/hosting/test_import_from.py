@@ -1,0 +1,60 @@
+"""Checks that modules beside a config are found, and that modules which hide Python's are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from ray_gym.errors import UserError
+from ray_gym.hosting.import_paths import as_variable, hidden_modules, import_from, import_paths, refuse_hidden_modules
+from ray_gym.installed.configs import FOLDER
+from ray_gym.load_object import load_object
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns a folder with a module, which is neither the working directory nor on the import path."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "nego_of_a_test.py").write_text("VALUE = 7\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    monkeypatch.delitem(sys.modules, "nego_of_a_test", raising=False)
+    return folder
+
+
+def test_a_module_beside_the_config_is_found_here_and_by_workers(elsewhere: Path) -> None:
+    with pytest.raises(UserError, match=r"can't import nego_of_a_test: .*; it is in none of the folders ") as told:
+        load_object("nego_of_a_test:VALUE", "environment.id")
+    assert str(Path.cwd()) in str(told.value)
+    import_from(elsewhere)
+    import_from(elsewhere)
+    assert load_object("nego_of_a_test:VALUE", "environment.id") == 7
+    assert sys.path.count(str(elsewhere)) == 1 and import_paths().count(str(elsewhere)) == 1
+    assert str(elsewhere) in as_variable()["PYTHONPATH"].split(os.pathsep)
+    assert import_paths().index(str(elsewhere)) > import_paths().index(str(Path.cwd()))
+
+
+def test_the_folder_of_ready_configs_is_left_out(elsewhere: Path) -> None:
+    import_from(FOLDER)
+    assert str(FOLDER) not in sys.path
+
+
+@pytest.mark.parametrize("name", ["glob.py", "types.py", "logging/__init__.py", "select.py"])
+def test_a_module_that_hides_pythons_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    hidden = tmp_path / name.partition("/")[0]
+    assert hidden_modules(tmp_path) == [hidden]
+    with pytest.raises(UserError, match="it hides Python's own module"):
+        refuse_hidden_modules(tmp_path)
+
+
+def test_other_modules_and_folders_hide_nothing(tmp_path: Path) -> None:
+    for name in ("mine.py", "test/__init__.py", "email/notes.txt", "envs/__init__.py", "Glob.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    refuse_hidden_modules(tmp_path)
