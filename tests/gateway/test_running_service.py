@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import httpx
 import pytest
 from conftest import PATIENT, REPOSITORY, eventually, free_port
 from gateway_app import problem
+from serving import ALONE
 
 pytestmark = [pytest.mark.ray, pytest.mark.services]
 
@@ -98,3 +100,27 @@ def ask(address: str) -> None:
         assert 'route="/readyz",status="200"' in http.get("/metrics").text
         large = http.post("/v1/environments", content=b"x" * 2**20, headers={"Content-Type": "application/json"})
         assert large.status_code == 413 and large.json()["error"]["code"] == "body_too_large"
+
+
+def test_a_service_in_the_background_of_a_script_answers_sigint(tmp_path: Path) -> None:
+    """A shell has programs that its scripts start in the background ignore SIGINT."""
+    command = [sys.executable, "-m", "ray_gym", "serve", "configs/service_scripted.yaml"]
+    overrides = [f"output.dir={tmp_path}", f"service.port={free_port()}"]
+    with subprocess.Popen(
+        [*command, *overrides],
+        env=ALONE,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    ) as service:
+        try:
+            assert service.stdout is not None
+            next(line for line in service.stdout if line.startswith("ready: "))
+            service.send_signal(signal.SIGINT)
+            rest = service.stdout.read()
+            assert service.wait(timeout=60) == 0, rest
+        finally:
+            service.kill()
+    assert "stopping\n" in rest and "graceful_shutdown failed" not in rest
