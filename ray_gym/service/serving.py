@@ -68,8 +68,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
             actor = _start_service(setup, started)
             started.callback(gateway.stop)
             gateway.start(actor_name(config.service.name), NAMESPACE, engines)
-            say(f"ready: {address}")
-            _wait(actor)
+            _wait(actor, lambda: say(f"ready: {address}"))
             say("stopping")
     say("stopped; started again with this output.dir, it resumes what was under way")
 
@@ -121,12 +120,13 @@ def _start_error(error: BaseException) -> Exception:
     return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
 
 
-def _wait(actor: Any) -> None:
-    """Waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns.
+def _wait(actor: Any, say_ready: Callable[[], None]) -> None:
+    """Says that the service is ready, waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns.
 
     Errors: RunFailed if the service's process ended by itself.
     """
     try:
+        say_ready()
         while True:
             time.sleep(LOOK_S)
             with suppress(GetTimeoutError):
