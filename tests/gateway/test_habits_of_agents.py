@@ -37,9 +37,8 @@ def test_echoes_without_reasoning_and_with_arguments_written_anew(service: Serve
     assert first.reasoning == "I think"
     agent.past += [{"role": "assistant", "content": [{"type": "text", "text": first.content}]}, user("aloud")]
     aloud = agent.ask()
-    assert aloud.content.startswith("<think>")
-    spoken = aloud.content.rpartition("</think>")[2].strip()
-    agent.past += [{"role": "assistant", "content": spoken, "name": "shopper"}, user("buy and buy")]
+    assert (aloud.content, aloud.reasoning) == ("re: aloud", "I think\nhm")
+    agent.past += [{"role": "assistant", "content": aloud.content, "name": "shopper"}, user("buy and buy")]
     one, other = agent.ask().tool_calls
     said = [
         {"id": f"mine-{number}", "type": "function", "function": {"name": "take", "arguments": json.dumps(arguments)}}
