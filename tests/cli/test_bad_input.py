@@ -299,3 +299,14 @@ def test_what_the_cluster_does_not_have(folder: Folder, cluster: dict[str, str],
     assert ended.code == 2 and told in ended.err and "Traceback" not in ended.err + ended.out
     assert ended.err.count("ray-gym: ") == 1
     assert folder.files() == before, "nothing is written"
+
+
+@pytest.mark.parametrize("arguments", [["rollout", "mine.yaml"], ["config", "mine.yaml"], ["doctor", "mine.yaml"]])
+def test_ctrl_c_ends_with_1_and_a_line(folder: Folder, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(given: Path) -> Path:
+        raise KeyboardInterrupt
+
+    for module in ("main", "configs", "doctor"):
+        monkeypatch.setattr(sys.modules[f"ray_gym.cli.{module}"], "find_config", interrupted)
+    ended = folder.run(*arguments)
+    assert (ended.code, ended.err) == (1, "ray-gym: interrupted\n")

@@ -18,7 +18,7 @@ from ray_gym.config.sections import TasksSection
 from ray_gym.data import parquet
 from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.parquet import plain_rows
-from ray_gym.data.rows import FileRow
+from ray_gym.data.rows import FileRow, TaskFile
 from ray_gym.data.tasks import read_tasks
 from ray_gym.errors import UserError
 
@@ -121,3 +121,14 @@ def test_rows_that_pyarrow_cannot_hold_together_are_read_in_smaller_batches(
 
     monkeypatch.setattr(parquet.pq, "ParquetFile", Small)
     assert [row["name"] for row in plain_rows(tmp_path / "rows.parquet")] == names
+
+
+def test_template_arguments_of_a_row_are_remarked(tmp_path: Path) -> None:
+    own = {"chat_template_kwargs": {"enable_thinking": False}}
+    rows = [{"responses_create_params": {"input": "Hi.", **own}}, {"name": "x"}, own]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = TaskFile(path)
+    assert len(list(file.rows())) == 3
+    [(remark, lines)] = file.remarks.items()
+    assert remark.startswith("chat_template_kwargs of its own, which are not used") and lines == [1, 3]

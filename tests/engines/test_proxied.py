@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from ray_gym.engines.http1.pool import READ_AT_ONCE
-from ray_gym.engines.proxied import Proxied, open_session
+from ray_gym.engines.proxied import Proxied, open_session, through_proxy
 
 CALLS = 4 * READ_AT_ONCE
 
@@ -49,3 +49,32 @@ async def test_answers_that_come_together_are_told_in_several_turns(proxy: str) 
     counting[-1].cancel()
     await proxied.close()
     assert sum(told) == CALLS and max(told) == READ_AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("url", "variable", "value", "told"),
+    [
+        (
+            "http://127.0.0.1:8000/v1",
+            "http_proxy",
+            "http://10.0.0.1:3128",
+            "http://10.0.0.1:3128 of HTTP_PROXY; NO_PROXY=127.0.0.1",
+        ),
+        (
+            "https://models.test/v1",
+            "https_proxy",
+            "http://me:secret@p.test:1",
+            "http://p.test:1 of HTTPS_PROXY; NO_PROXY=models.test",
+        ),
+    ],
+)
+def test_a_proxy_is_named_with_the_way_around_it(
+    monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, told: str
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert through_proxy(url) == ""
+    monkeypatch.setenv(variable, value)
+    assert told in through_proxy(url) and "secret" not in through_proxy(url)
+    monkeypatch.setenv("no_proxy", url.split("//")[1].split("/")[0].partition(":")[0])
+    assert through_proxy(url) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from typing import Any
 
@@ -12,6 +13,7 @@ from ray_gym.cli.show import print_summary
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
+from ray_gym.run.driver.driver import _remedy
 from ray_gym.run.driver.progress import Reporter
 from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
 
@@ -159,3 +161,9 @@ def test_rewards_out_of_range_are_counted() -> None:
     for reward in (0.0, 0.5, 1.0, -0.1, 1.1):
         tally.add(receipt(reward=reward))
     assert tally.summary()["rewards_out_of_range"] == 3 and tally.summary()["rewarded"] == 6
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
+    assert "free some space, and resume the run with --resume" in _remedy(OSError(number, "full"))
+    assert _remedy(OSError(errno.EACCES, "denied")) == _remedy(None) == _remedy(ValueError("x")) == ""
