@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,8 +48,8 @@ class InEffect(Alone):
 
 
 def line_of(mark: str, nth: int = 0) -> int:
-    lines = [number for number, line in enumerate(open(__file__), 1) if line.rstrip().endswith(f"# {mark}")]  # noqa: SIM115, PTH123
-    return lines[nth]
+    lines = Path(__file__).read_text().splitlines()
+    return [number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}")][nth]
 
 
 @pytest.mark.parametrize(
