@@ -38,7 +38,7 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.play.play import Played, play
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import RunDirectory
-from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.carrying_out import carry_out
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
 from ray_gym.run.worker.rows import AT_ONCE, Rows

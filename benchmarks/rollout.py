@@ -12,7 +12,7 @@ from benchmarks.measure import MeasurementFailed
 from ray_gym.config.sections import RunConfig
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.run.directory.directory import RunDirectory, create, plan_directory
-from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.carrying_out import carry_out
 from ray_gym.run.plan import Plan, make_plan
 
 CONFIG = Path("benchmark.yaml")

@@ -19,7 +19,8 @@ from ray_gym.logs import configure, is_json
 from ray_gym.printable import printable
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import STREAM, RunDirectory, create, find_run, plan_directory, reopen
-from ray_gym.run.driver.driver import Outcome, carry_out, summary_of
+from ray_gym.run.driver.carrying_out import carry_out, summary_of
+from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan

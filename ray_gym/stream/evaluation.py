@@ -17,8 +17,8 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
 from ray_gym.run.directory.location import child_of, storage_at
+from ray_gym.run.driver.carrying_out import drive, load_commits, summary_of
 from ray_gym.run.driver.commits import Commits
-from ray_gym.run.driver.driver import drive, load_commits, summary_of
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, check_plan, tasks_of
 from ray_gym.run.resume import meaning_diff

@@ -21,7 +21,8 @@ from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.directory.commit_order import number_of as commit_of
-from ray_gym.run.driver.driver import Driver, Outcome, setup_of, summary_of
+from ray_gym.run.driver.carrying_out import setup_of, summary_of
+from ray_gym.run.driver.driver import Driver, Outcome
 from ray_gym.run.lease import LeaseGroup
 from ray_gym.run.plan import Plan
 from ray_gym.stream.cursor import Cursor

@@ -11,7 +11,7 @@ from conftest import REPOSITORY
 from ray_gym.config.file import read_config
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import create, plan_directory
-from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.carrying_out import carry_out
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import make_plan
 

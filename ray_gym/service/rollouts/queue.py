@@ -22,8 +22,9 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests
 from ray_gym.run.directory.directory import RunDirectory, find_run, reopen
+from ray_gym.run.driver.carrying_out import drive, load_commits, summary_of
 from ray_gym.run.driver.commits import Commits
-from ray_gym.run.driver.driver import Outcome, drive, load_commits, summary_of
+from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan

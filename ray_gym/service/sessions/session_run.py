@@ -16,8 +16,9 @@ from ray_gym.errors import RunFailed, describe
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.openai_api.refused import service_unavailable
 from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, plan_directory, reopen
+from ray_gym.run.driver.carrying_out import load_commits, setup_of
 from ray_gym.run.driver.commits import Commits, OnCommitted
-from ray_gym.run.driver.driver import Driver, load_commits, setup_of
+from ray_gym.run.driver.driver import Driver
 from ray_gym.run.driver.suspects import SuspectSessions
 from ray_gym.run.plan import Plan
 from ray_gym.service.sessions.session_worker import session_workers
