@@ -286,3 +286,18 @@ def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) 
         assert (row["group_size"], row["group_completed"]) == (4, 2)
     assert ended.summary["status"] == {"completed": 7, "failed": 23, "dropped": 2}
     assert abs(ended.summary["mean_reward"]) < 1e-9, "of those that were not dropped"
+
+
+@pytest.mark.runs
+def test_a_run_whose_every_episode_blocks_stops_early_and_says_what_to_do(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    ended = play(
+        cluster, tmp_path, ["blocks"] * 12, "limits.tool_deadline_s=30", "limits.call_deadline_s=20", of="Deadly"
+    )
+    assert ended.code == 1 and ended.summary["episodes"] < 12
+    assert (
+        "the first 3 episodes all failed by the environment's own code, the last or most often: the event" in ended.told
+    )
+    lost = [line for line in ended.told.splitlines() if "warning: worker" in line and "is lost: " in line]
+    assert lost and "in tool blocks (faulty.py:" in lost[0] and "declare it with @tool(blocking=True)" in lost[0]

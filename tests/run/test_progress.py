@@ -131,8 +131,6 @@ def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) ->
     [
         (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 16, True),
         (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 15, False),
-        (["environment in worker: the event loop was blocked for 30 s"] * 3, True),
-        (["environment in worker: the event loop was blocked for 30 s"] * 2, False),
         (["environment in Mine.score: no"] * 20 + [None], False),
         (["infra in model x: HTTP 503"] * 30, False),
         (["user in user: it said nothing"] * 30, False),
@@ -144,6 +142,11 @@ def test_a_run_is_hopeless_when_all_its_first_episodes_fail_by_code(failures: li
         receipt() if failure is None else receipt(status="failed", failure=failure, reward=None) for failure in failures
     ]
     assert tally_of(*rows).is_hopeless is hopeless
+
+
+@pytest.mark.parametrize(("charged", "finished", "hopeless"), [(3, [], True), (2, [], False), (3, [None], False)])
+def test_three_that_ended_their_workers_are_enough(charged: int, finished: list[None], hopeless: bool) -> None:
+    assert tally_of(*(receipt() for _ in finished), charged=charged).is_hopeless is hopeless
 
 
 def test_a_resumed_run_gets_its_chance() -> None:

@@ -48,6 +48,8 @@ class Commits:
     """Ids of committed episodes that their worker has not been told of, by worker."""
     on_committed: OnCommitted | None = None
     """Awaited after each commit; None if nobody needs to know."""
+    last_charge: str = ""
+    """Reason of the last charge: what an episode did that ended its worker; empty if there is none."""
     _useful: set[str] = field(default_factory=set)
     """Names of the workers that have had a file committed."""
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
@@ -103,6 +105,8 @@ class Commits:
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
         charges = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
         why = charges[0] if charges else reason
+        self.tally.charged += len(charges)
+        self.last_charge = charges[0] if charges else self.last_charge
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, why, len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         sessions = self.dispatcher.sessions

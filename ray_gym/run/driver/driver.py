@@ -200,6 +200,7 @@ class Driver:
                 ray.kill(actor)
             self._nodes.lose_worker(name)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
+            self._stop_if_too_many_failed()
             self.wake()
             if in_a_row == DEATHS_IN_A_ROW:
                 raise RunFailed(f"{in_a_row} workers died in a row with nothing done; the last time: {reason}")
@@ -291,9 +292,11 @@ class Driver:
             )
             self._stopping.set()
         elif self._allowed_failures is None and not self._open_ended and self._tally.is_hopeless:
+            why = self._commits.last_charge or self._tally.commonest_failure
+            count = max(self._tally.finished, self._tally.charged)
             self._failure = (
-                f"the first {self._tally.finished} episodes all failed by the environment's own code, most often: "
-                f"{self._tally.commonest_failure}; mend it, or set limits.max_failed=1.0 to play on"
+                f"the first {count} episodes all failed by the environment's own code, the last or most often: {why}; "
+                "mend it, or set limits.max_failed=1.0 to play on"
             )
             self._stopping.set()
 

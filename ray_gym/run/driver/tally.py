@@ -17,9 +17,9 @@ MAX_OUTCOMES = 50
 """Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
 MAX_FAILURES = 20
 """Most distinct failures that are counted."""
-BY_CODE, WITH_WORKER = f"{FailureKind.ENVIRONMENT} in ", f"{FailureKind.ENVIRONMENT} in worker: "
-"""Beginnings of a receipt's failure by the environment's own code, and of one that ended its worker."""
-FIRST_FAILED, FIRST_WITH_WORKER = 16, 3
+BY_CODE = f"{FailureKind.ENVIRONMENT} in "
+"""Beginning of a receipt's failure by the environment's own code."""
+FIRST_FAILED, FIRST_CHARGED = 16, 3
 """Episodes after which a run is stopped if all of them failed by the environment's own code, and fewer if they ended
 their workers, which takes half a minute each."""
 LONGEST_QUOTED = 40
@@ -77,8 +77,8 @@ class Tally:
     """Completed episodes with a reward outside of `reward_range`."""
     failed_by_code: int = 0
     """Episodes that failed by the environment's own code since this driver started."""
-    failed_with_worker: int = 0
-    """Episodes among them that ended their worker, by a blocked event loop or too much memory."""
+    charged: int = 0
+    """Episodes that ended their worker since this driver started, by a blocked event loop or too much memory."""
     nodes: NodeShares = field(default_factory=NodeShares)
     """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
@@ -104,7 +104,7 @@ class Tally:
         for receipt in done:
             tally.add(receipt)
         tally.already_done, tally.tokens_before = tally.done, tally.tokens
-        tally.failed_by_code = tally.failed_with_worker = 0
+        tally.failed_by_code = 0
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
@@ -132,7 +132,6 @@ class Tally:
             if failure in self.failures or len(self.failures) < MAX_FAILURES:
                 self.failures[failure] += sign
             self.failed_by_code += sign * failure.startswith(BY_CODE)
-            self.failed_with_worker += sign * failure.startswith(WITH_WORKER)
 
     @property
     def commonest_failure(self) -> str:
@@ -143,9 +142,9 @@ class Tally:
     @property
     def is_hopeless(self) -> bool:
         """Says whether all episodes that this driver has played failed by the environment's own code, and they are
-        enough to show that others will: `FIRST_FAILED`, or `FIRST_WITH_WORKER` that ended their workers.
+        enough to show that others will: `FIRST_FAILED`, or `FIRST_CHARGED` that ended their workers.
         """
-        enough = self.finished >= FIRST_FAILED or self.failed_with_worker >= FIRST_WITH_WORKER
+        enough = self.finished >= FIRST_FAILED or self.charged >= FIRST_CHARGED
         return enough and self.failed_by_code == self.finished
 
     @property
