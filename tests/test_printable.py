@@ -11,9 +11,6 @@ from rich.console import Console
 from ray_gym.printable import data, printable
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
-PRINTING = [*sorted((PACKAGE / "cli").glob("*.py")), PACKAGE / "check" / "report.py"]
-SAFE = {"data", "len", "mark", "_mark"}
-"""Functions whose results may stand in markup."""
 EVIL = [
     "[/b]",
     "[bold]x",
@@ -41,18 +38,6 @@ def test_data_is_printed_as_text(text: str) -> None:
 def test_other_text_stays_as_it_is() -> None:
     text = "Größe: 你好\t👩‍👩‍👧\nnext"
     assert printable(text) == text
-
-
-def _prints(tree: ast.Module) -> list[ast.Call]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in ("print", "rule")]
-
-
-def _is_safe(value: ast.expr, spec: ast.expr | None) -> bool:
-    """A value in a text with markup is safe if it is a number (it has a format), a constant, or made safe by `data`."""
-    if spec is not None or isinstance(value, ast.Constant):
-        return True
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in SAFE
 
 
 def test_only_output_writes_to_the_terminal() -> None:
