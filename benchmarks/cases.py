@@ -147,46 +147,29 @@ class _Prepared:
         MeasurementFailed if no episode was committed.
         """
         asked_at, ended_at = time.time(), play_all(self) or time.time()
-        counts = _Counts()
-        for table in self.directory.storage.tables(READ_BACK):
-            counts.add(table)
-        if not counts.rows:
+        rows = pa.concat_tables(self.directory.storage.tables(READ_BACK)).combine_chunks()
+        if not rows.num_rows:
             raise MeasurementFailed("no episode was committed")
+        began_at = pc.min(rows.column("started_at")).as_py()
         return CaseResult(
             asked_at=asked_at,
-            began_at=counts.began_at,
+            began_at=began_at,
             ended_at=ended_at,
-            rows=counts.rows,
-            episode_ids=len(counts.episode_ids),
-            completed=counts.completed,
-            model_calls=counts.model_calls,
-            sampled=counts.sampled,
-            lags=lags_between(self.lags, counts.began_at, ended_at),
+            rows=rows.num_rows,
+            episode_ids=len(pc.unique(rows.column("episode_id"))),
+            completed=pc.sum(pc.equal(rows.column("status"), "completed")).as_py(),
+            model_calls=pc.sum(pc.struct_field(rows.column("usage"), "model_calls")).as_py(),
+            sampled=_count_sampled(rows.column("samples").combine_chunks()),
+            lags=lags_between(self.lags, began_at, ended_at),
             double=self.double,
         )
 
 
-@dataclass(slots=True)
-class _Counts:
-    """Counts the rows of a run's files, which are added one after the other."""
-
-    rows: int = 0
-    episode_ids: set[str] = field(default_factory=set)
-    completed: int = 0
-    model_calls: int = 0
-    sampled: int = 0
-    began_at: float = float("inf")
-
-    def add(self, episodes: pa.Table) -> None:
-        self.rows += episodes.num_rows
-        self.episode_ids.update(episodes.column("episode_id").to_pylist())
-        self.completed += pc.sum(pc.equal(episodes.column("status"), "completed")).as_py()
-        self.model_calls += pc.sum(pc.struct_field(episodes.column("usage"), "model_calls")).as_py()
-        self.began_at = min(self.began_at, pc.min(episodes.column("started_at")).as_py())
-        for samples in episodes.column("samples").chunks:
-            drawn = pc.list_value_length(pc.struct_field(samples.flatten(), "token_ids"))
-            parents = Counter(pc.filter(pc.list_parent_indices(samples), pc.greater(drawn, 0)).to_pylist())
-            self.sampled += sum(count == SAMPLES for count in parents.values())
+def _count_sampled(samples: pa.ListArray) -> int:
+    """Counts the episodes that have SAMPLES samples with tokens. `samples`: each episode's samples."""
+    lengths = pc.list_value_length(pc.struct_field(samples.flatten(), "token_ids"))
+    parents = pc.filter(pc.list_parent_indices(samples), pc.greater(lengths, 0))
+    return sum(count == SAMPLES for count in Counter(parents.to_pylist()).values())
 
 
 @contextmanager

@@ -38,13 +38,15 @@ class ChatTask(Task):
 @dataclass(slots=True)
 class Chat:
     topic: str
-    looked_up: bool = False
+    looked_up: int = 0
 
 
 class ChatEnvironment(Environment[ChatTask, Chat]):
     """Two participants talk about a stone; the policy is rewarded for having looked it up."""
 
     participants = ("policy", "user")
+    look_ups = 1
+    """Number of look-ups that are worth a reward of 1."""
 
     def generate(self, rng: random.Random, index: int) -> ChatTask:
         return ChatTask(topic=rng.choice(list(TOPICS)))
@@ -59,15 +61,15 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
         )
 
     @tool(participants=("policy",))
-    def look_up(self, state: Chat, caller: Participant, stone: str) -> dict[str, str]:
+    def look_up(self, state: Chat, caller: Participant, stone: str) -> dict[str, str | int]:
         """Looks up a stone's kind."""
         if stone not in TOPICS:
             raise ToolError(f"nothing is known of {stone!r}")
-        state.looked_up = True
-        return {"stone": stone, "kind": TOPICS[stone]}
+        state.looked_up += 1
+        return {"stone": stone, "kind": TOPICS[stone], "times": state.looked_up}
 
     def score(self, state: Chat, episode: Episode) -> float:
-        return float(state.looked_up)
+        return state.looked_up / self.look_ups
 
 
 async def player(request: CompletionRequest) -> Message:

@@ -1,9 +1,9 @@
 """Compares recorded logprobs with those of an independent forward pass: `python -m benchmarks.parity`.
 
 The small model plays tic-tac-toe under vLLM on this machine's CPU, in one run for each way of sampling. Then the engine
-is stopped, and every trainable token's logprob is computed again from the Parquet files alone. This is one forward pass
-of transformers with the same weights, under the recorded sampling and grammar (`recompute.py`). It is in float32 unless
-asked otherwise, so that only the engine's rounding makes a difference.
+is stopped, and every trainable token's logprob is computed again from the Parquet files alone, by one forward pass of
+transformers under the recorded sampling and grammar. It is in float32 unless asked otherwise, so that only the engine's
+rounding makes a difference.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -24,8 +23,7 @@ import torch
 
 from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import MeasurementFailed
-from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
-from benchmarks.rollout import play
+from benchmarks.rollout import play, serve_engine
 from benchmarks.table import table
 from ray_gym.config.sections import RunConfig
 from ray_gym.deployments.small_model import NAME, checkpoint_dir
@@ -34,7 +32,9 @@ from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import Run, load
 from ray_gym.models.base import EngineCheck
+from ray_gym.record.soundness import sample_problems
 from ray_gym.run.cluster import cluster
+from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs, shared_beginning
 
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
@@ -164,21 +164,6 @@ class Compared:
         }
 
 
-@contextmanager
-def start_engine(dtype: str) -> Iterator[str]:
-    """Starts the small model as a Serve application, yields the application's name, and stops it after the block.
-
-    Errors: RunFailed if it does not come up; UserError.
-    """
-    engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
-    engine.check(EngineCheck("small", {}, uses_tools=True))
-    try:
-        engine.start(f"parity-{dtype}", "small", say)
-        yield engine.app
-    finally:
-        engine.stop()
-
-
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
     """Makes the config of a case. Only the policy is a language model; the user moves at random.
 
@@ -218,7 +203,7 @@ def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, g
     reference.begin_with(shared_beginning(samples))
     for sample in samples:
         spans = [span for span in sample["spans"] if span["generated"]]
-        compared.broken += mask_problems(sample)
+        compared.broken += sample_problems(sample)
         compared.spans += len(spans)
         compared.multi_turn += len(spans) > 1
         compared.kinds.update(span["kind"] for span in spans)
@@ -244,7 +229,9 @@ def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same:
     `same`: True to compute again in the same data type, False in float32. Errors: MeasurementFailed, RunFailed or
     UserError if a run can't be played to its end.
     """
-    with cluster.connect(), start_engine(dtype) as app:
+    engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
+    check = EngineCheck("small", {}, uses_tools=True)
+    with cluster.connect(), serve_engine(engine, f"parity-{dtype}", check) as app:
         runs = {}
         for name in names:
             say(f"playing {dtype}-{name}")

@@ -28,6 +28,7 @@ import yaml
 
 from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import Watch
+from benchmarks.rollout import serve_engine
 from benchmarks.table import table
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
@@ -130,18 +131,12 @@ def cluster() -> Iterator[Environment]:
 
 @contextmanager
 def small_model() -> Iterator[str]:
-    """Starts the small model on the cluster of this process, as a first run would, and yields the name of its Serve
-    application. Stops it after the block.
-    """
+    """Serves the small model on the cluster of this process, as a first run would, and yields its application's name."""
     section = yaml.safe_load(SMALL.read_text())["models"]["small"]
     del section["engine"]
-    engine = VllmEngine(VllmOptions(**section))
-    engine.check(EngineCheck("small", {}, uses_tools=True))
-    try:
-        engine.start("first", "small", lambda text: print(text, flush=True))
-        yield engine.app
-    finally:
-        engine.stop()
+    check = EngineCheck("small", {}, uses_tools=True)
+    with serve_engine(VllmEngine(VllmOptions(**section)), "first", check) as app:
+        yield app
 
 
 def compile_ours() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.chaos import cases
 from benchmarks.chaos.cluster import Raylets, start_raylets
-from benchmarks.chaos.compare import differences, inconsistent, whole, without_tokens
+from benchmarks.chaos.compare import differences, whole, without_tokens
 from benchmarks.chaos.disturb import Progress, disturb, play, survivors
 from benchmarks.chaos.journals import read_answers
 from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
@@ -23,6 +23,7 @@ from benchmarks.chaos.processes import OURS, Processes, kill
 from benchmarks.chaos.report import ENOUGH, Disturbed
 from benchmarks.chaos.rollout import ChaosFailed, RolloutCommand
 from benchmarks.command import begin
+from ray_gym.record.soundness import sample_problems
 
 GONE_S = 20.0
 """Seconds after the end of a run within which all of its processes must be gone."""
@@ -160,7 +161,11 @@ class _Vllm(_Case):
 
         disturbed = self.disturb(cluster, processes, config, cases.vllm_calls(given.episodes), progress)
         rows = {row["episode_id"]: row for row in disturbed.rows}
-        self.problems += [problem for row in rows.values() for problem in inconsistent(row)][:5]
+        samples = [(row["episode_id"], row["samples"]) for row in disturbed.rows]
+        self.problems += [f"episode {episode} has no samples" for episode, made in samples if not made]
+        self.problems += [
+            f"episode {id_}: {what}" for id_, made in samples for one in made for what in sample_problems(one)
+        ]
         lost = [key for key, one in disturbed.seen.items() if key[0] in rows and without_tokens(rows[key[0]], one)]
         self.problems += [f"the tokens of a recorded call are in no sample: {key}" for key in lost[:5]]
         self.table["recorded calls checked, token by token"] = len(disturbed.seen)

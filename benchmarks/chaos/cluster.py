@@ -63,6 +63,7 @@ def start_raylets(count: int, processes: Processes) -> Iterator[Raylets]:
     directory = tempfile.mkdtemp(prefix="ray_gym_chaos_")  # short: Ray puts sockets below it
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_worker_niceness", "0")
+    Path("/tmp/ray").mkdir(exist_ok=True)  # Ray notes a cluster's address there, wherever its `temp_dir` is
     try:
         with (Path(directory) / "cluster.log").open("w") as log, redirect_stdout(log), redirect_stderr(log):
             head = {"num_cpus": 0, "object_store_memory": OBJECT_STORE_BYTES, "temp_dir": directory}

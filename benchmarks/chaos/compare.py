@@ -63,30 +63,6 @@ def _short(mine: Any, other: Any) -> str:
     return f"{mine!s:.200} instead of {other!s:.200}"
 
 
-def inconsistent(row: Row) -> list[str]:
-    """Returns the problems of a row's samples; none if all is right.
-
-    Spans must follow one another from the first token to the last, each token must have a logprob, and the loss mask
-    must be 1 exactly on generated tokens. A row without samples is a problem too.
-    """
-    problems = []
-    for number, sample in enumerate(row["samples"]):
-        where = f"episode {row['episode_id']}, sample {number}"
-        length, mask, end = len(sample["token_ids"]), np.zeros(len(sample["token_ids"]), np.int8), 0
-        for span in sample["spans"]:
-            if span["start"] != end:
-                problems.append(f"{where}: a span begins at {span['start']}, not at {end}")
-            end = span["end"]
-            mask[span["start"] : end] = span["generated"]
-        if end != length or len(sample["logprobs"]) != length:
-            problems.append(f"{where}: spans to {end} and {len(sample['logprobs'])} logprobs for {length} tokens")
-        if not np.array_equal(mask, sample["loss_mask"]):
-            problems.append(f"{where}: its mask is not that of its spans")
-    if not row["samples"]:
-        problems.append(f"episode {row['episode_id']} has no samples")
-    return problems
-
-
 def without_tokens(row: Row, recorded: Recorded) -> bool:
     """Says whether a row lacks the tokens of a recorded call.
 

@@ -1,4 +1,4 @@
-"""Defines a conversation about stones, with tools, and with three threads at once in every third task.
+"""Defines the chat of `benchmarks.chat_environment` with three threads at once in every third task.
 
 The number of an episode's calls depends on its task only, so the progress of a run can be counted in calls.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass
 
-from benchmarks.chat_environment import TOPICS
-from ray_gym import Environment, Episode, Message, Opening, Options, Participant, Task, ToolError, tool
+from benchmarks.chat_environment import ChatEnvironment, ChatTask
+from ray_gym import Episode, Options
 
 TURNS = 4
 STEPS_PER_TURN = 2
@@ -22,15 +21,8 @@ CALLS = TURNS * 2 + 2
 CALLS_WITH_DRAFTS = CALLS + DRAFTS * REPLIES
 
 
-class StonesTask(Task):
-    topic: str
+class StonesTask(ChatTask):
     drafts: bool
-
-
-@dataclass(slots=True)
-class Stones:
-    topic: str
-    looked_up: int = 0
 
 
 class StonesOptions(Options):
@@ -38,23 +30,14 @@ class StonesOptions(Options):
     """True shows the policy the draft that was finished first, so that a replay in another order would diverge."""
 
 
-class StonesEnvironment(Environment[StonesTask, Stones]):
-    """Has policy and user talk about a stone, which the policy looks up."""
+class StonesEnvironment(ChatEnvironment):
+    """Has the policy write drafts about a stone before the chat, and look the stone up twice."""
 
     Options = StonesOptions
-    participants = ("policy", "user")
+    look_ups = 2
 
     def generate(self, rng: random.Random, index: int) -> StonesTask:
-        return StonesTask(topic=rng.choice(list(TOPICS)), drafts=index % 3 == 0)
-
-    def setup(self, task: StonesTask, episode: Episode) -> Stones:
-        return Stones(task.topic)
-
-    def opening(self, task: StonesTask, state: Stones) -> Opening:
-        return Opening(
-            system={"policy": "You know about stones. Look them up.", "user": "You want to know about stones. Ask."},
-            messages={"policy": f"What kind of stone is {state.topic}?"},
-        )
+        return StonesTask(topic=super().generate(rng, index).topic, drafts=index % 3 == 0)
 
     async def run(self, episode: Episode) -> None:
         if episode.task.drafts:
@@ -77,19 +60,3 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
 
         drafts = await asyncio.gather(*(write(episode.open_thread("policy")) for _ in range(DRAFTS)))
         return came[0] if self.options.first_come else max(drafts)
-
-    @tool(participants=("policy",))
-    def look_up(self, state: Stones, caller: Participant, stone: str) -> dict[str, str | int]:
-        """Looks up a stone's kind."""
-        if stone not in TOPICS:
-            raise ToolError(f"nothing is known of {stone!r}")
-        state.looked_up += 1
-        return {"stone": stone, "kind": TOPICS[stone], "times": state.looked_up}
-
-    def score(self, state: Stones, episode: Episode) -> float:
-        return state.looked_up / 2
-
-
-def count_answers(messages: list[Message]) -> int:
-    """Returns the number of messages that the model has written."""
-    return sum(message.role == "assistant" for message in messages)

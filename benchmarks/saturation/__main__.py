@@ -24,7 +24,7 @@ from ray import serve
 from benchmarks.command import add_json, begin, check_in_flight, positive
 from benchmarks.lag import Lags, lags_between, percentile_ms
 from benchmarks.measure import MeasurementFailed
-from benchmarks.rollout import play
+from benchmarks.rollout import play, serve_engine
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import make_engine
@@ -139,10 +139,8 @@ def start_engines(work: Work, lags: Path) -> Iterator[dict[str, str]]:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
             engine = make_engine(NAME, work.engine_args, work.threads, lags)
-            engine.check(EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency))
-            started.callback(engine.stop)
-            engine.start(f"saturation-{work.engines}", name, lambda text: print(text, file=sys.stderr))
-            apps[name] = engine.app
+            check = EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency)
+            apps[name] = started.enter_context(serve_engine(engine, f"saturation-{work.engines}", check))
         yield apps
 
 

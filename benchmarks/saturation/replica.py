@@ -119,13 +119,9 @@ class RecordingReplica(VllmReplica):
         """
 
         async def answer_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            async def make(number: int) -> None:
-                await self._generate(calls[number])
-                writer.write(b"%d\n" % number)
-
-            async with asyncio.TaskGroup() as making:
-                while line := await reader.readline():
-                    making.create_task(make(int(line)))
+            while line := await reader.readline():
+                await self._generate(calls[int(line)])
+                writer.write(line)
             writer.close()
 
         if self._server is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import yaml
 
+from benchmarks.chaos.processes import kill, title_of
 from benchmarks.measure import MeasurementFailed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,11 +51,9 @@ class ServiceProcess:
         """Returns the kinds of the service's long-lived processes, by process id."""
         found = {self.process.pid: "ray-gym serve"}
         for process in psutil.Process(self.process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                title = " ".join(process.cmdline())
-                kind = next((kind for begins, kind in KINDS.items() if title.startswith(begins)), None)
-                if kind is not None:
-                    found[process.pid] = kind
+            title = title_of(process)
+            if kind := next((kind for begins, kind in KINDS.items() if title.startswith(begins)), None):
+                found[process.pid] = kind
         return found
 
     def kill_one(self, kind: str) -> None:
@@ -125,18 +123,10 @@ def _end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         left = psutil.Process(process.pid).children(recursive=True)
         process.kill()
-        for one in left:
-            with contextlib.suppress(psutil.Error):
-                one.kill()
+        kill(left)
 
 
 def _free_port() -> int:
-    """Returns a free TCP port from 20,000 to 31,999, below those that the system hands out by itself.
-
-    Errors: OSError if 100 random ones are taken.
-    """
-    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise OSError("no free port")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

@@ -184,17 +184,13 @@ def test_a_replay_keeps_the_number_in_flight_and_the_order_within_an_episode() -
     at_once: list[int] = []
 
     async def engine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async def make(number: int) -> None:
-            at_once.append(number)
+        while line := await reader.readline():
+            at_once.append(int(line))
             await asyncio.sleep(0.01)
             assert len(at_once) <= 2
-            at_once.remove(number)
-            made.append(number)
-            writer.write(b"%d\n" % number)
-
-        async with asyncio.TaskGroup() as making:
-            while line := await reader.readline():
-                making.create_task(make(int(line)))
+            at_once.remove(int(line))
+            made.append(int(line))
+            writer.write(line)
         writer.close()
 
     async def played() -> None:

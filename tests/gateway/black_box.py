@@ -18,8 +18,8 @@ import pytest
 from conftest import eventually
 from served import Served
 
-from benchmarks.recompute import mask_problems
 from ray_gym.client import Session
+from ray_gym.record.soundness import sample_problems
 
 Json = dict[str, Any]
 
@@ -95,7 +95,7 @@ def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
     agent.session.score()
     row, found = service.row("bazaar:Bazaar", agent.session.opened.id), []
     for sample in row["samples"]:
-        assert mask_problems(sample) == []
+        assert sample_problems(sample) == []
         ids = np.array(sample["token_ids"])
         assert sample["logprobs"] == pytest.approx(np.array(sample["loss_mask"]) * ids / -1000)
         for span in sample["spans"]:

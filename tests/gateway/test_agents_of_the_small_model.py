@@ -14,11 +14,12 @@ import pytest
 from served import TOKEN, Served
 from transformers import AutoTokenizer
 
-from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
 from examples import captured_session, langgraph_agent, openai_agent, openai_responses_agent
 from ray_gym.client import SessionRequest
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm.hardware import cpu_dtype
+from ray_gym.record.soundness import sample_problems
+from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
@@ -138,7 +139,7 @@ def test_an_answer_in_the_form_that_an_agent_asks_for(small_model_service: Serve
 def assert_spans_are_the_events(sample: dict[str, Any], events: list[dict[str, Any]]) -> None:
     """No token is left out, the mask is on what was generated, and every span says what its event says."""
     tokenizer, position = AutoTokenizer.from_pretrained(checkpoint_dir()), 0
-    assert mask_problems(sample) == []
+    assert sample_problems(sample) == []
     for span in sample["spans"]:
         assert span["start"] == position
         position = span["end"]

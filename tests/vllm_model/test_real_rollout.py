@@ -129,14 +129,15 @@ def test_an_independent_forward_pass_gives_the_recorded_logprobs(
     games: list[dict[str, Any]], talks: list[dict[str, Any]]
 ) -> None:
     """Checks forced calls under their recorded grammar and free text; `benchmarks.parity` has more ways of sampling."""
-    from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
+    from ray_gym.record.soundness import sample_problems
+    from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs
 
     reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
     mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
     kinds = set()
     for game in (games[0], *talks):
         for sample in (sample for sample in game["samples"] if sample["trainable"]):
-            assert mask_problems(sample) == []
+            assert sample_problems(sample) == []
             computed, at_edge = sample_logprobs(sample, reference, grammars)
             mask = np.array(sample["loss_mask"], dtype=bool)
             differences = np.abs(computed.numpy() - np.array(sample["logprobs"])[mask])

@@ -12,7 +12,7 @@ import pytest
 import torch
 from conftest import REPOSITORY
 
-from benchmarks.recompute import Reference
+from ray_gym.trainers.recorded_logprobs import Reference
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models, pytest.mark.timeout(900)]
 

@@ -16,7 +16,7 @@ class Checkpoints:
     """Holds the checkpoint of each version, for an independent forward pass."""
 
     def __init__(self, folder: Path, names: dict[int, str]) -> None:
-        from benchmarks.recompute import Reference
+        from ray_gym.trainers.recorded_logprobs import Reference
 
         self._references = {version: Reference(folder / name) for version, name in names.items()}
 

@@ -1,9 +1,9 @@
 """Recomputes logprobs of recorded tokens: applies the sampling that a span records to the logits of a model.
 
 The order (grammar, penalties, temperature, min-p, top-k, top-p) and the rule at each threshold are those of vLLM 0.32
-(`vllm/v1/sample/sampler.py`). The code repeats them on purpose, since a check of the engine must not call the engine.
-It depends on no engine, so a trainer can compute the logprobs of its own weights under the recorded sampling in the
-same way. Logits are float32 of shape (tokens, vocabulary): token t of the span was drawn from row t.
+(`vllm/v1/sample/sampler.py`). The code repeats them on purpose: a check of the engine must not call the engine, and a
+trainer computes the logprobs of its own weights in the same way, whatever the sampling was. Logits are float32 of shape
+(tokens, vocabulary): token t of the span was drawn from row t.
 """
 
 from __future__ import annotations
@@ -271,19 +271,3 @@ def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
         return []
     moved = ((sampling.top_p + by if sampling.top_p < 1 else 1.0, sampling.min_p * (1 - by)) for by in (edge, -edge))
     return [replace(sampling, top_p=top_p, min_p=min_p) for top_p, min_p in moved]
-
-
-def mask_problems(sample: Mapping[str, Any]) -> list[str]:
-    """Returns the problems of a sample's loss mask; none if all is right.
-
-    It must be 1 exactly on the generated spans, which must not overlap, and logprobs must be 0 elsewhere.
-    """
-    covered = [0] * len(sample["token_ids"])
-    for span in sample["spans"]:
-        if span["generated"]:
-            for position in range(span["start"], span["end"]):
-                covered[position] += 1
-    if covered != list(sample["loss_mask"]):
-        return ["the loss mask is not 1 exactly on the generated spans"]
-    outside = [logprob for logprob, mask in zip(sample["logprobs"], covered, strict=True) if not mask]
-    return ["there are logprobs outside of the loss mask"] if any(outside) else []

@@ -11,20 +11,18 @@ import pytest
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from benchmarks.parity import Compared
-from benchmarks.recompute import (
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.models.base import Sampling
+from ray_gym.trainers.recorded_logprobs import (
     Grammars,
     Reference,
     both_sides,
     counts_before,
-    mask_problems,
     recorded_sampling,
     shared_beginning,
     token_logprobs,
     unpack,
 )
-from ray_gym.deployments.small_model import checkpoint_dir
-from ray_gym.models.base import Sampling
 
 PROBABILITIES = [0.4, 0.3, 0.15, 0.1, 0.05]
 NO_PROMPT = torch.tensor([], dtype=torch.long)
@@ -175,31 +173,3 @@ def test_a_recorded_grammar_allows_its_calls_and_nothing_else() -> None:
         assert allowed[-1].nonzero().flatten().tolist() == [drawn[-1]]
     with pytest.raises(ValueError, match="does not allow token 0"):
         grammars.mark_allowed(json.dumps(tag), [tokenizer.eos_token_id])
-
-
-def sample(mask: list[int], logprobs: list[float]) -> dict[str, Any]:
-    spans = [{"start": 0, "end": 2, "generated": False}, {"start": 2, "end": 4, "generated": True}]
-    return {"token_ids": [5, 6, 7, 8], "loss_mask": mask, "logprobs": logprobs, "spans": spans}
-
-
-def test_a_loss_mask_lies_on_the_generated_spans() -> None:
-    assert mask_problems(sample([0, 0, 1, 1], [0, 0, -1, -1])) == []
-    assert "loss mask" in str(mask_problems(sample([0, 1, 1, 1], [0, 0, -1, -1])))
-    assert "loss mask" in str(mask_problems(sample([0, 0, 0, 1], [0, 0, -1, -1])))
-    assert "outside" in str(mask_problems(sample([0, 0, 1, 1], [0, -1, -1, -1])))
-
-
-def test_a_case_holds_only_within_its_bounds() -> None:
-    def compared(differences: list[float], **changes: Any) -> list[str]:
-        values = {"episodes": 4, "samples": 4, "multi_turn": 4, "differences": differences, **changes}
-        return Compared("float32", "plain-1.0", 4, **values).problems()
-
-    assert compared([1e-6] * 100) == []
-    assert "max" in compared([1e-6] * 100 + [3e-4])[0]
-    assert "mean" in compared([3e-5] * 100)[0]
-    assert "nothing" in compared([])[0]
-    assert "cuts off" in compared([1e-6] * 100, outside=1)[0]
-    assert "edge" in compared([1e-6] * 100, at_edge=1)[0]
-    assert "asked" in compared([1e-6], episodes=3)[0]
-    assert "generated span" in compared([1e-6], multi_turn=1)[0]
-    assert "mean" in compared([math.nan])[0]
