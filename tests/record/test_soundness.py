@@ -1,4 +1,4 @@
-"""A sample that is not what its spans say has problems."""
+"""A sample must be what its spans say."""
 
 from __future__ import annotations
 
