@@ -3,7 +3,9 @@
 The groups that are played ahead of the trainer are bounded in number. An acknowledged group never comes again.
 """
 
+from ray_gym.stream.blocking import BlockingStream
 from ray_gym.stream.group import Group
-from ray_gym.stream.stream import Stream, open_stream
+from ray_gym.stream.opening import open_stream
+from ray_gym.stream.stream import Stream
 
-__all__ = ["Group", "Stream", "open_stream"]
+__all__ = ["BlockingStream", "Group", "Stream", "open_stream"]

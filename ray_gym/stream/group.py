@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
+from ray_gym.advantages import Baseline, Forks, group_normalised, sample_advantages
 from ray_gym.load import flat_samples
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.directory.parquet import open_rows
 from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.stream.source import number_of
+from ray_gym.stream.tensors import Tensors, tensors_of
 
 _SAMPLES = "samples.list.element"
 _COLUMNS = [
@@ -107,6 +112,18 @@ class Group:
     episodes: pa.Table
     """Table with one row per episode (`ray_gym.record.schema.SCHEMA`), failed episodes included."""
 
+    @staticmethod
+    def joined(groups: Sequence[Group]) -> Group:
+        """Returns the rows of several groups as one, whose advantages are still those of each group by itself.
+
+        Number and ids are those of the first, the version is the oldest. Errors: ValueError without groups.
+        """
+        if not groups:
+            raise ValueError("no groups to join")
+        first, versions = groups[0], [group.version for group in groups if group.version is not None]
+        episodes = pa.concat_tables([group.episodes for group in groups])
+        return Group(first.number, first.group_id, first.task_id, min(versions, default=None), episodes)
+
     @property
     def samples(self) -> pa.Table:
         """Returns a table with one row per token sequence of the completed episodes.
@@ -117,6 +134,27 @@ class Group:
         if pc.all(completed).as_py():  # then no rows are copied
             return flat_samples(self.episodes)
         return flat_samples(self.episodes.filter(completed))
+
+    def advantages(self, baseline: Baseline = group_normalised, forks: Forks = "copied") -> NDArray[np.float64]:
+        """Returns the advantage of each row of `samples`: float64 [rows] (`ray_gym.advantages.sample_advantages`)."""
+        return sample_advantages(self.episodes, self.samples, baseline, forks)
+
+    def tensors(
+        self,
+        baseline: Baseline = group_normalised,
+        forks: Forks = "copied",
+        *,
+        pad: int | None = 0,
+        multiple_of: int = 1,
+        device: Any = None,
+    ) -> Tensors:
+        """Returns the trainable samples as torch tensors, with their advantages; see `ray_gym.stream.tensors`.
+
+        `pad`: token id of padding on the right; None packs the samples into one row. Errors: UserError if no sample is
+        trainable, or torch is not installed.
+        """
+        advantages = self.advantages(baseline, forks)
+        return tensors_of(self.samples, advantages, pad=pad, multiple_of=multiple_of, device=device)
 
 
 class GroupReader:

@@ -291,29 +291,6 @@ class Stream:
             await _await_answer(reference)
 
 
-def open_stream(
-    config: str | Path,
-    overrides: Sequence[str] = (),
-    *,
-    cursor: Any = None,
-    version: int | None = None,
-    max_staleness: int | None = None,
-    groups_per_version: int | None = None,
-    min_group_size: int = 1,
-    max_open_groups: int | None = None,
-    epochs: int | None = None,
-    wait_s: float | None = None,
-) -> Stream:
-    """Returns a stream of the groups that a config plays, for `async with`. It has no end unless `epochs` gives one.
-
-    `cursor` is the value of `stream.cursor` that was saved with the checkpoint to resume from; None means the start.
-    `version` is the version of the weights now; None means the cursor's. `StreamOptions` describes the rest. Errors:
-    UserError for a mistake in the config, the options or the cursor.
-    """
-    options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
-    return Stream(config, overrides, options, cursor, version)
-
-
 def _make_host(setup: HostSetup) -> Any:
     """Starts the host as a Ray actor on the trainer's node. It ends with the trainer's process."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)

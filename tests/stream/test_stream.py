@@ -109,6 +109,24 @@ async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(conf
         assert not set(numbers(await take(stream, 2))) & set(numbers(groups))
 
 
+def test_a_trainer_without_an_event_loop_gets_the_same(config: Path) -> None:
+    with open_stream(config, epochs=1, max_open_groups=200) as stream:
+        first, second = next(stream), next(stream)
+        assert first.tensors().token_ids.shape[0] == first.samples.num_rows
+        with pytest.raises(ValueError, match="never delivered"):
+            stream.acknowledge(Group(99, "99-", "t", None, first.episodes))
+        stream.acknowledge(first)
+        stream.advance(7)
+        assert stream.status()["acknowledged"] == 1 and stream.version == 7
+        saved = stream.cursor
+    with open_stream(config, epochs=1, max_open_groups=200, cursor=saved, version=7) as stream:
+        rest = list(stream)
+    assert second.number in numbers(rest) and first.number not in numbers(rest)
+    assert len(rest) == 99, "an epoch has an end, and so has the loop over it"
+    with pytest.raises(UserError, match="another's cursor"), open_stream(config, cursor={"stream": "x"}):
+        pass
+
+
 @pytest.mark.runs
 async def test_a_trainer_that_does_nothing_holds_the_fan_out_back(config: Path) -> None:
     async with open_stream(config, max_open_groups=3) as stream:
