@@ -33,6 +33,7 @@ class StonesOptions(Options):
 class StonesEnvironment(ChatEnvironment):
     """Has the policy write drafts about a stone before the chat, and look the stone up twice."""
 
+    task_type = StonesTask
     Options = StonesOptions
     look_ups = 2
 
