@@ -80,7 +80,7 @@ class Environment(Generic[TaskT, StateT]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for base in getattr(cls, "__orig_bases__", ()):
+        for base in cls.__dict__.get("__orig_bases__", ()):  # its own: a subclass may name another `task_type`
             arguments = get_args(base)
             if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
                 cls.task_type = arguments[0]

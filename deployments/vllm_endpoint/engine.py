@@ -82,6 +82,7 @@ class VllmEndpointEngine(Engine):
     passes = PATHS[1:]
     """Paths whose requests are forwarded to the server. Chats are not: they are rendered and parsed as in episodes."""
     gives_tokens = True
+    tells_versions = False  # servers don't
 
     def __init__(self, options: VllmEndpointOptions) -> None:
         super().__init__(options)

@@ -12,7 +12,6 @@ import numpy as np
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decode_json
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.models.base import VersionSpan
 
 PATH = "/completions"
 
@@ -61,8 +60,8 @@ def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
 
 
 def read_generation(answer: Any) -> Generation:
-    """Returns the generation in the server's answer, decoded from JSON. Its tokens count as of version 0, as servers
-    don't report versions. Errors: ValueError if fields are missing or don't fit together, or if the generation ended by
+    """Returns the generation in the server's answer, decoded from JSON. It has no versions, since servers don't report
+    them. Errors: ValueError if fields are missing or don't fit together, or if the generation ended by
     neither `stop` nor `length`.
     """
     try:
@@ -79,5 +78,4 @@ def read_generation(answer: Any) -> Generation:
         raise ValueError(f"{len(token_ids)} token ids but {len(logprobs)} logprobs")
     if finish_reason not in ("stop", "length"):
         raise ValueError(f"the generation ended by {finish_reason!r}")
-    versions = (VersionSpan(0, 0, len(token_ids)),) if len(token_ids) else ()  # servers don't report versions
-    return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", versions, cached)
+    return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", (), cached)

@@ -170,7 +170,7 @@ class FanoutSection(Section):
 
 
 class GroupsSection(Section):
-    """This section says what happens to a group with a failed episode."""
+    """This section says what happens to a group with a failed episode, and, in a stream, to one without spread."""
 
     incomplete: Literal["wait", "release", "drop"] = "release"
     """wait: play the failed episodes again first (`extra_tries`); release: commit the group without them; drop: leave
@@ -179,6 +179,13 @@ class GroupsSection(Section):
     """Least number of completed episodes in a group with a failed one. A group with fewer is dropped."""
     extra_tries: Natural = 2
     """New tries of a failed episode while its group waits."""
+    spread: Literal["keep", "drop", "replace"] = "keep"
+    """Says what a stream does with a group without spread: its completed episodes all have the same reward, so that no
+    advantage is left. keep: deliver it; drop: leave it out, so that an epoch has fewer groups; replace: leave it out, and let a new task's
+    group take its place."""
+    max_without_spread: Positive | None = 200
+    """Most groups in a row that a stream leaves out for want of spread; null: no limit. Beyond that it fails, since the
+    tasks are too easy or too hard for the policy."""
 
 
 class OutputSection(Section):

@@ -98,6 +98,8 @@ class OpenAIEngine(Engine):
         self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
         self._checked = False
 
+    tells_versions = False  # endpoints don't
+
     @property
     def gives_tokens(self) -> bool:
         return bool(self._exact)

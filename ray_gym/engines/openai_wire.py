@@ -25,7 +25,6 @@ from ray_gym.models.base import (
     Sampling,
     SpanKind,
     TokenIds,
-    VersionSpan,
 )
 from ray_gym.seeds import stable_id
 
@@ -332,8 +331,6 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
         return
     history = request.history
     prompt_ids, found.token_ids, found.logprobs = tokens
-    if len(found.token_ids):
-        found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't report versions
     if prompt_ids[: len(history)].tobytes() == history.tobytes():
         found.prompt_ids = prompt_ids[len(history) :].copy()  # a view would keep every whole prompt in memory
     else:

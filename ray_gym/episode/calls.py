@@ -28,7 +28,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.journal.call_log import CallLog, MadeCall, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
-from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.base import Completion, CompletionRequest, VersionSpan
 from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.tools.answer import WhenLost
 
@@ -96,6 +96,7 @@ class Calls:
         self._slots = stage.call_slots
         self._metrics = stage.metrics
         self._pace = stage.pace
+        self._told = stage.told
         self._numbers: Counter[str] = Counter()
         self.log = log
         self.live = 0
@@ -151,9 +152,11 @@ class Calls:
             return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
         if not self.live and (queued_s := self.log.take_queued_s()) is not None:
             self._metrics.begun(queued_s)
-        started_at, began = time.time(), time.monotonic()
+        started_at, began, told = time.time(), time.monotonic(), self._told.version
         try:
             completion = await self._call_until_answered(thread, request)
+            if len(completion.token_ids) and not completion.versions:
+                completion.versions = (VersionSpan(told, 0, len(completion.token_ids)),)
             if not self._pace.take_room():
                 await self._pace.wait()
             completion, stored = _storable(completion)

@@ -18,6 +18,13 @@ from ray_gym.models.base import Model
 from ray_gym.tools.runner import ToolRunner
 
 
+@dataclass(slots=True)
+class ToldVersion:
+    """Holds the version of the weights that the run was told of last, for the tokens of models that don't tell it."""
+
+    version: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Holds everything that the episodes of one worker share."""
@@ -40,3 +47,4 @@ class Stage:
     deadlines: SharedTimers = field(default_factory=SharedTimers)
     """Timers that the deadlines of all model calls share."""
     pace: Pace = field(default_factory=Pace)
+    told: ToldVersion = field(default_factory=ToldVersion)

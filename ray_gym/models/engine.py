@@ -69,9 +69,18 @@ class Engine(ABC):
         """Returns True if the model's completions hold the exact token ids and their logprobs, without which there are
         no samples. By default returns False.
 
-        A subclass may also write `gives_tokens = True` in place of a property. The same holds for `reshapes`.
+        A subclass may also write `gives_tokens = True` in place of a property. The same holds for `tells_versions` and
+        `reshapes`.
         """
         return False
+
+    @property
+    def tells_versions(self) -> bool:
+        """Returns False if the model's completions don't say which version of the weights their tokens came from. Then
+        they count as of the version that was told last when the call began, 0 if none was (`Stream.advance`). By
+        default returns True.
+        """
+        return True
 
     @property
     def reshapes(self) -> str:

@@ -34,6 +34,8 @@ class Cursor(BaseModel):
     """Number of the first group that is not settled."""
     beyond: list[Natural] = []
     """Numbers of the settled groups after `next`, in ascending order."""
+    flat: Natural = 0
+    """Number of the groups before `next` that were dropped for want of spread."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
@@ -76,13 +78,17 @@ class Progress:
     """Numbers of the settled groups after `next`."""
     out: dict[int, int] = field(default_factory=dict)
     """Number of the commit of each group that was delivered and not acknowledged yet, by the group's number."""
+    flat: int = 0
+    """Number of the groups before `next` that were dropped for want of spread."""
+    _flat_beyond: set[int] = field(default_factory=set)
+    """Numbers of those after `next`."""
     _commit: int = 0
     """Number of the last commit of which all groups have been delivered."""
 
     @classmethod
     def at(cls, cursor: Cursor) -> Progress:
         """Makes the progress of a trainer that resumes at a cursor."""
-        return cls(cursor.stream, cursor.next, set(cursor.beyond), _commit=cursor.commit)
+        return cls(cursor.stream, cursor.next, set(cursor.beyond), flat=cursor.flat, _commit=cursor.commit)
 
     def is_settled(self, number: int) -> bool:
         """Says whether the group with this number was acknowledged or dropped until now."""
@@ -103,14 +109,21 @@ class Progress:
         del self.out[number]
         self.settle([number])
 
-    def settle(self, numbers: Iterable[int]) -> None:
-        """Notes that groups are settled. Groups that are settled already may be among them."""
+    def settle(self, numbers: Iterable[int], flat: Iterable[int] = ()) -> None:
+        """Notes that groups are settled. Groups that are settled already may be among them.
+
+        `flat`: numbers of those that were dropped for want of spread.
+        """
+        self._flat_beyond.update(number for number in flat if number >= self.next)
         self.beyond.update(number for number in numbers if number >= self.next)
         while self.next in self.beyond:
             self.beyond.remove(self.next)
+            self.flat += self.next in self._flat_beyond
+            self._flat_beyond.discard(self.next)
             self.next += 1
 
     def cursor(self, version: int) -> Cursor:
         """Returns the cursor of the present place. `version`: version of the weights now."""
         commit = min([self._commit, *(commit - 1 for commit in self.out.values())])
-        return Cursor(stream=self.stream, version=version, commit=commit, next=self.next, beyond=sorted(self.beyond))
+        beyond = sorted(self.beyond)
+        return Cursor(stream=self.stream, version=version, commit=commit, next=self.next, beyond=beyond, flat=self.flat)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,17 @@ from ray_gym.run.directory.parquet import open_rows
 from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.stream.source import number_of
 from ray_gym.stream.tensors import Tensors, tensors_of
+from ray_gym.stream.withholding import withhold
 
 _SAMPLES = "samples.list.element"
 _COLUMNS = [
     "group_id",
     "task_id",
     "status",
+    "failure",
+    "rewards",
     f"{_SAMPLES}.trainable",
+    f"{_SAMPLES}.participant",
     f"{_SAMPLES}.versions.list.element.version",
 ]
 
@@ -53,6 +58,14 @@ class FinishedGroup:
     version: int | None
     """Oldest version of the weights that a trainable token of a completed episode came from; None without such tokens.
     """
+    trainable: int = 0
+    """Number of the trainable samples."""
+    has_spread: bool = True
+    """False if each trained participant has the same reward in all completed episodes; then no advantage is left."""
+    mean_reward: float | None = None
+    """Mean reward of the policy in the completed episodes; None without any."""
+    failure: str | None = None
+    """Commonest failure of its episodes; None if none has failed."""
 
 
 def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
@@ -70,6 +83,8 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
         group = list(members)
         usable = [row for row in group if row["status"] == "completed"]
         versions = [version for row in usable for version in _versions(row)]
+        trained = [sample["participant"] for row in usable for sample in row["samples"] if sample["trainable"]]
+        rewards = {name: _rewards(usable, name) for name in {*trained, "policy"}}
         found.append(
             FinishedGroup(
                 number=number_of(group_id),
@@ -81,6 +96,10 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
                 rows=len(group),
                 completed=len(usable),
                 version=min(versions, default=None),
+                trainable=len(trained),
+                has_spread=any(len(set(rewards[name])) > 1 for name in trained or ["policy"]),
+                mean_reward=fmean(rewards["policy"]) if rewards["policy"] else None,
+                failure=_commonest_failure(group),
             )
         )
         start += len(group)
@@ -90,6 +109,19 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
 def _versions(row: dict[str, Any]) -> list[int]:
     """Returns the versions of the weights that the trainable tokens of an episode came from."""
     return [span["version"] for sample in row["samples"] if sample["trainable"] for span in sample["versions"]]
+
+
+def _rewards(rows: Sequence[dict[str, Any]], participant: str) -> list[float]:
+    """Returns a participant's rewards in the episodes in which it has one."""
+    found = ((one["participant"], one["name"], one["value"]) for row in rows for one in row["rewards"])
+    return [value for of, name, value in found if (of, name) == (participant, "reward")]
+
+
+def _commonest_failure(rows: Sequence[dict[str, Any]]) -> str | None:
+    """Returns the commonest failure of the episodes that have no reward for it; None if there is none."""
+    failures = [row["failure"] for row in rows if row["status"] != "completed" and row["failure"]]
+    told = Counter("{kind} in {where}: {message}".format_map(failure) for failure in failures)
+    return told.most_common(1)[0][0] if told else None
 
 
 FILES_KEPT = 2
@@ -112,6 +144,9 @@ class Group:
     episodes: pa.Table
     """Table with one row per episode (`ray_gym.record.schema.SCHEMA`), failed episodes included."""
 
+    oldest_kept: int | None = None
+    """Oldest version of the weights whose tokens train; older ones are withheld (`stale="withhold"`). None: all do."""
+
     @staticmethod
     def joined(groups: Sequence[Group]) -> Group:
         """Returns the rows of several groups as one, whose advantages are still those of each group by itself.
@@ -122,18 +157,21 @@ class Group:
             raise ValueError("no groups to join")
         first, versions = groups[0], [group.version for group in groups if group.version is not None]
         episodes = pa.concat_tables([group.episodes for group in groups])
-        return Group(first.number, first.group_id, first.task_id, min(versions, default=None), episodes)
+        kept = [group.oldest_kept for group in groups if group.oldest_kept is not None]
+        oldest = min(versions, default=None)
+        return Group(first.number, first.group_id, first.task_id, oldest, episodes, max(kept, default=None))
 
     @property
     def samples(self) -> pa.Table:
         """Returns a table with one row per token sequence of the completed episodes.
 
-        It has the columns of `ray_gym.load(...).samples`.
+        It has the columns of `ray_gym.load(...).samples`, and `withheld_tokens`, the number of the generated tokens
+        that are too old to train. These have a loss mask of 0 here, and keep the recorded one in `episodes`.
         """
         completed = pc.equal(self.episodes.column("status"), "completed")
-        if pc.all(completed).as_py():  # then no rows are copied
-            return flat_samples(self.episodes)
-        return flat_samples(self.episodes.filter(completed))
+        everything = pc.all(completed).as_py()  # then no rows are copied
+        samples = flat_samples(self.episodes if everything else self.episodes.filter(completed))
+        return withhold(samples, self.oldest_kept)
 
     def advantages(self, baseline: Baseline = group_normalised, forks: Forks = "copied") -> NDArray[np.float64]:
         """Returns the advantage of each row of `samples`: float64 [rows] (`ray_gym.advantages.sample_advantages`)."""

@@ -33,6 +33,7 @@ from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, source_of
+from ray_gym.stream.streaks import Streaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class OpenedStream:
     """Cursor at which the stream is resumed, or begins."""
     dropped: frozenset[int]
     """Numbers of the dropped groups from the cursor's `next` on."""
+    flat: frozenset[int]
+    """Numbers of those that were dropped for want of spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Delivery:
     """Next group; None if there will be no more."""
     dropped: tuple[int, ...]
     """Numbers of the groups that were dropped since the last delivery."""
+    flat: frozenset[int]
+    """Numbers of those that were dropped for want of spread."""
     version: int
     """Version of the weights now."""
 
@@ -117,8 +122,9 @@ class Host:
         self._is_open = True
         self._dropped = DroppedGroups(self._directory.storage)
         self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
+        self._known_flat = frozenset(self._dropped.flat(self._known))
         where = self._directory
-        return OpenedStream(where.name, where.location, self._cursor, self._known)
+        return OpenedStream(where.name, where.location, self._cursor, self._known, self._known_flat)
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
         """Starts playing the stream's groups. `engines`: those of the models by name, which are up.
@@ -135,10 +141,12 @@ class Host:
         await self._restore_groups(state)
         without = state.finished | state.begun | self._known | set(self._cursor.beyond)
         self._supply = Supply(self._source, self._cursor.next, without, self._wake)
+        self._replace(self._cursor.flat + len(self._known_flat | self._outbox.flat))
         self._evaluations = Evaluations(self._plan, self._recorder)
         self._commits.dispatcher.source = self._next_group
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
+        self._driver.told_version = self._outbox.version
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
         versions = await self._note_versions(await self._served.ask())
         works = (self._drive(), self._supply.fill(), self._follow_versions())
@@ -151,9 +159,11 @@ class Host:
         Errors: OSError.
         """
         window = self._setup.options.window(self._setup.config)
-        self._outbox = Outbox(
-            self._setup.options, window, self._setup.version, self._dropped, GroupQueue(self._cursor.commit)
-        )
+        options, section = self._setup.options, self._setup.config.groups
+        gives_tokens = any(self._plan.gives_tokens[name] for name in self._plan.trained)
+        self._streaks = Streaks(options.max_barren_groups, section.max_without_spread, gives_tokens)
+        queue, drops_flat = GroupQueue(self._cursor.commit), section.spread != "keep"
+        self._outbox = Outbox(options, window, self._setup.version, self._dropped, queue, drops_flat)
         self._playing |= state.begun
         for number in sorted(state.begun | state.finished):
             window.begin(number)
@@ -215,7 +225,9 @@ class Host:
                 raise self._failure
             group = self._outbox.take()
             if group is not None or self._is_over or self._stopping.is_set():
-                return Delivery(group, self._outbox.take_dropped(), self._outbox.version)
+                dropped = self._outbox.take_dropped()
+                flat = frozenset(self._outbox.flat.intersection(dropped))
+                return Delivery(group, dropped, flat, self._outbox.version)
             await changed.wait()
 
     async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
@@ -244,6 +256,7 @@ class Host:
         if version > self._outbox.version:
             for model in self._plan.trained:
                 self._commits.metrics.tell_version(model, version)
+            self._driver.told_version = version
             await self._outbox.advance(version)
             self._wake()
 
@@ -333,9 +346,21 @@ class Host:
     async def _on_committed(self, _: Sequence[str], file: str) -> None:
         """Puts the groups of a committed file into the outbox. Errors: OSError."""
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
-        self._playing.difference_update(group.number for group in groups)
+        before = len(self._outbox.flat)
         await self._outbox.put(commit_of(file) or 0, groups)
+        try:
+            for group in groups:
+                self._streaks.note(group, is_left_out=group.number in self._outbox.flat)
+        except RunFailed as error:
+            self._fail(error)
+        self._replace(len(self._outbox.flat) - before)  # before they are over, which may be the end of the stream
+        self._playing.difference_update(group.number for group in groups)
         self._notify()
+
+    def _replace(self, flat: int) -> None:
+        """Lets new groups take the place of groups that were dropped for want of spread, if the config says so."""
+        if self._setup.config.groups.spread == "replace":
+            self._supply.replace(flat)
 
     async def _drive(self) -> None:
         """Runs the driver until it ends. Errors: RunFailed, UserError, OSError."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from ray_gym.stream.blocking import BlockingStream
 from ray_gym.stream.options import StreamOptions
@@ -36,9 +36,11 @@ def open_stream(
     cursor: Any = None,
     version: int | None = None,
     max_staleness: int | None = None,
+    stale: Literal["drop", "withhold"] = "drop",
     groups_per_version: int | None = None,
     min_group_size: int = 1,
     max_open_groups: int | None = None,
+    max_barren_groups: int | None = 100,
     epochs: int | None = None,
     wait_s: float | None = None,
 ) -> OpenableStream:
@@ -46,8 +48,18 @@ def open_stream(
     loop. It has no end unless `epochs` gives one.
 
     `cursor` is the value of `stream.cursor` that was saved with the checkpoint to resume from; None means the start.
-    `version` is the version of the weights now; None means the cursor's. `StreamOptions` describes the rest. Errors:
+    `version` is the version of the weights now; None means the cursor's. Models that don't tell the version of their
+    weights (endpoints) need it beside `max_staleness`, and `Stream.advance` after each update. `StreamOptions` describes the rest. Errors:
     UserError for a mistake in the config, the options or the cursor.
     """
-    options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
+    options = StreamOptions(
+        max_staleness=max_staleness,
+        groups_per_version=groups_per_version,
+        min_group_size=min_group_size,
+        max_open_groups=max_open_groups,
+        epochs=epochs,
+        stale=stale,
+        max_barren_groups=max_barren_groups,
+        wait_s=wait_s,
+    )
     return OpenableStream(config, overrides, options, cursor, version)

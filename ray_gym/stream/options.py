@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.window import Window
 
 
@@ -34,6 +36,12 @@ class StreamOptions:
     """
     epochs: int | None = None
     """Number of epochs over the config's `tasks`; None: the stream has no end."""
+    stale: Literal["drop", "withhold"] = "drop"
+    """Says what happens to a group with tokens that are older than `max_staleness`. drop: it is not delivered; withhold: it
+    is, and these tokens have a loss mask of 0 in `Group.samples`."""
+    max_barren_groups: int | None = 100
+    """Most groups in a row without a trainable sample, after which the stream fails and says why; None: no limit. Where
+    the trained models give no token ids, groups without a completed episode count."""
     wait_s: float | None = None
     """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
 
@@ -44,6 +52,7 @@ class StreamOptions:
             ("groups_per_version", 1),
             ("min_group_size", 1),
             ("epochs", 1),
+            ("max_barren_groups", 1),
             ("wait_s", 0),
         ):
             value = getattr(self, name)
@@ -54,6 +63,10 @@ class StreamOptions:
             raise UserError(
                 f"min_group_size: {self.min_group_size}, but a group has tasks.repeats ({repeats}) episodes"
             )
+        if self.stale not in ("drop", "withhold"):
+            raise UserError(f"stale: {self.stale!r}, but it is drop or withhold")
+        if self.stale == "withhold" and self.max_staleness is None:
+            raise UserError("stale: tokens are withheld beyond max_staleness, so that is needed beside it")
         if self.groups_per_version is not None and self.max_staleness is None:
             raise UserError("groups_per_version: it bounds staleness, so max_staleness is needed beside it")
         least_open = self.groups_per_version or 1
@@ -81,14 +94,15 @@ class StreamOptions:
             ahead = (self.max_staleness + 1) * self.groups_per_version
         return Window(self.max_open(config), ahead)
 
-    def reason_to_drop(self, completed: int, oldest: int | None, version: int) -> str | None:
-        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get the group.
-
-        `completed` is the group's number of completed episodes. `oldest` is the oldest version of its tokens, None
-        without tokens.
-        """
-        if completed < self.min_group_size:
+    def reason_to_drop(self, group: FinishedGroup, version: int) -> str | None:
+        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get the group."""
+        if group.completed < self.min_group_size:
             return "small"
-        if self.max_staleness is not None and oldest is not None and version - oldest > self.max_staleness:
+        oldest = self.oldest_kept(version) if self.stale == "drop" else None
+        if oldest is not None and group.version is not None and group.version < oldest:
             return "stale"
         return None
+
+    def oldest_kept(self, version: int) -> int | None:
+        """Returns the oldest version whose tokens are not stale for weights of `version`; None: none are."""
+        return None if self.max_staleness is None else version - self.max_staleness

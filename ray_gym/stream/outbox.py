@@ -1,6 +1,6 @@
 """Keeps finished groups in order until the trainer takes them.
 
-Groups that are too small or too old are dropped. All groups are counted.
+Groups that are too small, too old or without spread are dropped. All groups are counted.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ray_gym.stream.window import Window
 
 DROPPED = "dropped"
 """Name of the folder in the run directory that has a file for each dropped group."""
+SHOWN = 10
+"""Number of tasks in the status whose groups were dropped as stale most often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class DroppedGroups:
     def numbers(self) -> set[int]:
         """Returns the numbers of the dropped groups."""
         return {int(stem) for name in self.storage.names(DROPPED) if (stem := PurePath(name).stem).isdigit()}
+
+    def flat(self, numbers: Iterable[int]) -> set[int]:
+        """Returns those of the dropped groups with these numbers that had no spread."""
+        records = {number: json.loads(self.storage.read(f"{DROPPED}/{number}.json")) for number in numbers}
+        return {number for number, record in records.items() if record["reason"] == "flat"}
 
     def add(self, group: FinishedGroup, reason: str, version: int) -> None:
         """Records that a group was dropped. `version`: that of the weights then."""
@@ -84,7 +91,7 @@ class GroupQueue:
 
 @dataclass(slots=True)
 class Outbox:
-    """An outbox delivers finished groups to the trainer, and drops those that are too small or too old."""
+    """An outbox delivers finished groups to the trainer, and drops those that it must not get."""
 
     options: StreamOptions
     window: Window
@@ -94,8 +101,16 @@ class Outbox:
     dropped: DroppedGroups
     queue: GroupQueue
     """Groups that the trainer has not taken yet."""
+    drops_flat: bool = False
+    """True to drop groups without spread."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Numbers of groups: delivered, acknowledged, and dropped as stale or small."""
+    """Numbers of groups: delivered, acknowledged, and dropped as stale, small or flat (without spread)."""
+    delivered_of: Counter[str] = field(default_factory=Counter)
+    """Number of the delivered groups of each task."""
+    stale_of: Counter[str] = field(default_factory=Counter)
+    """Number of the groups of each task that were dropped as stale."""
+    flat: set[int] = field(default_factory=set)
+    """Numbers of the groups that were dropped for want of spread."""
     stalest: int = 0
     """Most versions that a delivered group was behind the weights."""
     _out: dict[int, FinishedGroup] = field(default_factory=dict)
@@ -125,6 +140,7 @@ class Outbox:
             self.window.deliver(group.number)
             self._out[group.number] = group
             self.counts["delivered"] += 1
+            self.delivered_of[group.task_id] += 1
             self.stalest = max(self.stalest, self.version - (self.version if group.version is None else group.version))
         return group
 
@@ -143,6 +159,7 @@ class Outbox:
         group = self._out.pop(number, None)
         if group is not None:
             self.counts["delivered"] -= 1
+            self.delivered_of[group.task_id] -= 1
             await self._drop(group, "stale")
 
     def take_dropped(self) -> tuple[int, ...]:
@@ -157,6 +174,7 @@ class Outbox:
         the bounds `max_open` and `max_ahead` (None: no bound), and `version`, that of the weights.
 
         `out` groups are delivered and not acknowledged. `stalest`: most versions that a delivered group was behind.
+        `stale_by_task`: share of a task's groups that were dropped as stale, for the tasks that lost most.
         """
         return {
             "version": self.version,
@@ -167,7 +185,8 @@ class Outbox:
             "waiting": len(self.queue),
             "out": len(self._out),
             "stalest": self.stalest,
-            **{name: self.counts[name] for name in ("delivered", "acknowledged", "stale", "small")},
+            **{name: self.counts[name] for name in ("delivered", "acknowledged", "stale", "small", "flat")},
+            "stale_by_task": self._stale_shares(),
         }
 
     async def _drop_unwanted(self) -> None:
@@ -176,11 +195,21 @@ class Outbox:
             self._unreported.append(group.number)
             await self._drop(group, reason)
 
+    def _stale_shares(self) -> dict[str, float]:
+        """Returns the share of a task's groups that were dropped as stale, for the SHOWN tasks that lost most."""
+        lost = self.stale_of.most_common(SHOWN)
+        return {task: count / (count + self.delivered_of[task]) for task, count in lost}
+
     def _reason_to_drop(self, group: FinishedGroup) -> str | None:
-        return self.options.reason_to_drop(group.completed, group.version, self.version)
+        reason = self.options.reason_to_drop(group, self.version)
+        return "flat" if reason is None and self.drops_flat and not group.has_spread else reason
 
     async def _drop(self, group: FinishedGroup, reason: str) -> None:
-        """Drops a group for a reason, "small" or "stale". Errors: OSError."""
+        """Drops a group for a reason, "small", "stale" or "flat". Errors: OSError."""
         self.window.drop(group.number)
         self.counts[reason] += 1
+        if reason == "flat":
+            self.flat.add(group.number)
+        if reason == "stale":
+            self.stale_of[group.task_id] += 1
         await asyncio.to_thread(self.dropped.add, group, reason, self.version)

@@ -44,41 +44,52 @@ class Supply:
         self._without = set(without)
         self._on_more = on_more
         self._ready: deque[tuple[int, LeaseGroup]] = deque()
-        self._taken = asyncio.Event()
-        self._all_made = False
+        self._wanted = asyncio.Event()
+        self._is_making = False
+        self.replaced = 0
+        """Number of groups that were made in place of others, beyond the end of the source."""
 
     @property
     def is_exhausted(self) -> bool:
         """Says whether all groups were made and taken."""
-        return self._all_made and not self._ready
+        return self._all_made and not self._is_making and not self._ready
+
+    @property
+    def _all_made(self) -> bool:
+        return self._source.end is not None and self._number >= self._source.end + self.replaced
 
     def take(self) -> tuple[int, LeaseGroup] | None:
         """Takes the next group, and returns its number and the group; None if no group is ready."""
-        self._taken.set()
+        self._wanted.set()
         return self._ready.popleft() if self._ready else None
 
+    def replace(self, count: int) -> None:
+        """Makes `count` groups more than the source has, each of a new task."""
+        self.replaced += count
+        self._wanted.set()
+
     async def fill(self) -> None:
-        """Makes groups until there are no more. It waits while AHEAD of them are ready.
+        """Makes groups until it is cancelled. It waits while AHEAD of them are ready, or all were made.
 
         Errors: UserError for a generator that fails.
         """
-        while not self._all_made:
-            self._taken.clear()
-            if len(self._ready) < AHEAD:
+        while True:
+            self._wanted.clear()
+            if len(self._ready) < AHEAD and not self._all_made:
+                self._is_making = True
                 made = await asyncio.to_thread(self._make, AT_ONCE)
                 self._ready.extend(made)
+                self._is_making = False
                 self._on_more()
             else:
-                await self._taken.wait()
+                await self._wanted.wait()
 
     def _make(self, count: int) -> list[tuple[int, LeaseGroup]]:
         """Makes the next groups: `count`, or fewer at the end. Errors: UserError for a generator that fails."""
         made: list[tuple[int, LeaseGroup]] = []
         while len(made) < count and not self._all_made:
             number, self._number = self._number, self._number + 1
-            if self._source.end is not None and number >= self._source.end:
-                self._all_made = True
-            elif number in self._without:
+            if number in self._without:
                 self._without.remove(number)
             else:
                 made.append((number, tuple(Lease(spec) for spec in self._source.make_group(number))))

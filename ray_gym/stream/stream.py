@@ -16,6 +16,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -90,7 +91,10 @@ class Stream:
     async def _open(self) -> None:
         """Starts the host and the models. Everything that can be checked is checked before the models are loaded."""
         file = str(self._config_path)
-        engines = check_plan(Plan.of(self._config, file), file).engines
+        plan = check_plan(Plan.of(self._config, file), file)
+        engines = plan.engines
+        if self._options.max_staleness is not None and not self._version_given and self._saved is None:
+            _require_versions(plan)
         blocking = ExitStack()  # for what blocks when it starts and stops
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():
@@ -111,7 +115,7 @@ class Stream:
         self._engines = engines
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
-        self._progress.settle(opened.dropped)
+        self._progress.settle(opened.dropped, opened.flat)
         self._reader = GroupReader(storage_at(opened.location))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
@@ -153,17 +157,20 @@ class Stream:
         while True:
             await self._check_sent()
             delivery = await self._next_delivery()
-            self._progress.settle(delivery.dropped)
+            self._progress.settle(delivery.dropped, delivery.flat)
             self._version = max(self._version, delivery.version)
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
             self._progress.note_delivered(found.number, found.commit)
-            if self._options.reason_to_drop(found.completed, found.version, self._version) is not None:
+            if self._options.reason_to_drop(found, self._version) is not None:
                 self._progress.acknowledge(found.number)  # the group has become too old on its way
                 await _await_answer(self._host.refuse.remote(found.number, self._version))
                 continue
-            return await asyncio.to_thread(self._reader.read_group, found)
+            group = await asyncio.to_thread(self._reader.read_group, found)
+            if self._options.stale == "withhold":
+                group = replace(group, oldest_kept=self._options.oldest_kept(self._version))
+            return group
 
     def acknowledge(self, *groups: Group) -> None:
         """Acknowledges groups: the trainer does not need them any more.
@@ -249,8 +256,8 @@ class Stream:
 
     async def status(self) -> dict[str, Any]:
         """Returns the stream's numbers by name: `version`, that of the weights; groups by state (`begun`, `playing`,
-        `open`, `ahead`, `waiting`, `out`, `delivered`, `acknowledged`, `stale`, `small`); and the bounds `max_open` and
-        `max_ahead`.
+        `open`, `ahead`, `waiting`, `out`, `delivered`, `acknowledged`, `stale`, `small`, `flat`); and the bounds
+        `max_open` and `max_ahead`. `flat` groups were dropped for want of spread.
 
         `waiting` groups are finished; those `out` are delivered and not acknowledged. `stalest`: most versions that a
         delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
@@ -289,6 +296,18 @@ class Stream:
         sent, self._sent = self._sent, []
         for reference in sent:
             await _await_answer(reference)
+
+
+def _require_versions(plan: Plan) -> None:
+    """Checks that the trained models tell the versions of their weights. Errors: UserError for one that does not."""
+    for name in plan.trained:
+        engine = plan.engines[name]
+        if engine.gives_tokens and not engine.tells_versions:
+            raise UserError(
+                f"models.{name}: it does not tell the version of its weights, so nobody knows how stale its tokens are "
+                "(max_staleness); give open_stream the version that it serves now (version=0), and call stream.advance(version) "
+                "after each update"
+            )
 
 
 def _make_host(setup: HostSetup) -> Any:

@@ -206,4 +206,11 @@ def test_an_environment_knows_the_type_of_its_tasks() -> None:
     class Derived(Typed):
         pass
 
+    class Wider(Own):
+        more: int = 0
+
+    class Retyped(Typed):
+        task_type = Wider
+
+    assert Retyped.task_type is Wider, "a subclass may play a wider task"
     assert Typed.task_type is Own and Derived.task_type is Own and Alone.task_type is Task

@@ -23,6 +23,10 @@ class Question(Task):
 class AskOptions(Options):
     breaks_at: int | None = None
     """Index of the task that the generator fails on."""
+    luck: float | None = None
+    """Share of the episodes that are rewarded, by chance; None: those of some tasks are."""
+    breaks: bool = False
+    """True to fail every episode."""
 
 
 class Ask(Environment[Question, int]):
@@ -47,6 +51,10 @@ class Ask(Environment[Question, int]):
     def score(self, state: int, episode: Episode) -> float:
         if episode.rng("score").random() < 0.05:
             raise ValueError("it can't be scored, on purpose")
+        if self.options.breaks:
+            raise ValueError("nothing can be scored, on purpose")
+        if self.options.luck is not None:
+            return float(episode.rng("luck").random() < self.options.luck)
         return float(state % 7 == 0)
 
 
@@ -56,6 +64,8 @@ class VersionedOptions(BaseModel):
     weights: str
     """File with the version, which a trainer writes and the next token comes from."""
     delay_s: float = 0.1
+    tells_versions: bool = True
+    """False to leave out the versions, as an endpoint does."""
 
 
 class VersionedModel:
@@ -73,7 +83,7 @@ class VersionedModel:
             prompt_ids=np.arange(8, dtype=np.int32),
             token_ids=np.arange(TOKENS, dtype=np.int32),
             logprobs=np.full(TOKENS, -1.0, dtype=np.float32),
-            versions=versions,
+            versions=versions if self._options.tells_versions else (),
             generated_tokens=TOKENS,
         )
 
@@ -89,6 +99,10 @@ class VersionedEngine(Engine):
     Options = VersionedOptions
     options: VersionedOptions
     gives_tokens = True
+
+    @property
+    def tells_versions(self) -> bool:
+        return self.options.tells_versions
 
     def connect(self) -> Model:
         return VersionedModel(self.options)

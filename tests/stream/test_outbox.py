@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.stream.group import FinishedGroup
@@ -12,14 +13,18 @@ from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
 from ray_gym.stream.window import Window
 
 
-def group(number: int, version: int | None = 0, completed: int = 2, commit: int = 1) -> FinishedGroup:
-    return FinishedGroup(number, f"{number}-x", "t", commit, f"part-{commit}", 0, 2, completed, version)
+def group(
+    number: int, version: int | None = 0, completed: int = 2, commit: int = 1, task: str = "t", spread: bool = True
+) -> FinishedGroup:
+    at = (commit, f"part-{commit}", 0, 2)
+    return FinishedGroup(number, f"{number}-x", task, *at, completed, version, has_spread=spread)
 
 
-def outbox_at(folder: Path, version: int = 0) -> Outbox:
+def outbox_at(folder: Path, version: int = 0, drops_flat: bool = False, **options: Any) -> Outbox:
     folder.mkdir(exist_ok=True)
-    options = StreamOptions(max_staleness=1, min_group_size=2)
-    return Outbox(options, Window(100), version, DroppedGroups(PosixStorage.of(folder)), GroupQueue(0))
+    given = StreamOptions(max_staleness=1, min_group_size=2, **options)
+    dropped = DroppedGroups(PosixStorage.of(folder))
+    return Outbox(given, Window(100), version, dropped, GroupQueue(0), drops_flat)
 
 
 def taken(outbox: Outbox) -> list[int]:
@@ -36,6 +41,32 @@ async def test_files_are_delivered_in_the_order_of_their_commits(tmp_path: Path)
     await outbox.put(3, [])
     await outbox.put(1, [group(7), group(6)])
     assert taken(outbox) == [7, 6, 5]
+
+
+async def test_groups_without_spread_are_dropped_if_they_are_not_wanted(tmp_path: Path) -> None:
+    groups = [group(0, spread=False), group(1), group(2, spread=False, completed=1)]
+    kept = outbox_at(tmp_path / "kept")
+    await kept.put(1, groups)
+    assert taken(kept) == [0, 1]
+    outbox = outbox_at(tmp_path / "dropped", drops_flat=True)
+    await outbox.put(1, groups)
+    assert taken(outbox) == [1] and outbox.flat == {0}
+    assert [outbox.status()[name] for name in ("flat", "small", "delivered")] == [1, 1, 1]
+    assert outbox.dropped.flat({0, 2}) == {0}
+
+
+async def test_withheld_groups_are_delivered_whatever_their_age(tmp_path: Path) -> None:
+    outbox = outbox_at(tmp_path, version=9, stale="withhold")
+    await outbox.put(1, [group(0), group(1, version=8)])
+    assert taken(outbox) == [0, 1] and outbox.status()["stale"] == 0
+
+
+async def test_the_status_says_whose_groups_go_stale(tmp_path: Path) -> None:
+    outbox = outbox_at(tmp_path, version=5)
+    await outbox.put(1, [group(n, version=4 * (n % 2), task="slow") for n in range(4)])
+    await outbox.put(2, [group(n, version=5, task="quick") for n in range(4, 8)])
+    taken(outbox)
+    assert outbox.status()["stale_by_task"] == {"slow": 0.5}
 
 
 async def test_small_ones_are_dropped_at_once(tmp_path: Path) -> None:

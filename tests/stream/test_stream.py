@@ -13,7 +13,7 @@ import ray
 import yaml
 from conftest import REPOSITORY
 
-from ray_gym.errors import UserError
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import Group, Stream, open_stream
 
 pytestmark = pytest.mark.ray
@@ -125,6 +125,93 @@ def test_a_trainer_without_an_event_loop_gets_the_same(config: Path) -> None:
     assert len(rest) == 99, "an epoch has an end, and so has the loop over it"
     with pytest.raises(UserError, match="another's cursor"), open_stream(config, cursor={"stream": "x"}):
         pass
+
+
+def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> Path:
+    """Writes a config whose episodes are rewarded by chance, with `tasks` tasks in an epoch."""
+    found = config_of(folder, tasks={"generate": tasks, "repeats": 2}, **changes)
+    found["environment"] |= options
+    (folder / "lucky.yaml").write_text(yaml.safe_dump(found))
+    return folder / "lucky.yaml"
+
+
+async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_path: Path) -> None:
+    config = lucky(tmp_path, 12, {"groups": {"spread": "replace"}}, luck=0.4)
+    seen: list[Group] = []
+    async with open_stream(config, epochs=1) as stream:
+        seen += await take(stream, 5)
+        stream.acknowledge(*seen)
+        await until(stream, lambda counts: counts["flat"] > 0)
+        saved = json.loads(json.dumps(stream.cursor))
+    async with open_stream(config, epochs=1, cursor=saved) as stream:
+        async for group in stream:
+            seen.append(group)
+            stream.acknowledge(group)
+        assert (await stream.status())["begun"] > 0
+    rewards = [set(group.episodes.column("reward").to_pylist()) - {None} for group in seen]
+    assert len(set(numbers(seen))) == len(seen) == 12 and all(len(found) == 2 for found in rewards)
+    assert max(numbers(seen)) > 12, "new tasks took the place of those without spread"
+
+
+async def test_a_stream_without_any_spread_ends_and_says_so(tmp_path: Path) -> None:
+    config = lucky(tmp_path, 100, {"groups": {"spread": "drop", "max_without_spread": 5}}, luck=0.0)
+    with pytest.raises(RunFailed, match=r"6 groups in a row had no spread .*in the last one 0;"):
+        async with open_stream(config) as stream:
+            await anext(stream)
+
+
+async def test_a_stream_whose_episodes_all_fail_ends_and_says_why(tmp_path: Path) -> None:
+    config = lucky(tmp_path, 100, {}, breaks=True)
+    with pytest.raises(
+        RunFailed, match=r"4 groups in a row had no trainable sample .*nothing can be scored, on purpose"
+    ):
+        async with open_stream(config, max_barren_groups=3) as stream:
+            await anext(stream)
+
+
+async def test_tokens_of_a_model_that_tells_no_version_have_the_one_that_was_told(tmp_path: Path) -> None:
+    changes = config_of(tmp_path)["models"]
+    changes["toy"]["tells_versions"] = False
+    config = lucky(tmp_path, 100, {"models": changes}, luck=0.5)
+    bounds = {"max_staleness": 0, "groups_per_version": 4, "min_group_size": 2}
+    with pytest.raises(UserError, match=r"models\.toy: it does not tell the version .*version=0.*stream\.advance"):
+        async with open_stream(config, **bounds):
+            pass
+    async with open_stream(config, version=3, **bounds) as stream:
+        versions = []
+        for version in (3, 4, 5):
+            batch = await take(stream, 4)
+            versions += [
+                {span["version"] for spans in group.samples.column("versions").to_pylist() for span in spans}
+                for group in batch
+            ]
+            stream.acknowledge(*batch)
+            stream.advance(version + 1)
+        assert versions == [{3}] * 4 + [{4}] * 4 + [{5}] * 4
+        assert (await stream.status())["stale"] == 0
+
+
+async def test_withheld_tokens_are_out_of_the_mask_and_in_the_table(config: Path, tmp_path: Path) -> None:
+    async with open_stream(config, max_staleness=0, stale="withhold") as stream:
+        first = await anext(stream)
+        (tmp_path / "weights").write_text("1")
+        stream.advance(1)
+        groups = [first]
+        for _ in range(20):
+            stream.acknowledge(groups[-1])
+            groups += await take(stream, 1)
+        old = [group for group in groups if group.version == 0 and group is not first]
+        assert old, "what was begun with the old weights is delivered"
+        for group in old:
+            samples = group.samples.to_pylist()
+            withheld = sum(sample["withheld_tokens"] for sample in samples)
+            recorded = [
+                sum(sample["loss_mask"])
+                for row in group.episodes.to_pylist()
+                if row["status"] == "completed"
+                for sample in row["samples"]
+            ]
+            assert withheld > 0 and sum(recorded) == withheld + sum(sum(sample["loss_mask"]) for sample in samples)
 
 
 @pytest.mark.runs

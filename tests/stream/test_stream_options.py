@@ -32,11 +32,14 @@ def config_of(**changes: Any) -> RunConfig:
         ({"epochs": 0}, "epochs: 0"),
         ({"wait_s": -1}, "wait_s: -1"),
         ({"min_group_size": 5}, r"min_group_size: 5, but a group has tasks\.repeats \(4\)"),
+        ({"stale": "keep", "max_staleness": 1}, "stale: 'keep', but it is drop or withhold"),
+        ({"stale": "withhold"}, "stale: tokens are withheld beyond max_staleness"),
+        ({"max_barren_groups": 0}, "max_barren_groups: 0"),
         ({"groups_per_version": 4}, "groups_per_version: it bounds staleness, so max_staleness"),
         ({"max_staleness": 0, "groups_per_version": 4, "max_open_groups": 3}, "max_open_groups: 3, but a trainer"),
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, int], told: str) -> None:
+def test_options_that_make_no_sense(options: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError, match=told):
         StreamOptions(**options).check(config_of())
 

@@ -121,6 +121,9 @@ class Driver:
         self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
         """Handles of the workers (Ray actors) that are up, by name."""
+        self.told_version = 0
+        """Version of the weights that the tokens of models which don't tell theirs come from, or of older weights than
+        they do. Workers learn it with their next leases."""
 
     async def run(self) -> Outcome:
         """Plays all episodes until none is left or `stopping` is set, and says how the run ended.
@@ -235,7 +238,8 @@ class Driver:
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
                 await self._answer(actor.close.remote(), ANSWER_S)
                 return moves
-            report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
+            news = self._commits.news_for(name)
+            report = await self._answer(actor.exchange.remote(leases, news, self.told_version), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
             backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))

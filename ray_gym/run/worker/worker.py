@@ -151,9 +151,10 @@ class Worker:
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
         return Hello(name, this_node())
 
-    async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str]) -> Report:
+    async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str], version: int = 0) -> Report:
         """Takes new leases, waits for news for `HEARTBEAT_S` seconds at most, and returns a report. It may take longer
-        while rows are made or staged. `committed`: ids of episodes whose records are not needed any more.
+        while rows are made or staged. `committed`: ids of episodes whose records are not needed any more. `version`:
+        version of the weights that the run was told of last.
 
         It kills this process if an episode's code runs long after its deadline, or if the exchange before found that
         blocking tools have used up the threads. Errors: OSError if the journal, or a file of rows, can't be written.
@@ -161,6 +162,7 @@ class Worker:
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
         self._end_if_overdue()
+        self._player.stage.told.version = version
         for group in groups:
             gathering = _Gathering(len(group))
             self._waiting.extend((lease, gathering) for lease in group)
