@@ -10,9 +10,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WITH_ENGINE := $(filter-out no,$(ENGINE))
 
-PARTS := gate runs services chaos models nodes clock packaging docs environments
+PARTS := gate runs services chaos models nodes clock packaging docs environments trainers
 
-.PHONY: help setup adapters model rollout test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym lock clean
+.PHONY: help setup adapters model rollout test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym trainer trainers \
+  lock lock-trainer clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -51,11 +52,13 @@ rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
 
-test-all: model adapters  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
+test-all: model adapters trainers  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
 	$(BIN)/python .ci/run_parts.py $(PARTS)
 
 $(PARTS:%=test-%): test-%: model adapters
 	$(BIN)/python .ci/run_parts.py $*
+
+test-trainers: trainers
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain --group=authoring
@@ -79,6 +82,12 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
+trainer:  ## a venv with the packages of the trainer NAME in the cache folder, from its lock in examples/trainers
+	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) .ci/trainer_venv.py $(NAME)
+
+trainers:  # the venvs of all of them; the tests of one that can't be had here say so
+	@-TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) .ci/trainer_venv.py --all
+
 UV_LOCK = uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --no-emit-find-links --no-emit-package torch
 PINNED = $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock)
@@ -88,6 +97,17 @@ lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 	$(UV_LOCK) --universal --extra cpu --constraint requirements.lock $(PINNED) -o requirements-engine.lock
 	sed -i "s/ ; python_full_version < '3.14' and implementation_name.*'linux'//" requirements.lock requirements-engine.lock
 	$(UV_LOCK) --extra adapters --constraint requirements.lock $(PINNED) -o requirements-adapters.lock
+
+RECIPE = examples/trainers/$(NAME)
+LOCK_PYTHON ?= 3.11
+
+lock-trainer:  ## resolve the requirements.in of the trainer NAME anew into its lock (needs uv)
+	@test -n '$(NAME)' -a -f $(RECIPE)/requirements.in \
+	  || { echo "lock-trainer: NAME is a folder of examples/trainers with a requirements.in" >&2; exit 2; }
+	uv pip compile $(RECIPE)/requirements.in --config-file examples/trainers/uv.toml --python-version $(LOCK_PYTHON) \
+	  --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  --no-emit-find-links --no-emit-package torch --no-emit-package ray-gym \
+	  $(foreach each,$(wildcard $(RECIPE)/overrides.txt),--override $(each)) -o $(RECIPE)/requirements.lock
 
 clean:  ## remove the venv and caches (runs stay)
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -24,6 +24,7 @@ PARTS = {
     "packaging": "the wheel, installed on every Python there is, and what `new-env` writes",
     "docs": "what the pages do, with a service or a trainer of its own",
     "environments": "environments in all their datasets and options",
+    "trainers": "bridges to trainers, with the real packages in venvs of their own",
 }
 PASSED = Path(".reports/passed.json")
 

@@ -1,0 +1,91 @@
+"""Runs scripts of tests in the venvs of trainers, which `make trainer NAME=...` makes in the cache folder.
+
+A test of the part `trainers` takes the fixture `in_venv_of`, and asserts on what its script prints: one JSON value on
+the last line of its output. Without the venv such a test is skipped, except in `make test-trainers` and `make test-all`,
+which make all venvs and where it fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import runpy
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SCRIPTS = REPOSITORY / "tests" / "trainers"
+VENVS = runpy.run_path(str(REPOSITORY / ".ci" / "trainer_venv.py"))
+"""Names of the program that makes the venvs."""
+
+
+@dataclass(frozen=True)
+class TrainerVenv:
+    """The venv of a trainer runs scripts of `tests/trainers` with `ray_gym` and this folder on their path."""
+
+    name: str
+    python: Path
+
+    def run(self, script: str, *arguments: str, within_s: float, cwd: Path, **variables: str) -> Any:
+        """Runs a script, and returns the JSON value on the last line of its output.
+
+        `script`: path below `tests/trainers`. `variables`: further environment variables. Its processes are killed
+        after `within_s` seconds. Fails the test, with all that was printed, if the script fails or takes longer.
+        """
+        out, err = self.run_to_its_end(script, *arguments, within_s=within_s, cwd=cwd, expected=0, **variables)
+        lines = out.strip().splitlines()
+        assert lines, f"{script} printed nothing:\n{err[-6000:]}"
+        return json.loads(lines[-1])
+
+    def run_to_its_end(
+        self, script: str, *arguments: str, within_s: float, cwd: Path, expected: int = 0, **variables: str
+    ) -> tuple[str, str]:
+        """Runs a script, and returns what it printed: its output and its errors. Fails the test if the exit code is not
+        the expected one.
+        """
+        command = [str(self.python), str(SCRIPTS / script), *arguments]
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
+        path = os.pathsep.join([str(REPOSITORY), str(SCRIPTS)])
+        environment = {**kept, "PYTHONPATH": path, "RAY_ADDRESS": "local", "OMP_NUM_THREADS": "1", **variables}
+        with subprocess.Popen(
+            command, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=within_s)
+            except subprocess.TimeoutExpired:
+                end_family(process.pid)
+                out, err = process.communicate()
+                pytest.fail(f"{script} was not done within {within_s:g} s:\n{out[-3000:]}\n{err[-6000:]}")
+        if process.returncode != expected:
+            pytest.fail(f"{script} ended with {process.returncode}:\n{out[-3000:]}\n{err[-6000:]}")
+        return out, err
+
+
+@pytest.fixture
+def in_venv_of(request: pytest.FixtureRequest) -> Callable[[str], TrainerVenv]:
+    """Gives a function that finds the venv of a trainer by its name, and skips the test if there is none."""
+
+    def find(name: str) -> TrainerVenv:
+        if not VENVS["is_made"](name):
+            reason = f"no venv of {name} from its present lock: make trainer NAME={name}"
+            is_required = request.config.getoption("--part") == "trainers"
+            (pytest.fail if is_required else pytest.skip)(reason)
+        return TrainerVenv(name, VENVS["folder_of"](name) / "bin" / "python")
+
+    return find
+
+
+def end_family(pid: int) -> None:
+    """Kills a process and all that it has started."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for one in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
