@@ -8,7 +8,9 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ray_gym.config.sections import RunConfig
 from ray_gym.stream.group import Group
+from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.stream import Stream
 from ray_gym.weights.client import Weights
 
@@ -64,6 +66,16 @@ class BlockingStream:
     def weights(self, model: str) -> Weights:
         """Returns the `Weights` of a model of the config (`Stream.weights`)."""
         return self._stream.weights(model)
+
+    @property
+    def config(self) -> RunConfig:
+        """Returns the config that the stream plays (`Stream.config`)."""
+        return self._stream.config
+
+    @property
+    def options(self) -> StreamOptions:
+        """Returns the options that the stream was opened with (`Stream.options`)."""
+        return self._stream.options
 
     @property
     def location(self) -> str:

@@ -25,6 +25,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
@@ -181,6 +182,18 @@ class Stream:
         for group in groups:
             self._progress.acknowledge(group.number)
         self._send(self._host.acknowledge.remote([group.number for group in groups], self._version))
+
+    # ---- what it plays ----
+
+    @property
+    def config(self) -> RunConfig:
+        """Returns the config that the stream plays, with its overrides."""
+        return self._config
+
+    @property
+    def options(self) -> StreamOptions:
+        """Returns the options that the stream was opened with."""
+        return self._options
 
     # ---- weights ----
 
