@@ -20,6 +20,7 @@ from ray_gym.models.base import Sampling
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
 MOST_WAITING = 64
 """Default of `service.max_waiting_commands`."""
 
@@ -68,6 +69,44 @@ class ModelSection(PluginSection):
     """vllm, openai, scripted, or package.module:Class."""
 
 
+class PoolShares(Section):
+    """This section gives each pool of tasks its share of a stream's groups. Shares count in proportion."""
+
+    easy: NotNegative = 0.2
+    middle: NotNegative = 0.6
+    hard: NotNegative = 0.2
+
+    @model_validator(mode="after")
+    def _some(self) -> PoolShares:
+        if not self.easy + self.middle + self.hard:
+            raise ValueError("one share at least is above 0")
+        return self
+
+
+class SamplerSection(Section):
+    """This section says which tasks of a file a stream plays more often than others. Without it, each is played once in
+    an epoch.
+    """
+
+    shares: PoolShares = PoolShares()
+    """Shares of the groups that easy, middle and hard tasks have. Tasks that were not measured yet are in the middle."""
+    hard_below: float = 0.25
+    """Mean reward of the policy below which a task is hard."""
+    easy_above: float = 0.75
+    """Mean reward of the policy above which a task is easy."""
+    memory: Positive = 4
+    """Number of a task's last groups that its mean reward is about."""
+    weights: str | None = None
+    """Function (package.module:name) that gives each task a weight; then there are no pools. It takes a list of
+    `ray_gym.stream.TaskRate`, and returns as many numbers."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SamplerSection:
+        if self.hard_below > self.easy_above:
+            raise ValueError(f"hard_below ({self.hard_below:g}) is at most easy_above ({self.easy_above:g})")
+        return self
+
+
 class TasksSection(Section):
     """This section says where tasks come from, and how many times each is played."""
 
@@ -80,11 +119,18 @@ class TasksSection(Section):
     """Most tasks to take. Default: all."""
     repeats: Positive = 1
     """Number of episodes of each task, which make up a group."""
+    sampler: SamplerSection | None = None
+    """Makes a stream choose some tasks of the file at `path` more often than others. Default: all once in an epoch. A run
+    has no use for it."""
 
     @model_validator(mode="after")
     def _one_source(self) -> TasksSection:
         if (self.path is None) == (self.generate is None):
             raise ValueError("set one of path (a file) and generate (a number)")
+        if self.sampler is not None and self.path is None:
+            raise ValueError(
+                "sampler: it chooses among the tasks of a file (path); a generator makes new ones each time"
+            )
         return self
 
 

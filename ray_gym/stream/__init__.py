@@ -6,6 +6,7 @@ The groups that are played ahead of the trainer are bounded in number. An acknow
 from ray_gym.stream.blocking import BlockingStream
 from ray_gym.stream.group import Group
 from ray_gym.stream.opening import open_stream
+from ray_gym.stream.sampler import TaskRate
 from ray_gym.stream.stream import Stream
 
-__all__ = ["BlockingStream", "Group", "Stream", "open_stream"]
+__all__ = ["BlockingStream", "Group", "Stream", "TaskRate", "open_stream"]

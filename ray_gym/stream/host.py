@@ -31,8 +31,9 @@ from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import FinishedGroup, groups_of
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
+from ray_gym.stream.rounds import Rounds
 from ray_gym.stream.served import LOOK_S, ServedVersions
-from ray_gym.stream.source import Supply, digest_of, source_of
+from ray_gym.stream.source import Supply, digest_of, sampler_of, source_of
 from ray_gym.stream.streaks import Streaks
 
 
@@ -120,11 +121,26 @@ class Host:
         self._source = source_of(config, setup.config_file.parent, self._plan.environment, setup.options.epochs)
         self._directory, self._identity, self._cursor = open_directory(config, digest_of(self._source), setup.cursor)
         self._is_open = True
+        self._rounds = self._read_rounds()
         self._dropped = DroppedGroups(self._directory.storage)
         self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
-        self._known_flat = frozenset(self._dropped.flat(self._known))
+        reasons = self._dropped.reasons(self._known)
+        self._known_flat = frozenset(number for number, reason in reasons.items() if reason == "flat")
+        if self._rounds is not None:
+            for number in [number for number, reason in reasons.items() if reason == "stale"]:
+                self._rounds.lose(number)
         where = self._directory
         return OpenedStream(where.name, where.location, self._cursor, self._known, self._known_flat)
+
+    def _read_rounds(self) -> Rounds | None:
+        """Reads what a sampler has chosen before, and lets it choose the tasks of groups; None without a sampler."""
+        sampler = sampler_of(self._setup.config, self._source)
+        if sampler is None:
+            return None
+        rounds = Rounds(self._directory.storage, sampler)
+        rounds.read()
+        self._source = replace(self._source, chosen=rounds.index_of)
+        return rounds
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
         """Starts playing the stream's groups. `engines`: those of the models by name, which are up.
@@ -169,6 +185,7 @@ class Host:
             window.begin(number)
         for commit, groups in sorted(state.files.items()):
             await self._outbox.put(commit, groups)
+            self._note_rates(groups)
 
     def _make_driver(self) -> Driver:
         """Makes the driver, which leases no more episodes at once than open groups have."""
@@ -291,7 +308,7 @@ class Host:
 
     def _status(self) -> dict[str, Any]:
         counts = {"begun": self._begun, "playing": len(self._playing), "held_for": self._evaluations.held_for}
-        return {**counts, **self._outbox.status()}
+        return {**counts, **self._outbox.status(), **(self._rounds.status() if self._rounds else {})}
 
     # ---- the weights ----
 
@@ -348,6 +365,8 @@ class Host:
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
         before = len(self._outbox.flat)
         await self._outbox.put(commit_of(file) or 0, groups)
+        self._note_rates(groups)
+        self._note_lost()
         try:
             for group in groups:
                 self._streaks.note(group, is_left_out=group.number in self._outbox.flat)
@@ -356,6 +375,19 @@ class Host:
         self._replace(len(self._outbox.flat) - before)  # before they are over, which may be the end of the stream
         self._playing.difference_update(group.number for group in groups)
         self._notify()
+
+    def _note_rates(self, groups: Sequence[FinishedGroup]) -> None:
+        """Tells the sampler how finished groups did."""
+        if self._rounds is not None:
+            for group in groups:
+                self._rounds.measure(group.number, group.mean_reward)
+
+    def _note_lost(self) -> None:
+        """Tells the sampler which groups were dropped as stale since the last time."""
+        lost, self._outbox.stale = self._outbox.stale, set()
+        if self._rounds is not None:
+            for number in lost:
+                self._rounds.lose(number)
 
     def _replace(self, flat: int) -> None:
         """Lets new groups take the place of groups that were dropped for want of spread, if the config says so."""
@@ -386,6 +418,7 @@ class Host:
 
     def _wake(self) -> None:
         """Wakes the driver, which may lease a group now, and the calls that wait for a group."""
+        self._note_lost()
         self._driver.wake()
         self._notify()
 

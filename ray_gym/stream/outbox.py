@@ -35,10 +35,9 @@ class DroppedGroups:
         """Returns the numbers of the dropped groups."""
         return {int(stem) for name in self.storage.names(DROPPED) if (stem := PurePath(name).stem).isdigit()}
 
-    def flat(self, numbers: Iterable[int]) -> set[int]:
-        """Returns those of the dropped groups with these numbers that had no spread."""
-        records = {number: json.loads(self.storage.read(f"{DROPPED}/{number}.json")) for number in numbers}
-        return {number for number, record in records.items() if record["reason"] == "flat"}
+    def reasons(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Returns the reason for which each of the dropped groups with these numbers was dropped, by number."""
+        return {number: json.loads(self.storage.read(f"{DROPPED}/{number}.json"))["reason"] for number in numbers}
 
     def add(self, group: FinishedGroup, reason: str, version: int) -> None:
         """Records that a group was dropped. `version`: that of the weights then."""
@@ -109,6 +108,8 @@ class Outbox:
     """Number of the delivered groups of each task."""
     stale_of: Counter[str] = field(default_factory=Counter)
     """Number of the groups of each task that were dropped as stale."""
+    stale: set[int] = field(default_factory=set)
+    """Numbers of the groups that were dropped as stale since the host looked last."""
     flat: set[int] = field(default_factory=set)
     """Numbers of the groups that were dropped for want of spread."""
     stalest: int = 0
@@ -211,5 +212,6 @@ class Outbox:
         if reason == "flat":
             self.flat.add(group.number)
         if reason == "stale":
+            self.stale.add(group.number)
             self.stale_of[group.task_id] += 1
         await asyncio.to_thread(self.dropped.add, group, reason, self.version)

@@ -22,8 +22,10 @@ from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError, describe
+from ray_gym.load_object import load_object
 from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.stream.sampler import Sampler
 
 AHEAD = 64
 """Number of groups that are ready before they begin."""
@@ -114,6 +116,18 @@ def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any
     return GroupSource(environment, seed, section.repeats, len(rows), rows, epochs)
 
 
+def sampler_of(config: RunConfig, source: GroupSource) -> Sampler | None:
+    """Returns the sampler that a config asks for; None if it asks for none.
+
+    Errors: UserError if its function of weights can't be imported.
+    """
+    section = config.tasks.sampler
+    if section is None:
+        return None
+    weigh = None if section.weights is None else load_object(section.weights, "tasks.sampler.weights")
+    return Sampler(source.rows, config.run.seed, section, weigh)
+
+
 def digest_of(source: GroupSource) -> str:
     """Returns a digest of all rows, or of the first generated tasks, which identifies what a stream plays.
 
@@ -150,6 +164,8 @@ class GroupSource:
     """Tasks of a file; empty if tasks are generated."""
     epochs: int | None = None
     """Number of epochs; None: no end."""
+    chosen: Callable[[int], int] | None = None
+    """Function that returns the index of a group's row by the group's number; None: each row once in an epoch."""
 
     @property
     def end(self) -> int | None:
@@ -177,6 +193,8 @@ class GroupSource:
 
     def _row(self, number: int) -> TaskRow:
         """Returns the row of a group's task."""
+        if self.chosen is not None:
+            return self.rows[self.chosen(number)]
         epoch, place = divmod(number, self.epoch)
         return self.rows[_order(self.seed, epoch, len(self.rows))[place]]
 

@@ -52,7 +52,7 @@ async def test_groups_without_spread_are_dropped_if_they_are_not_wanted(tmp_path
     await outbox.put(1, groups)
     assert taken(outbox) == [1] and outbox.flat == {0}
     assert [outbox.status()[name] for name in ("flat", "small", "delivered")] == [1, 1, 1]
-    assert outbox.dropped.flat({0, 2}) == {0}
+    assert outbox.dropped.reasons({0, 2}) == {0: "flat", 2: "small"}
 
 
 async def test_withheld_groups_are_delivered_whatever_their_age(tmp_path: Path) -> None:

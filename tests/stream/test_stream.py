@@ -153,6 +153,31 @@ async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_pa
     assert max(numbers(seen)) > 12, "new tasks took the place of those without spread"
 
 
+async def test_a_sampler_plays_the_same_tasks_again_after_a_restart(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text("".join(f'{{"task_id": "t{n}", "number": {n}}}\n' for n in range(21)))
+    changes = {
+        "tasks": {"path": "tasks.jsonl", "repeats": 2, "sampler": {"shares": {"easy": 0.5, "middle": 0.1, "hard": 0.4}}}
+    }
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config_of(tmp_path, **changes)))
+    tasks: dict[int, str] = {}
+    async with open_stream(tmp_path / "config.yaml") as stream:
+        for _ in range(160):
+            group = await anext(stream)
+            tasks[group.number] = group.task_id
+            if group.number < 40:
+                saved = stream.cursor
+            stream.acknowledge(group)
+        pools = (await stream.status())["pools"]
+    assert pools["easy"]["tasks"] == 3 and pools["hard"]["tasks"] >= 15, "every seventh number is lucky"
+    late = [int(task[1:]) % 7 == 0 for number, task in tasks.items() if number >= 96]
+    assert 0.4 < sum(late) / len(late) < 0.65, "an eighth of the tasks has half of the groups"
+    async with open_stream(tmp_path / "config.yaml", cursor=saved) as stream:
+        for _ in range(60):
+            group = await anext(stream)
+            stream.acknowledge(group)
+            assert tasks.get(group.number, group.task_id) == group.task_id
+
+
 async def test_a_stream_without_any_spread_ends_and_says_so(tmp_path: Path) -> None:
     config = lucky(tmp_path, 100, {"groups": {"spread": "drop", "max_without_spread": 5}}, luck=0.0)
     with pytest.raises(RunFailed, match=r"6 groups in a row had no spread .*in the last one 0;"):
