@@ -22,7 +22,7 @@ from ray_gym.tools.tool import Tool, tool, tool_by_schema
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
-    from ray_gym.stream import open_stream
+    from ray_gym.stream import open_rollouts, open_stream, play_tasks
     from ray_gym.weights.client import Weights
     from ray_gym.weights.transfer_client import TransferClient
 
@@ -50,7 +50,9 @@ __all__ = [
     "Turn",
     "Weights",
     "load",
+    "open_rollouts",
     "open_stream",
+    "play_tasks",
     "tool",
     "tool_by_schema",
     "tool_call_message",
@@ -63,7 +65,9 @@ _LATER = {
     "ServiceError": "client",
     "TransferClient": "weights.transfer_client",
     "Weights": "weights.client",
+    "open_rollouts": "stream",
     "open_stream": "stream",
+    "play_tasks": "stream",
 }
 """Modules of names that are imported only when used: they bring httpx and Ray along, which take a while to import, and
 which environments don't need."""

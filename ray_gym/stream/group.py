@@ -195,6 +195,14 @@ class Group:
         return tensors_of(self.samples, advantages, pad=pad, multiple_of=multiple_of, device=device)
 
 
+def oldest_version(episodes: pa.Table) -> int | None:
+    """Returns the oldest version of the weights that a trainable token of a completed episode came from; None without
+    such tokens.
+    """
+    rows = episodes.select(["status", "samples"]).to_pylist()
+    return min((version for row in rows if row["status"] == "completed" for version in _versions(row)), default=None)
+
+
 class GroupReader:
     """Reads groups from committed files, and keeps the rows of the last few files. Blocks."""
 

@@ -12,9 +12,10 @@ import pytest
 import ray
 import yaml
 from conftest import REPOSITORY
+from lucky_questions import Question
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.stream import Group, Stream, open_stream
+from ray_gym.stream import Group, Stream, open_rollouts, open_stream
 
 pytestmark = pytest.mark.ray
 
@@ -133,6 +134,26 @@ def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> 
     found["environment"] |= options
     (folder / "lucky.yaml").write_text(yaml.safe_dump(found))
     return folder / "lucky.yaml"
+
+
+async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path: Path) -> None:
+    """It is called on a running event loop, as in a notebook."""
+    tasks = [{"number": 14}, {"number": 3}, Question(number=21)]
+    with open_rollouts(config) as rollouts:
+        groups = rollouts.play(tasks, repeats=3)
+        (tmp_path / "weights").write_text("4")
+        again = rollouts.play(tasks[:1])
+        with pytest.raises(UserError, match=r"tasks\[1\]: number: "):
+            rollouts.play([{"number": 1}, {"number": "one"}])
+        with pytest.raises(UserError, match="tasks: none were given"):
+            rollouts.play([])
+        with pytest.raises(UserError, match=r"models\.toy: its weights can't be changed from here"):
+            rollouts.weights("toy")
+    assert [json.loads(group.episodes.column("task")[0].as_py())["number"] for group in groups] == [14, 3, 21]
+    assert [group.episodes.num_rows for group in groups] == [3, 3, 3] and again[0].episodes.num_rows == 2
+    assert [group.version for group in groups] == [0, 0, 0] and again[0].version == 4
+    rewards = [set(group.episodes.column("reward").to_pylist()) - {None} for group in groups]
+    assert rewards == [{1.0}, {0.0}, {1.0}]
 
 
 async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_path: Path) -> None:
