@@ -21,6 +21,7 @@ class StopReason(StrEnum):
     DEADLINE = "deadline"
     POLICY_FAILED = "policy_failed"  # the policy's own fault, by the environment's rule; scored all the same
     CLOSED = "closed"  # given up by its driver outside, or silent for too long
+    SURPLUS = "surplus"  # cut off, since its group was complete (`groups.extra`)
     FAILED = "failed"
 
 

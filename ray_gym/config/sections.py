@@ -225,6 +225,9 @@ class GroupsSection(Section):
     """Least number of completed episodes in a group with a failed one. A group with fewer is dropped."""
     extra_tries: Natural = 2
     """New tries of a failed episode while its group waits."""
+    extra: Natural = 0
+    """Episodes that are begun in each group beyond `tasks.repeats`. The first `tasks.repeats` that complete make the
+    group; the rest are cut off, and become rows that don't train."""
     spread: Literal["keep", "drop", "replace"] = "keep"
     """Says what a stream does with a group without spread: its completed episodes all have the same reward, so that no
     advantage is left. keep: deliver it; drop: leave it out, so that an epoch has fewer groups; replace: leave it out, and let a new task's

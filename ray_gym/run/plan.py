@@ -176,8 +176,8 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
 
 
 def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
-    """Makes the specifications of all episodes: `tasks.repeats` consecutive ones for each task, in the order of the
-    tasks. Ids and seeds depend only on the run's seed, the id of the task and the number of the repeat.
+    """Makes the specifications of all episodes: `tasks.repeats` and `groups.extra` consecutive ones for each task, in the
+    order of the tasks. Ids and seeds depend only on the run's seed, the id of the task and the number of the repeat.
     """
     seed = config.run.seed
     return [
@@ -190,7 +190,7 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
             task=row.task,
         )
         for row in tasks
-        for repeat in range(config.tasks.repeats)
+        for repeat in range(config.tasks.repeats + config.groups.extra)
     ]
 
 

@@ -108,12 +108,12 @@ def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any
     `folder`: folder where relative paths are looked for. `epochs`: number of passes over the tasks (a generator makes
     new ones in each); None: no end. Errors: UserError if the task file is missing, has a bad row, or has no rows.
     """
-    section, seed = config.tasks, config.run.seed
+    section, seed, begun = config.tasks, config.run.seed, config.tasks.repeats + config.groups.extra
     if section.generate is not None:
         epoch = min(section.generate, section.limit or section.generate)
-        return GroupSource(environment, seed, section.repeats, epoch, epochs=epochs)
+        return GroupSource(environment, seed, begun, epoch, epochs=epochs)
     rows = tuple(read_tasks(section, environment, seed, folder))
-    return GroupSource(environment, seed, section.repeats, len(rows), rows, epochs)
+    return GroupSource(environment, seed, begun, len(rows), rows, epochs)
 
 
 def sampler_of(config: RunConfig, source: GroupSource) -> Sampler | None:
@@ -157,7 +157,7 @@ class GroupSource:
     seed: int
     """Seed of the run, from which all other seeds are derived."""
     repeats: int
-    """Number of episodes in a group."""
+    """Number of episodes that are begun in a group."""
     epoch: int
     """Number of groups in an epoch."""
     rows: tuple[TaskRow, ...] = ()

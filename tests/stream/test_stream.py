@@ -174,6 +174,31 @@ async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_pa
     assert max(numbers(seen)) > 12, "new tasks took the place of those without spread"
 
 
+async def test_the_first_to_complete_make_the_group_and_the_rest_are_kept_as_surplus(tmp_path: Path) -> None:
+    changes = config_of(tmp_path)["models"]
+    changes["toy"]["delay_s"] = 0.3
+    config = lucky(tmp_path, 100, {"models": changes, "groups": {"extra": 2}}, luck=0.5)
+    async with open_stream(config, min_group_size=2) as stream:
+        groups = await take(stream, 12)
+    surplus = 0
+    for group in groups:
+        rows = group.episodes.to_pylist()
+        kept = [row for row in rows if row["status"] == "completed"]
+        rest = [row for row in rows if row["status"] == "cancelled"]
+        assert len(rows) == 4 and len(kept) == 2 == rows[0]["group_size"] == rows[0]["group_completed"]
+        assert group.samples.num_rows == 2 and group.advantages().shape == (2,)
+        assert all(row["reward"] is None and not any(one["trainable"] for one in row["samples"]) for row in rest)
+        cut = [row for row in rest if row["stop_reason"] == "surplus"]
+        assert all("Is " in row["events"][0]["content"][0]["text"] for row in cut if row["events"]), (
+            "what was said is kept"
+        )
+        surplus += len(cut)
+        assert max(row["ended_at"] for row in rows) - max(row["ended_at"] for row in kept) < 0.25, (
+            "nobody waits for them"
+        )
+    assert surplus >= 12
+
+
 async def test_a_sampler_plays_the_same_tasks_again_after_a_restart(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text("".join(f'{{"task_id": "t{n}", "number": {n}}}\n' for n in range(21)))
     changes = {

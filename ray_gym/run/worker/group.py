@@ -13,12 +13,13 @@ GROUP = "group"
 
 
 def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
-    """Returns the failed episodes of a group that get a new try; none unless `rule.incomplete` is "wait".
+    """Returns the failed episodes of a group that get a new try; none unless `rule.incomplete` is "wait", and none if the
+    group has enough completed ones.
 
     An episode gets one if its failure is of kind infra, user or judge, and it has had fewer than `rule.extra_tries`
     such tries.
     """
-    if rule.incomplete != "wait":
+    if rule.incomplete != "wait" or sum(one.status == "completed" for one in group) >= needed_of(group, rule):
         return []
     return [
         one
@@ -30,9 +31,14 @@ def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
     ]
 
 
+def needed_of(group: Sequence[Played], rule: GroupsSection) -> int:
+    """Returns the number of completed episodes that make a group; the others are `rule.extra`."""
+    return len(group) - min(rule.extra, len(group) - 1)
+
+
 def settle(group: Sequence[Played], rule: GroupsSection) -> None:
     """Records the group's size, and its number of completed episodes, in each episode, and decides whether the group is
-    dropped.
+    dropped. The size is the number of episodes that it needs; those beyond (`rule.extra`) stand in for failed ones.
 
     It is dropped if an episode failed, and either `rule.incomplete` is "drop" or fewer than `rule.minimum` episodes
     completed. Then each completed episode gets the status "dropped", and a failure that tells of the first failed
@@ -40,9 +46,14 @@ def settle(group: Sequence[Played], rule: GroupsSection) -> None:
     """
     completed = [one for one in group if one.status == "completed"]
     lost = [one.failure for one in group if one.status == "failed" and one.failure]
+    needed = needed_of(group, rule)
     for one in group:
-        one.group_size, one.group_completed = len(group), len(completed)
-    if not lost or (rule.incomplete != "drop" and len(completed) >= rule.minimum):
+        one.group_size, one.group_completed = needed, len(completed)
+    if (
+        not lost
+        or len(completed) == needed < len(group)
+        or (rule.incomplete != "drop" and len(completed) >= rule.minimum)
+    ):
         return
     why = f"{len(lost)} of {len(group)} episodes failed, the first in {lost[0].where}: {lost[0].message}"
     for one in completed:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.config.sections import GroupsSection, RetriesSection
+from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
@@ -22,6 +23,7 @@ from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.logs import speak_of
 from ray_gym.play.play import Played, bare_episode, fail_episode, finish_played, play, score_group
 from ray_gym.run.lease import Lease
+from ray_gym.run.worker.gathering import cut_off
 from ray_gym.run.worker.group import GROUP, settle, to_play_again
 
 logger = logging.getLogger(__name__)
@@ -57,6 +59,14 @@ class LeasePlayer:
             return self._fail_unplayed(lease.spec, error.failure)
         except Exception as error:
             return self.fail_lease(lease, describe(error))
+
+    def give_up(self, lease: Lease, episode: Episode | None) -> Played:
+        """Returns the result of an episode that is surplus in its group, with what was said in it until now.
+
+        `episode`: its state; None if it was not begun.
+        """
+        self._record(Over(lease.spec.episode_id, lease.spec.attempt))
+        return cut_off(episode or bare_episode(lease.spec, self.stage))
 
     def fail_lease(self, lease: Lease, why: str, where: str = "episode") -> Played:
         """Returns a failed result without events, for a lease that was not played or not to its end. Its failure is of

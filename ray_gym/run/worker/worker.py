@@ -10,7 +10,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from ray_gym.run.directory.receipt import log_end
 from ray_gym.run.directory.storage import Storage
 from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup, ids_of
 from ray_gym.run.worker.garbage import collect_seldom
+from ray_gym.run.worker.gathering import Gathering
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.rows import Rows, take_batch
@@ -85,14 +86,6 @@ class WorkerSetup:
     """Logging of the worker's process; None leaves it as it is."""
 
 
-@dataclass(slots=True)
-class _Gathering:
-    """Collects the results of a group while some of its episodes are still being played."""
-
-    size: int
-    played: list[Played] = field(default_factory=list)
-
-
 class Worker:
     """Plays leased episodes on one event loop, and reports to its driver. The driver calls its methods through Ray,
     several at a time.
@@ -111,7 +104,7 @@ class Worker:
         stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
         histories = HistoryReader(setup.journal) if setup.journal else None
         self._player = self._make_player(stage, setup.groups, self._journal, histories)
-        self._waiting: deque[tuple[Lease, _Gathering]] = deque()
+        self._waiting: deque[tuple[Lease, Gathering]] = deque()
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
@@ -164,7 +157,7 @@ class Worker:
         self._end_if_overdue()
         self._player.stage.told.version = version
         for group in groups:
-            gathering = _Gathering(len(group))
+            gathering = Gathering(len(group), min(self._setup.groups.extra, len(group) - 1))
             self._waiting.extend((lease, gathering) for lease in group)
         self._start_waiting()
         if self._journal is not None:
@@ -291,7 +284,9 @@ class Worker:
         for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
             if not self._waiting or len(self._playing) >= self._room():
                 return
-            task = asyncio.create_task(self._play(*self._waiting.popleft()))
+            lease, gathering = self._waiting.popleft()
+            task = asyncio.create_task(self._play(lease, gathering))
+            gathering.playing[lease.key] = task
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
             task.add_done_callback(lambda _: self._start_waiting())
@@ -300,29 +295,57 @@ class Worker:
     def _room(self) -> int:
         return 1 if self._waiting[0][0].alone else self._concurrency
 
-    async def _play(self, lease: Lease, gathering: _Gathering) -> None:
+    async def _play(self, lease: Lease, gathering: Gathering) -> None:
         """Plays a lease, and closes its group if it was the group's last. The episode ends as one row and one receipt,
         unless the worker is cancelled.
         """
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
-        async with self._admission.place(begins=not lease.adopted):
-            played = await self._play_lease(lease)
+        try:
+            async with self._admission.place(begins=not lease.adopted):
+                played = await self._play_lease(lease, gathering)
+        except asyncio.CancelledError:
+            if self._is_cancelled or lease.key not in gathering.cut:
+                raise
+            _take_back_cancellation()
+            played = self._player.give_up(lease, gathering.cut[lease.key])  # it waited for a place, or gave it back
+        del gathering.playing[lease.key]
+        await self._gather_one(lease, played, gathering)
+
+    async def _gather_one(self, lease: Lease, played: Played, gathering: Gathering) -> None:
+        """Adds a result to its group, cuts the group's surplus off if it is complete now, and closes the group if that
+        was the last result.
+        """
         self._report.over.append(lease.key)
-        gathering.played.append(played)
+        gathering.add(played)
+        if gathering.is_complete and len(gathering.played) < gathering.size and not gathering.cut:
+            self._cut_surplus(gathering)
         if len(gathering.played) == gathering.size:
             self._ended.extend(await self._player.close_group(gathering.played))
         self._news.set()
 
-    async def _play_lease(self, lease: Lease) -> Played:
+    def _cut_surplus(self, gathering: Gathering) -> None:
+        """Cancels the episodes of a complete group that are being played, and takes those that wait out of the queue."""
+        by_try = sorted(self._player.stage.under_way, key=lambda episode: int(episode.spec.try_))
+        under_way = {episode.spec.episode_id: episode for episode in by_try}
+        for key, task in gathering.playing.items():
+            gathering.cut[key] = under_way.get(key.episode_id)
+            task.cancel()
+        waiting = [lease for lease, of in self._waiting if of is gathering]
+        self._waiting = deque((lease, of) for lease, of in self._waiting if of is not gathering)
+        for lease in waiting:
+            self._report.over.append(lease.key)
+            gathering.played.append(self._player.give_up(lease, None))
+
+    async def _play_lease(self, lease: Lease, gathering: Gathering) -> Played:
         try:
             return await self._player.play(lease)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if self._is_cancelled or task is None:
+            if self._is_cancelled:
                 raise
-            while task.uncancel():  # only its environment can have cancelled it
-                pass
+            _take_back_cancellation()
+            if lease.key in gathering.cut:
+                return self._player.give_up(lease, gathering.cut[lease.key])
             return self._player.fail_lease(
                 lease, "CancelledError: its environment cancelled the task that it is played in"
             )
@@ -388,6 +411,13 @@ class Worker:
             self._files += 1
             await asyncio.to_thread(lambda: self._setup.storage.stage(name, rows.table()))
             self._report.staged.append(StagedFile(name, tuple(rows.keys)))
+
+
+def _take_back_cancellation() -> None:
+    """Makes the running task one that is not being cancelled any more, so that it can go on."""
+    task = asyncio.current_task()
+    while task is not None and task.uncancel():
+        pass
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
