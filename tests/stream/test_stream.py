@@ -156,6 +156,7 @@ async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path
     assert rewards == [{1.0}, {0.0}, {1.0}]
 
 
+@pytest.mark.runs
 async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_path: Path) -> None:
     config = lucky(tmp_path, 12, {"groups": {"spread": "replace"}}, luck=0.4)
     seen: list[Group] = []
@@ -174,6 +175,7 @@ async def test_groups_without_spread_are_replaced_until_the_epoch_is_full(tmp_pa
     assert max(numbers(seen)) > 12, "new tasks took the place of those without spread"
 
 
+@pytest.mark.runs
 async def test_the_first_to_complete_make_the_group_and_the_rest_are_kept_as_surplus(tmp_path: Path) -> None:
     changes = config_of(tmp_path)["models"]
     changes["toy"]["delay_s"] = 0.3
@@ -199,6 +201,7 @@ async def test_the_first_to_complete_make_the_group_and_the_rest_are_kept_as_sur
     assert surplus >= 12
 
 
+@pytest.mark.runs
 async def test_a_sampler_plays_the_same_tasks_again_after_a_restart(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text("".join(f'{{"task_id": "t{n}", "number": {n}}}\n' for n in range(21)))
     changes = {
@@ -224,6 +227,7 @@ async def test_a_sampler_plays_the_same_tasks_again_after_a_restart(tmp_path: Pa
             assert tasks.get(group.number, group.task_id) == group.task_id
 
 
+@pytest.mark.runs
 async def test_a_stream_without_any_spread_ends_and_says_so(tmp_path: Path) -> None:
     config = lucky(tmp_path, 100, {"groups": {"spread": "drop", "max_without_spread": 5}}, luck=0.0)
     with pytest.raises(RunFailed, match=r"6 groups in a row had no spread .*in the last one 0;"):
@@ -262,6 +266,7 @@ async def test_tokens_of_a_model_that_tells_no_version_have_the_one_that_was_tol
         assert (await stream.status())["stale"] == 0
 
 
+@pytest.mark.runs
 async def test_withheld_tokens_are_out_of_the_mask_and_in_the_table(config: Path, tmp_path: Path) -> None:
     async with open_stream(config, max_staleness=0, stale="withhold") as stream:
         first = await anext(stream)
