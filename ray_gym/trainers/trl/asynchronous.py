@@ -86,7 +86,12 @@ class AsyncRollouts:
         self.worker.limit(args.max_staleness, longest_of(trainer), len(trainer.model.get_input_embeddings().weight))
         trainer._trained_groups = batches = MicroBatches()
         trainer.add_callback(AfterMicroBatches(batches, self.worker.note_trained))
-        trainer.add_callback(SaveCursor(self._stream))
+        trainer.add_callback(SaveCursor(self._stream, lambda step: self._version_at(step, args.weight_sync_steps)))
+
+    def _version_at(self, step: int, every: int) -> int:
+        """Returns the version of the weights after a step, which are pushed after `every` steps: a new one in between."""
+        assert self.worker is not None
+        return self.worker.served + (step % every != 0)
 
 
 def longest_of(trainer: Any) -> int | None:

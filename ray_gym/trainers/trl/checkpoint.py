@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,19 @@ CURSOR = "ray_gym_cursor.json"
 
 
 class SaveCursor(TrainerCallback):  # type: ignore[misc]  # mypy does not follow imports of transformers
-    """Writes the cursor into each checkpoint, once the trainer has saved it."""
+    """Writes the cursor into each checkpoint, once the trainer has saved it, with the version of its weights."""
 
-    def __init__(self, stream: BlockingStream) -> None:
+    def __init__(self, stream: BlockingStream, version_at: Callable[[int], int]) -> None:
+        """Takes the stream, and a function that returns the version of the weights after a step."""
         self._stream = stream
+        self._version_at = version_at
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.is_world_process_zero:
             folder = Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
             scratch = folder / f"{CURSOR}.new"
-            scratch.write_text(json.dumps(self._stream.cursor))
+            saved = {"cursor": self._stream.cursor, "version": self._version_at(state.global_step)}
+            scratch.write_text(json.dumps(saved))
             scratch.rename(folder / CURSOR)
 
 
@@ -40,10 +44,11 @@ def opening(checkpoint: str | Path | None, model: str = "policy") -> tuple[list[
         return [], None
     folder = Path(checkpoint).expanduser().absolute()
     try:
-        cursor = json.loads((folder / CURSOR).read_text())
-    except (OSError, ValueError) as error:
+        saved = json.loads((folder / CURSOR).read_text())
+        cursor, version = saved["cursor"], int(saved["version"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{folder}: it has no readable {CURSOR} ({error}), so no stream can continue from it; take an earlier "
             "checkpoint, or start anew without one"
         ) from None
-    return [f"models.{model}.model={folder}", f"models.{model}.weights_version={cursor['version']}"], cursor
+    return [f"models.{model}.model={folder}", f"models.{model}.weights_version={version}"], cursor

@@ -97,7 +97,7 @@ class Rollouts:
                 self._stream, self._model, tokenizer, args.temperature, args.num_generations, "num_generations"
             )
             trainer.add_callback(AfterSteps(self._acknowledge))
-            trainer.add_callback(SaveCursor(self._stream))
+            trainer.add_callback(SaveCursor(self._stream, lambda step: step))
         if self._pushes:
             weights = None if self._stream is None else self._stream.weights(self._model)
             trainer.vllm_generation = Publisher(trainer, weights, self._model)

@@ -71,6 +71,11 @@ class RolloutWorker:
         self._longest = longest
         self._vocabulary = vocabulary
 
+    @property
+    def served(self) -> int:
+        """Returns the version of the weights that the stream's model serves."""
+        return self._base + self._version
+
     # ---- RolloutWorkerProtocol ----
 
     def start(self) -> None:

@@ -1,0 +1,81 @@
+"""Trains with TRL's AsyncGRPOTrainer on groups made by hand: `async_handmade.py FOLDER STEPS [TOKEN_BUDGET]`.
+
+Prints the trainer's log, the loss that the first step has to have by our own advantages, and which groups were delivered
+and acknowledged at each checkpoint, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import cpu_attention
+import numpy as np
+from handmade import save_tiny, tiny_tokenizer
+from handmade_stream import HandmadeStream
+from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
+
+from ray_gym.stream.group import Group
+from ray_gym.trainers.rows import rows_of
+from ray_gym.trainers.trl import AsyncRollouts, placeholder_dataset
+
+ROWS = 6
+"""Rows of a micro-batch. Two of them make a step, so that groups, of 4 and 5 rows, lie across steps."""
+
+
+def expected_loss(groups: list[Group]) -> float:
+    """Returns the loss at ratio 1: the mean over micro-batches of the mean over tokens of minus the advantage."""
+    rows = [row for group in groups for row in rows_of(group)]
+    losses = []
+    for batch in (rows[:ROWS], rows[ROWS : 2 * ROWS]):
+        tokens = np.array([row.generated for row in batch])
+        losses.append(-(tokens * [row.advantage for row in batch]).sum() / tokens.sum())
+    return float(np.mean(losses))
+
+
+def main(folder: Path, steps: int, token_budget: int) -> None:
+    cpu_attention.install()
+    stream = HandmadeStream(save_tiny(folder / "tiny"), max_staleness=2)
+    rollouts = AsyncRollouts(stream)
+    args = AsyncGRPOConfig(
+        output_dir=str(folder / "trainer"),
+        per_device_train_batch_size=ROWS,
+        gradient_accumulation_steps=2,
+        max_steps=steps,
+        token_budget=token_budget,
+        learning_rate=1e-3,
+        max_staleness=2,
+        save_steps=1,
+        logging_steps=1,
+        use_cpu=True,
+        bf16=False,
+        report_to=[],
+        gradient_checkpointing=False,
+        disable_tqdm=True,
+    )
+    trainer = AsyncGRPOTrainer(
+        model=str(folder / "tiny"),
+        args=args,
+        train_dataset=placeholder_dataset(),
+        processing_class=tiny_tokenizer(),
+        rollout_worker=rollouts.worker,
+        weight_transfer=rollouts.transfer,
+    )
+    rollouts.attach(trainer)
+    trainer.train()
+    saved = [json.loads(path.read_text()) for path in sorted((folder / "trainer").glob("*/ray_gym_cursor.json"))]
+    found = {
+        "log": [entry for entry in trainer.state.log_history if "ratio" in entry],
+        "expected": expected_loss(stream.delivered),
+        "rows": [len(rows_of(group)) for group in stream.delivered],
+        "saved": saved,
+        "collated": sorted(trainer._trained_groups),
+        "version": stream.version,
+        "counts": rollouts.worker.counts,
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else -1)
