@@ -33,38 +33,38 @@ class TrainerVenv:
     name: str
     python: Path
 
-    def run(self, script: str, *arguments: str, within_s: float, cwd: Path, **variables: str) -> Any:
-        """Runs a script, and returns the JSON value on the last line of its output.
+    @staticmethod
+    def script(name: str) -> Path:
+        """Returns the path of a script. `name`: its path below `tests/trainers`."""
+        return SCRIPTS / name
 
-        `script`: path below `tests/trainers`. `variables`: further environment variables. Its processes are killed
-        after `within_s` seconds. Fails the test, with all that was printed, if the script fails or takes longer.
-        """
-        out, err = self.run_to_its_end(script, *arguments, within_s=within_s, cwd=cwd, expected=0, **variables)
+    def run(self, script: str, *arguments: str, within_s: float, cwd: Path, **variables: str) -> Any:
+        """Runs a script, and returns the JSON value on the last line of its output; see `execute`."""
+        cwd.mkdir(parents=True, exist_ok=True)
+        out, err = self.execute(str(self.script(script)), *arguments, within_s=within_s, cwd=cwd, **variables)
         lines = out.strip().splitlines()
         assert lines, f"{script} printed nothing:\n{err[-6000:]}"
         return json.loads(lines[-1])
 
-    def run_to_its_end(
-        self, script: str, *arguments: str, within_s: float, cwd: Path, expected: int = 0, **variables: str
-    ) -> tuple[str, str]:
-        """Runs a script, and returns what it printed: its output and its errors. Fails the test if the exit code is not
-        the expected one.
+    def execute(self, *arguments: str, within_s: float, cwd: Path, **variables: str) -> tuple[str, str]:
+        """Runs the venv's Python with these arguments, and returns what it printed: output and errors.
+
+        `variables`: further environment variables. All of its processes are killed after `within_s` seconds. Fails the
+        test, with the end of what was printed, if the exit code is not 0 or it takes longer.
         """
-        command = [str(self.python), str(SCRIPTS / script), *arguments]
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
         path = os.pathsep.join([str(REPOSITORY), str(SCRIPTS)])
         environment = {**kept, "PYTHONPATH": path, "RAY_ADDRESS": "local", "OMP_NUM_THREADS": "1", **variables}
-        with subprocess.Popen(
-            command, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen([str(self.python), *arguments], cwd=cwd, env=environment, **pipes) as process:
             try:
                 out, err = process.communicate(timeout=within_s)
             except subprocess.TimeoutExpired:
                 end_family(process.pid)
                 out, err = process.communicate()
-                pytest.fail(f"{script} was not done within {within_s:g} s:\n{out[-3000:]}\n{err[-6000:]}")
-        if process.returncode != expected:
-            pytest.fail(f"{script} ended with {process.returncode}:\n{out[-3000:]}\n{err[-6000:]}")
+                pytest.fail(f"{arguments} took more than {within_s:g} s:\n{out[-3000:]}\n{err[-6000:]}")
+        if process.returncode:
+            pytest.fail(f"{arguments} ended with {process.returncode}:\n{out[-3000:]}\n{err[-6000:]}")
         return out, err
 
 

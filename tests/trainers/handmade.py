@@ -71,9 +71,13 @@ def tiny_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def save_tiny(folder: Path, seed: int = 0) -> Path:
-    """Saves the tiny model with its tokenizer as a checkpoint, and returns the folder."""
-    tiny_model(seed).save_pretrained(folder)
+def save_tiny(folder: Path, seed: int = 0, scale: float = 1.0) -> Path:
+    """Saves the tiny model with its tokenizer as a checkpoint, and returns the folder. `scale`: factor of its embeddings,
+    with which its distributions are less even.
+    """
+    model = tiny_model(seed)
+    model.get_input_embeddings().weight.data.mul_(scale)
+    model.save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
     return folder
 

@@ -23,6 +23,7 @@ from ray_gym.trainers.compatibility import check_package
 from ray_gym.trainers.engine import check_stream
 from ray_gym.trainers.trl.acknowledgement import AfterMicroBatches, MicroBatches
 from ray_gym.trainers.trl.checkpoint import SaveCursor
+from ray_gym.trainers.trl.first_step import MAX_DIFFERENCE, FirstStep
 from ray_gym.trainers.trl.tested import TESTED
 from ray_gym.trainers.trl.transfer import WeightTransfer
 from ray_gym.trainers.trl.worker import RolloutWorker
@@ -43,6 +44,7 @@ class AsyncRollouts:
         forks: Forks = "copied",
         pushes: bool = True,
         max_barren_groups: int = MAX_BARREN_GROUPS,
+        max_difference: float | None = MAX_DIFFERENCE,
         any_version: bool = False,
     ) -> None:
         """Takes an open stream on rank 0, and None on the other ranks, where TRL has no worker.
@@ -50,12 +52,14 @@ class AsyncRollouts:
         `model`: name of the trained model in the stream's config. `baseline` and `forks`: those of `Group.advantages`.
         `pushes`: False leaves the weights to TRL, which sends them to its own vLLM server, the model's endpoint then.
         `max_barren_groups`: number of groups in a row without a trainable token after which the training ends with an
-        error. `any_version`: True accepts versions of TRL that the bridge was not tested with. Errors: UserError for
+        error. `max_difference`: largest mean KL of the recorded logprobs to the trainer's at the first step; None means
+        no check. `any_version`: True accepts versions of TRL that the bridge was not tested with. Errors: UserError for
         another version, and for a stream whose `max_staleness` is 0: TRL takes a micro-batch ahead.
         """
         check_package("trl", TESTED, any_version=any_version)
         self._stream = stream
         self._model = model
+        self._max_difference = max_difference
         self.worker: RolloutWorker | None = None
         """Worker for the trainer's `rollout_worker`."""
         self.transfer: WeightTransfer | None = None
@@ -79,6 +83,7 @@ class AsyncRollouts:
 
         Errors: UserError if trainer and stream don't fit, before anything is trained.
         """
+        trainer.add_callback(FirstStep(trainer, "kl", self._max_difference))
         if self._stream is None or self.worker is None:
             return
         args = trainer.args

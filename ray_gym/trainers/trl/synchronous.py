@@ -26,6 +26,7 @@ from ray_gym.trainers.engine import check_stream
 from ray_gym.trainers.rows import why_nothing_trains
 from ray_gym.trainers.trl.acknowledgement import AfterSteps
 from ray_gym.trainers.trl.checkpoint import SaveCursor
+from ray_gym.trainers.trl.first_step import MAX_DIFFERENCE, FirstStep
 from ray_gym.trainers.trl.publisher import Publisher
 from ray_gym.trainers.trl.said import say
 from ray_gym.trainers.trl.sequences import ForkChoice, Limits, OneSequence, sequences_of
@@ -52,14 +53,16 @@ class Rollouts:
         forks: ForkChoice = "refuse",
         longest: int | None = None,
         pushes: bool = True,
+        max_difference: float | None = MAX_DIFFERENCE,
         any_version: bool = False,
     ) -> None:
         """Takes an open stream on rank 0, and None on the other ranks.
 
         `model`: name of the trained model in the stream's config. `participant`: the one that is trained. `forks`: see
         `ForkChoice`. `longest`: most tokens of a sequence; None means the context of the trainer's model. `pushes`:
-        False leaves the weights to TRL, whose own vLLM server is the model's endpoint then. `any_version`: True accepts
-        versions of TRL that the bridge was not tested with. Errors: UserError for another version.
+        False leaves the weights to TRL, whose own vLLM server is the model's endpoint then. `max_difference`: largest
+        mean difference of logprobs at the first step (`MAX_DIFFERENCE`); None means no check. `any_version`: True
+        accepts versions of TRL that the bridge was not tested with. Errors: UserError for another version.
         """
         check_package("trl", TESTED, any_version=any_version)
         self._stream = stream
@@ -68,6 +71,7 @@ class Rollouts:
         self._forks: ForkChoice = forks
         self._longest = longest
         self._pushes = pushes
+        self._max_difference = max_difference
         self._due: deque[tuple[int, list[Group]]] = deque()
         """Groups that are being trained on, each batch with the step after which it is no more."""
         self.counts = Counter[str]()
@@ -79,18 +83,24 @@ class Rollouts:
 
         Errors: UserError if trainer and stream don't fit, before anything is trained.
         """
-        args = trainer.args
+        args, accelerator = trainer.args, trainer.accelerator
+        if accelerator.is_main_process == (self._stream is None):
+            raise UserError(
+                f"Rollouts: rank {accelerator.process_index} was given {'no' if self._stream is None else 'a'} stream; "
+                "rank 0 needs one, and the others None (on CPUs, accelerate.PartialState(cpu=True) tells ranks)"
+            )
         if self._pushes and args.use_vllm:
             raise UserError("use_vllm: the stream's own model plays; leave it out, or pass Rollouts(pushes=False)")
         if not self._pushes and not (args.use_vllm and args.vllm_mode == "server"):
             raise UserError('pushes=False: TRL moves the weights with use_vllm=True and vllm_mode="server" only')
-        if self._pushes and hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config"):
+        if self._pushes and hasattr(accelerator.unwrap_model(trainer.model), "peft_config"):
             raise UserError("peft_config: this bridge does not push adapters; train all weights, or pass pushes=False")
         if str(args.save_strategy.value) == "steps" and args.save_steps % steps_of_batch(trainer):
             raise UserError(
                 f"save_steps: {args.save_steps} is no multiple of {steps_of_batch(trainer)}, the steps that train on one "
                 "generation batch, so that a checkpoint would have part of a batch"
             )
+        trainer.add_callback(FirstStep(trainer, "sampling/sampling_logp_difference/mean", self._max_difference))
         if self._stream is not None:
             tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
             check_stream(
@@ -138,8 +148,7 @@ class Rollouts:
 
     def _take_groups(self, total: int, trainer: Any) -> Taken:
         stream, step = self._stream, trainer.state.global_step
-        if stream is None:
-            raise UserError("Rollouts: rank 0 needs the stream, and was given None")
+        assert stream is not None, "rank 0 has it: see attach"
         if not self._pushes and step > stream.version:
             stream.advance(step)
         groups, made, counts = list[Group](), list[OneSequence](), Counter[str]()

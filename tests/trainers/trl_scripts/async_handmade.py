@@ -1,4 +1,5 @@
 """Trains with TRL's AsyncGRPOTrainer on groups made by hand: `async_handmade.py FOLDER STEPS [TOKEN_BUDGET]`.
+With `STEPS` 0, the trainer's model has other shapes than the stream's.
 
 Prints the trainer's log, the loss that the first step has to have by our own advantages, and which groups were delivered
 and acknowledged at each checkpoint, as JSON.
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import cpu_attention
 import numpy as np
+import torch
 from handmade import save_tiny, tiny_tokenizer
 from handmade_stream import HandmadeStream
 from trl.experimental.async_grpo import AsyncGRPOConfig, AsyncGRPOTrainer
 
+from ray_gym.errors import UserError
 from ray_gym.stream.group import Group
 from ray_gym.trainers.rows import rows_of
 from ray_gym.trainers.trl import AsyncRollouts, placeholder_dataset
@@ -42,7 +45,7 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
         output_dir=str(folder / "trainer"),
         per_device_train_batch_size=ROWS,
         gradient_accumulation_steps=2,
-        max_steps=steps,
+        max_steps=max(1, steps),
         token_budget=token_budget,
         learning_rate=1e-3,
         max_staleness=2,
@@ -63,7 +66,13 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
         weight_transfer=rollouts.transfer,
     )
     rollouts.attach(trainer)
-    trainer.train()
+    if not steps:
+        trainer.model.get_output_embeddings().weight = torch.nn.Parameter(torch.zeros(300, 64))
+    try:
+        trainer.train()
+    except UserError as error:
+        print(json.dumps({"refused": str(error), "version": stream.version}))
+        return
     saved = [json.loads(path.read_text()) for path in sorted((folder / "trainer").glob("*/ray_gym_cursor.json"))]
     found = {
         "log": [entry for entry in trainer.state.log_history if "ratio" in entry],

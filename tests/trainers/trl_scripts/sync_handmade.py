@@ -1,4 +1,5 @@
-"""Trains with TRL's GRPOTrainer on groups made by hand: `sync_handmade.py FOLDER STEPS FORKS`, on one rank or several.
+"""Trains with TRL's GRPOTrainer on groups made by hand: `sync_handmade.py FOLDER STEPS FORKS [WHICH]`, on one
+rank or several. `WHICH` other makes the trainer's model another than the one that has generated the tokens.
 
 Prints, on rank 0, the trainer's log, and the loss that the first step has to have by our own advantages, as JSON.
 """
@@ -35,10 +36,13 @@ def expected_loss(groups: list[Group]) -> float:
     return float(-(tokens * [row.advantage for row in chosen.values()]).sum() / tokens.sum())
 
 
-def main(folder: Path, steps: int, forks: str) -> None:
-    state = PartialState()
-    with state.main_process_first():
-        tiny = save_tiny(folder / "tiny") if state.is_main_process else folder / "tiny"
+def main(folder: Path, steps: int, forks: str, which: str = "same") -> None:
+    state = PartialState(cpu=True)
+    tiny, trained = folder / "tiny", folder / which
+    if state.is_main_process:
+        save_tiny(tiny)
+        save_tiny(trained, scale=1.0 if which == "same" else 20.0)
+    state.wait_for_everyone()
     stream = HandmadeStream(tiny) if state.is_main_process else None
     rollouts = Rollouts(stream, forks=forks)
     args = GRPOConfig(
@@ -58,18 +62,18 @@ def main(folder: Path, steps: int, forks: str) -> None:
         disable_tqdm=True,
     )
     trainer = GRPOTrainer(
-        model=str(tiny),
+        model=str(trained),
         args=args,
         reward_funcs=rollouts.reward,
         rollout_func=rollouts,
         train_dataset=placeholder_dataset(),
         processing_class=tiny_tokenizer(),
     )
-    rollouts.attach(trainer)
     try:
+        rollouts.attach(trainer)
         trainer.train()
     except UserError as error:
-        print(json.dumps({"refused": str(error)}))
+        print(json.dumps({"refused": str(error), "step": trainer.state.global_step}))
         return
     if stream is not None:
         found = {
@@ -80,7 +84,8 @@ def main(folder: Path, steps: int, forks: str) -> None:
             "counts": rollouts.counts,
         }
         print(json.dumps(found))
+    trainer.accelerator.end_training()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
