@@ -93,40 +93,44 @@ def test_weights_of_other_shapes_are_refused_before_the_first_step(trl: TrainerV
     assert "(300, 64) instead of (320, 64)" in found["refused"] and found["version"] == 0
 
 
-def steps(trl: TrainerVenv, tmp_path: Path, script: str, *arguments: str) -> Any:
-    return trl.run(f"{HERE}/{script}.py", str(tmp_path), *arguments, within_s=STREAM_S, cwd=tmp_path)
+def steps(trl: TrainerVenv, tmp_path: Path, script: str, count: int) -> Any:
+    return trl.run(f"{HERE}/{script}.py", str(tmp_path), str(count), within_s=STREAM_S, cwd=tmp_path)
 
 
 @pytest.mark.timeout(2000)
 def test_the_synchronous_trainer_learns_on_a_stream_and_goes_on_from_a_checkpoint(
     trl: TrainerVenv, tmp_path: Path
 ) -> None:
-    found = steps(trl, tmp_path, "sync_steps", "30")
-    rewards = column(found["log"], "reward")
+    found = steps(trl, tmp_path, "sync_steps", 30)
+    log = [entry for entry in found["log"] if "reward" in entry]
+    rewards = column(log, "reward")
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.3
     for end in ("min", "max"):
-        assert column(found["log"], f"sampling/importance_sampling_ratio/{end}") == pytest.approx([1] * 30, abs=1e-2)
-    assert found["served"] == 29 and found["counts"]["groups"] == 120 == found["status"]["acknowledged"]
+        assert column(log, f"sampling/importance_sampling_ratio/{end}") == pytest.approx([1] * 30, abs=1e-2)
+    assert found["status"]["version"] == 29, "pushed before each rollout but the first"
+    assert found["counts"]["groups"] == 120 == found["status"]["acknowledged"] and found["counts"]["failed"] > 0
     assert found["status"]["stale"] == 0 == found["status"]["stalest"], "each batch is of the weights that it trains"
 
-    checkpoint = str(tmp_path / "trainer" / "checkpoint-25")
-    again = steps(trl, tmp_path, "sync_steps", "27", checkpoint)
-    assert column(again["log"], "step")[-2:] == [26, 27] and again["served"] == 26
-    assert column(again["log"], "reward")[-1] > sum(rewards[:5]) / 5 + 0.3, "with the weights of the checkpoint"
-    assert again["counts"]["groups"] == 8 and again["cursor"]["next"] == 108, "the groups after those of 25 steps"
+    again = steps(trl, tmp_path, "sync_steps", 32)
+    log = [entry for entry in again["log"] if "reward" in entry]
+    assert column(log, "step")[-2:] == [31, 32] and again["status"]["version"] == 31
+    assert column(log, "reward")[-1] > sum(rewards[:5]) / 5 + 0.3, "with the weights of the checkpoint"
+    assert again["counts"]["groups"] == 8 and again["cursor"]["next"] == 128, "the groups after those of 30 steps"
 
 
 @pytest.mark.timeout(2000)
 def test_the_asynchronous_trainer_makes_steps_on_a_stream_and_goes_on_from_a_checkpoint(
     trl: TrainerVenv, tmp_path: Path
 ) -> None:
-    found = steps(trl, tmp_path, "async_steps", "5")
+    found = steps(trl, tmp_path, "async_steps", 5)
     log = [entry for entry in found["log"] if "ratio" in entry]
-    assert column(log, "step") == [1, 2, 3, 4, 5] and found["served"] == 6
+    assert column(log, "step") == [1, 2, 3, 4, 5] and found["status"]["version"] == 6
     assert log[0]["ratio"] == pytest.approx(1, abs=1e-3), "tokens of the first push"
     assert max(column(log, "sample/staleness_max")) <= 3
 
-    again = steps(trl, tmp_path, "async_steps", "6", str(tmp_path / "trainer" / "checkpoint-4"))
-    saved = json.loads((tmp_path / "trainer" / "checkpoint-4" / "ray_gym_cursor.json").read_text())
-    assert again["served"] == saved["version"] + 3, "pushed at the start, and after steps 5 and 6"
+    last = max((tmp_path / "trainer").glob("checkpoint-*"), key=lambda folder: int(folder.name.partition("-")[2]))
+    saved = json.loads((last / "ray_gym_cursor.json").read_text())
+    again = steps(trl, tmp_path, "async_steps", 7)
+    made = 7 - int(last.name.partition("-")[2])
+    assert again["status"]["version"] == saved["version"] + 1 + made, "pushed at the start, and after each step"
     assert again["cursor"]["next"] > saved["cursor"]["next"]

@@ -1,7 +1,4 @@
-"""Trains with TRL's GRPOTrainer on a stream of letters: `sync_steps.py FOLDER STEPS [CHECKPOINT]`.
-
-Prints the trainer's log, the versions that the model served, and what the cursor says, as JSON.
-"""
+"""Runs the recipe of TRL's GRPOTrainer on a tiny model: `sync_steps.py FOLDER STEPS`. Prints what it returns, as JSON."""
 
 from __future__ import annotations
 
@@ -10,58 +7,16 @@ import sys
 from pathlib import Path
 
 from handmade import save_tiny
-from streams import letters
-from transformers import AutoTokenizer
-from trl import GRPOConfig, GRPOTrainer
 
-from ray_gym.trainers.trl import Rollouts, opening, placeholder_dataset
-
-REPEATS, GROUPS = 8, 4
+from examples.trainers.trl.synchronous import train
 
 
-def main(folder: Path, steps: int, checkpoint: str | None) -> None:
+def main(folder: Path, steps: int) -> None:
     tiny = save_tiny(folder / "tiny")
-    overrides, cursor = opening(checkpoint)
-    with letters(
-        folder, tiny, overrides, cursor, REPEATS, max_staleness=0, groups_per_version=GROUPS, min_group_size=2
-    ) as stream:
-        rollouts = Rollouts(stream)
-        args = GRPOConfig(
-            output_dir=str(folder / "trainer"),
-            per_device_train_batch_size=REPEATS * GROUPS,
-            num_generations=REPEATS,
-            max_steps=steps,
-            learning_rate=1e-2,
-            lr_scheduler_type="constant",
-            logging_steps=1,
-            save_steps=5,
-            max_completion_length=64,
-            beta=0.0,
-            use_cpu=True,
-            bf16=False,
-            report_to=[],
-            gradient_checkpointing=False,
-            disable_tqdm=True,
-        )
-        trainer = GRPOTrainer(
-            model=str(tiny),
-            args=args,
-            reward_funcs=rollouts.reward,
-            rollout_func=rollouts,
-            train_dataset=placeholder_dataset(),
-            processing_class=AutoTokenizer.from_pretrained(tiny),
-        )
-        rollouts.attach(trainer)
-        trainer.train(resume_from_checkpoint=checkpoint)
-        found = {
-            "log": [entry for entry in trainer.state.log_history if "reward" in entry],
-            "served": stream.weights("policy").version,
-            "status": stream.status(),
-            "cursor": stream.cursor,
-            "counts": rollouts.counts,
-        }
-    print(json.dumps(found, default=str))
+    overrides = [f"models.policy.model={tiny}", f"output.dir={folder / 'runs'}", "environment.fails=0.25"]
+    more = {"learning_rate": 1e-2, "lr_scheduler_type": "constant", "gradient_checkpointing": False}
+    print(json.dumps(train(str(tiny), folder / "trainer", steps, overrides, disable_tqdm=True, **more)))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+    main(Path(sys.argv[1]), int(sys.argv[2]))
