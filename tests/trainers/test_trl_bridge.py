@@ -107,13 +107,13 @@ def test_the_synchronous_trainer_learns_on_a_stream_and_goes_on_from_a_checkpoin
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.3
     for end in ("min", "max"):
         assert column(log, f"sampling/importance_sampling_ratio/{end}") == pytest.approx([1] * 30, abs=1e-2)
-    assert found["status"]["version"] == 29, "pushed before each rollout but the first"
+    assert found["served"] == 29, "pushed before each rollout but the first"
     assert found["counts"]["groups"] == 120 == found["status"]["acknowledged"] and found["counts"]["failed"] > 0
     assert found["status"]["stale"] == 0 == found["status"]["stalest"], "each batch is of the weights that it trains"
 
     again = steps(trl, tmp_path, "sync_steps", 32)
     log = [entry for entry in again["log"] if "reward" in entry]
-    assert column(log, "step")[-2:] == [31, 32] and again["status"]["version"] == 31
+    assert column(log, "step")[-2:] == [31, 32] and again["served"] == 31
     assert column(log, "reward")[-1] > sum(rewards[:5]) / 5 + 0.3, "with the weights of the checkpoint"
     assert again["counts"]["groups"] == 8 and again["cursor"]["next"] == 128, "the groups after those of 30 steps"
 
@@ -124,7 +124,7 @@ def test_the_asynchronous_trainer_makes_steps_on_a_stream_and_goes_on_from_a_che
 ) -> None:
     found = steps(trl, tmp_path, "async_steps", 5)
     log = [entry for entry in found["log"] if "ratio" in entry]
-    assert column(log, "step") == [1, 2, 3, 4, 5] and found["status"]["version"] == 6
+    assert column(log, "step") == [1, 2, 3, 4, 5] and found["served"] == 6
     assert log[0]["ratio"] == pytest.approx(1, abs=1e-3), "tokens of the first push"
     assert max(column(log, "sample/staleness_max")) <= 3
 
@@ -132,5 +132,5 @@ def test_the_asynchronous_trainer_makes_steps_on_a_stream_and_goes_on_from_a_che
     saved = json.loads((last / "ray_gym_cursor.json").read_text())
     again = steps(trl, tmp_path, "async_steps", 7)
     made = 7 - int(last.name.partition("-")[2])
-    assert again["status"]["version"] == saved["version"] + 1 + made, "pushed at the start, and after each step"
+    assert again["served"] == saved["version"] + 1 + made, "pushed at the start, and after each step"
     assert again["cursor"]["next"] > saved["cursor"]["next"]

@@ -51,7 +51,7 @@ def train(model: str, folder: Path, steps: int, overrides: Sequence[str] = (), *
         )
         rollouts.attach(trainer)
         trainer.train(resume_from_checkpoint=last)
-        found = {"status": stream.status(), "cursor": stream.cursor}
+        found = {"served": stream.weights("policy").version, "status": stream.status(), "cursor": stream.cursor}
         return {"log": trainer.state.log_history, "counts": rollouts.worker and rollouts.worker.counts, **found}
 
 

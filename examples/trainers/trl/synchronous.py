@@ -57,7 +57,12 @@ def train(model: str, folder: Path, steps: int, overrides: Sequence[str] = (), *
         )
         rollouts.attach(trainer)
         trainer.train(resume_from_checkpoint=last)
-        found = {"status": stream.status(), "cursor": stream.cursor, "counts": rollouts.counts}
+        found = {
+            "served": stream.weights("policy").version,
+            "status": stream.status(),
+            "cursor": stream.cursor,
+            "counts": rollouts.counts,
+        }
         return {"log": trainer.state.log_history, **found}
 
 
