@@ -83,9 +83,23 @@ def test_a_checkpoint_of_the_asynchronous_trainer_has_the_groups_of_its_steps(tr
 
 
 def test_rows_over_the_token_budget_are_left_out_and_counted(trl: TrainerVenv, tmp_path: Path) -> None:
-    found = handmade(trl, tmp_path, "async_handmade", "2", "32")
+    found = handmade(trl, tmp_path, "async_handmade", "2", "token_budget=32")
     assert found["counts"]["too_long"] > 0 and found["log"][0]["ratio"] == pytest.approx(1, abs=1e-5)
     assert all("batch/dropped_oversize_total" not in entry for entry in found["log"]), "TRL has none to drop"
+
+
+def test_rows_that_are_too_old_are_left_out_and_their_groups_acknowledged(trl: TrainerVenv, tmp_path: Path) -> None:
+    found = handmade(trl, tmp_path, "async_handmade", "4", "max_staleness=0")
+    assert found["counts"]["stale"] > 0 and found["open"] <= 3, "those of the step and the micro-batch ahead"
+    assert all("sample/dropped_stale_total" not in entry for entry in found["log"]), "TRL has none to drop"
+    settled = sum(found["rows"][number] for number in found["acknowledged"])
+    assert settled <= 12 * 4 + found["counts"]["stale"], "each row was in a step, or left out"
+
+
+def test_the_stream_is_told_of_weights_that_trl_moves_itself(trl: TrainerVenv, tmp_path: Path) -> None:
+    found = handmade(trl, tmp_path, "async_handmade", "3", "pushes=0")
+    assert found["told"] == [1, 2, 3, 4] and found["version"] == 4
+    assert found["log"][0]["loss"] == pytest.approx(found["expected"], abs=1e-5)
 
 
 def test_weights_of_other_shapes_are_refused_before_the_first_step(trl: TrainerVenv, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Trains with TRL's AsyncGRPOTrainer on groups made by hand: `async_handmade.py FOLDER STEPS [TOKEN_BUDGET]`.
-With `STEPS` 0, the trainer's model has other shapes than the stream's.
+"""Trains with TRL's AsyncGRPOTrainer on groups made by hand: `async_handmade.py FOLDER STEPS [KEY=VALUE ...]`.
+With `STEPS` 0, the trainer's model has other shapes than the stream's. Keys: `token_budget` and `max_staleness` of TRL's
+config, and `pushes`, with which a stand-in of TRL's own transfer moves the weights if it is 0.
 
 Prints the trainer's log, the loss that the first step has to have by our own advantages, and which groups were delivered
 and acknowledged at each checkpoint, as JSON.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import cpu_attention
@@ -37,10 +39,28 @@ def expected_loss(groups: list[Group]) -> float:
     return float(np.mean(losses))
 
 
-def main(folder: Path, steps: int, token_budget: int) -> None:
+class OwnTransfer:
+    """Stands in for TRL's transfer to its own vLLM server, which needs NCCL: the stream's model takes the weights."""
+
+    def __init__(self, stream: HandmadeStream) -> None:
+        self._weights = stream.weights("policy")
+
+    def init_weight_transfer(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def send_weights(self, iterator: Iterator[tuple[str, torch.Tensor]]) -> None:
+        self._weights.update(self._weights.version + 1, state_dict={name: each.clone() for name, each in iterator})
+
+    def resume(self) -> None: ...
+
+    def destroy(self) -> None: ...
+
+
+def main(folder: Path, steps: int, *, token_budget: int = -1, max_staleness: int = 2, pushes: int = 1) -> None:
     cpu_attention.install()
     stream = HandmadeStream(save_tiny(folder / "tiny"), max_staleness=2)
-    rollouts = AsyncRollouts(stream)
+    rollouts = AsyncRollouts(stream, pushes=bool(pushes))
     args = AsyncGRPOConfig(
         output_dir=str(folder / "trainer"),
         per_device_train_batch_size=ROWS,
@@ -48,7 +68,7 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
         max_steps=max(1, steps),
         token_budget=token_budget,
         learning_rate=1e-3,
-        max_staleness=2,
+        max_staleness=max_staleness,
         save_steps=1,
         logging_steps=1,
         use_cpu=True,
@@ -63,7 +83,7 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
         train_dataset=placeholder_dataset(),
         processing_class=tiny_tokenizer(),
         rollout_worker=rollouts.worker,
-        weight_transfer=rollouts.transfer,
+        weight_transfer=rollouts.transfer or OwnTransfer(stream),
     )
     rollouts.attach(trainer)
     if not steps:
@@ -79,6 +99,9 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
         "expected": expected_loss(stream.delivered),
         "rows": [len(rows_of(group)) for group in stream.delivered],
         "saved": saved,
+        "told": stream.told,
+        "acknowledged": stream.acknowledged,
+        "open": len(stream.delivered) - len(stream.acknowledged),
         "collated": sorted(trainer._trained_groups),
         "version": stream.version,
         "counts": rollouts.worker.counts,
@@ -87,4 +110,5 @@ def main(folder: Path, steps: int, token_budget: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else -1)
+    given = dict(argument.split("=") for argument in sys.argv[3:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), **{key: int(value) for key, value in given.items()})
