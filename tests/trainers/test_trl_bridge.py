@@ -11,7 +11,7 @@ import pytest
 from trainer_venvs import TrainerVenv
 
 pytestmark = [pytest.mark.trainers, pytest.mark.timeout(1200)]
-HERE, STREAM_S, HANDMADE_S = "trl_scripts", 900, 300
+HERE, STREAM_S, HANDMADE_S = "trl_scripts", 1200, 300
 """Folder of the scripts, and seconds that those with and without a stream may take: the machine is shared."""
 
 
@@ -111,7 +111,7 @@ def steps(trl: TrainerVenv, tmp_path: Path, script: str, count: int) -> Any:
     return trl.run(f"{HERE}/{script}.py", str(tmp_path), str(count), within_s=STREAM_S, cwd=tmp_path)
 
 
-@pytest.mark.timeout(2000)
+@pytest.mark.timeout(2600)
 def test_the_synchronous_trainer_learns_on_a_stream_and_goes_on_from_a_checkpoint(
     trl: TrainerVenv, tmp_path: Path
 ) -> None:
@@ -132,7 +132,7 @@ def test_the_synchronous_trainer_learns_on_a_stream_and_goes_on_from_a_checkpoin
     assert again["counts"]["groups"] == 8 and again["cursor"]["next"] == 128, "the groups after those of 30 steps"
 
 
-@pytest.mark.timeout(2000)
+@pytest.mark.timeout(2600)
 def test_the_asynchronous_trainer_makes_steps_on_a_stream_and_goes_on_from_a_checkpoint(
     trl: TrainerVenv, tmp_path: Path
 ) -> None:
