@@ -103,13 +103,13 @@ def without_longer(rows: Iterable[Row], longest: int | None) -> tuple[list[Row],
 def why_nothing_trains(groups: Sequence[Group]) -> str:
     """Describes groups without a row: how many episodes failed, by what mostly, and how many had no trainable token."""
     episodes = [row for group in groups for row in group.episodes.select(["status", "failure"]).to_pylist()]
-    failed = [row for row in episodes if row["status"] != "completed"]
+    failed = [row for row in episodes if row["status"] == "failed"]
+    completed = [row for row in episodes if row["status"] == "completed"]
     said = f"{len(failed)} of {len(episodes)} episodes failed"
     causes = Counter(f"{row['failure']['where']}: {row['failure']['message']}" for row in failed if row["failure"])
     if causes:
         [(cause, count)] = causes.most_common(1)
         said += f" ({count} times: {cause[:300]})"
-    if len(failed) < len(episodes):
-        others = len(episodes) - len(failed)
-        said += f"; {others} were completed without a trainable token (models that give no token ids have none)"
+    if completed:
+        said += f"; {len(completed)} were completed without a trainable token (models that give no token ids have none)"
     return said

@@ -56,14 +56,15 @@ class Limits:
 
 
 def sequences_of(
-    group: Group, forks: ForkChoice, limits: Limits, end: int, participant: str = "policy"
+    group: Group, size: int, forks: ForkChoice, limits: Limits, end: int, participant: str = "policy"
 ) -> tuple[list[OneSequence], Counter[str]]:
-    """Returns a sequence for each episode of the group, in their order, and counts of what was left out.
+    """Returns `size` sequences: one for each completed episode of the group, in their order, and rows that train nothing
+    for the others. Also returns counts of what was left out.
 
-    `end`: token id of rows that train nothing. Counts: `episodes`, `failed` ones, `silent` ones (completed without a
-    trainable token), `too_long` ones (over `limits`), and `forked` ones with `fork_samples` and `fork_tokens` (generated
-    ones) that are not trained on. Errors: UserError for a fork under "refuse", and for trainable samples of other
-    participants.
+    `end`: token id of rows that train nothing. Counts: `episodes`, `failed` ones, `surplus` ones (`groups.extra`),
+    `silent` ones (completed without a trainable token), `too_long` ones (over `limits`), and `forked` ones with
+    `fork_samples` and `fork_tokens` (generated ones) that are not trained on. Errors: UserError for a fork under
+    "refuse", and for trainable samples of other participants.
     """
     counts = Counter[str]()
     of_episodes: dict[str, list[Row]] = {}
@@ -79,15 +80,18 @@ def sequences_of(
     ids, statuses = (group.episodes.column(name).to_pylist() for name in ("episode_id", "status"))
     for episode_id, status, reward in zip(ids, statuses, rewards_of(group.episodes, participant), strict=True):
         counts["episodes"] += 1
+        if status != "completed":
+            counts["surplus" if status == "cancelled" else "failed"] += 1
+            continue
         scored = None if np.isnan(reward) else float(reward)
         chosen = _chosen(of_episodes.get(episode_id, []), forks, counts)
         if chosen is None:
-            counts["silent" if status == "completed" else "failed"] += 1
+            counts["silent"] += 1
         elif not limits.allow(chosen):
             counts["too_long"] += 1
             chosen = None
         made.append(_untrained(end, scored) if chosen is None else _trained(chosen, scored))
-    return made, counts
+    return made + [_untrained(end, None) for _ in range(size - len(made))], counts
 
 
 def _chosen(rows: Sequence[Row], forks: ForkChoice, counts: Counter[str]) -> Row | None:

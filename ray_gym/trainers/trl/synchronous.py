@@ -152,6 +152,7 @@ class Rollouts:
         if not self._pushes and step > stream.version:
             stream.advance(step)
         groups, made, counts = list[Group](), list[OneSequence](), Counter[str]()
+        size = trainer.args.num_generations
         while len(made) < total:
             group = next(stream, None)
             if group is None:
@@ -159,7 +160,9 @@ class Rollouts:
                     f"the stream ended after {self.counts['groups']} groups; give it more epochs, or fewer max_steps"
                 )
             limits = Limits(self._longest or _context_of(trainer), trainer.args.max_completion_length)
-            rows, found = sequences_of(group, self._forks, limits, trainer._tokenizer.eos_token_id, self._participant)
+            rows, found = sequences_of(
+                group, size, self._forks, limits, trainer._tokenizer.eos_token_id, self._participant
+            )
             groups.append(group)
             made += rows
             counts += found

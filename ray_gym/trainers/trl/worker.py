@@ -61,7 +61,7 @@ class RolloutWorker:
         self.metrics_queue: queue.Queue[dict[str, float]] = queue.Queue()
         self.counts = Counter[str]()
         """Counts of what was taken and left out since the start: `groups`, `episodes`, `rows`, `forked` ones among
-        them, `failed` episodes, `barren` groups, `too_long` and `stale` rows."""
+        them, `failed` and `surplus` episodes (`groups.extra`), `barren` groups, `too_long` and `stale` rows."""
 
     def limit(self, max_staleness: int, longest: int | None, vocabulary: int) -> None:
         """Sets what the trainer takes: rows at most `max_staleness` pushes old, of at most `longest` tokens (None: no
@@ -157,7 +157,8 @@ class RolloutWorker:
             Counter(
                 groups=1,
                 episodes=len(statuses),
-                failed=sum(status != "completed" for status in statuses),
+                failed=statuses.count("failed"),
+                surplus=statuses.count("cancelled"),
                 rows=len(rows),
                 forks=sum(row.fork > 0 for row in rows),
                 too_long=too_long,
