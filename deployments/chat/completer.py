@@ -62,6 +62,7 @@ class Completer:
                 session_id=request.session_id,
                 grammar=grammar,
                 keep_control_tokens=self._tool_format.keeps_control_tokens(bool(request.tools)),
+                line=request.line,
             )
         )
         if generation.prompt_ids != ids:

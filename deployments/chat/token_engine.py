@@ -36,6 +36,8 @@ class GenerationRequest:
     grammar: Grammar | None = None
     keep_control_tokens: bool = False
     """True if the generated text should contain control tokens, because a parser looks for them."""
+    line: str = ""
+    """Line of adapters that generates; "" for the model's own weights."""
 
     def sampling_fields(self) -> Mapping[str, Any]:
         """Returns all sampling parameters by vLLM's names, which are the same in Python and over HTTP. The dict has

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class AsyncLLMEngine:
             **(
                 {"reasoning_parser": reasoning_parser} if reasoning_parser else {}
             ),  # a grammar begins after the reasoning
+            **adapter_args(options.engine_args),
             **options.engine_args,
         }
         self.stats = EngineStats()
@@ -72,6 +74,12 @@ class AsyncLLMEngine:
         """Returns the number of tokens in a block of the KV cache."""
         size: int = self._engine.vllm_config.cache_config.block_size
         return size
+
+    @property
+    def max_loras(self) -> int:
+        """Returns how many LoRA adapters may generate at a time; 0 if the engine takes none."""
+        config = self._engine.vllm_config.lora_config
+        return 0 if config is None else int(config.max_loras)
 
     async def generate(self, request: GenerationRequest) -> Generation:
         """Returns the tokens that the model generates after the ids of a prompt. A generation that an update of the
@@ -100,12 +108,12 @@ class AsyncLLMEngine:
 
         weights, grammar = self.weights, request.grammar
         await weights.wait_until_open()
-        adapter, aborts, loads = weights.adapter, weights.aborts, weights.loads
+        adapter, aborts, loads = weights.adapter_of(request.line), weights.aborts, weights.loads
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
         try:
             async for output in self._engine.generate(
-                prompt, _sampling_params(request), uuid.uuid4().hex, lora_request=adapter
+                prompt, _sampling_params(request), uuid.uuid4().hex, lora_request=adapter and adapter.request
             ):
                 last = output
         except Exception as error:
@@ -137,6 +145,14 @@ class AsyncLLMEngine:
 
     def shutdown(self) -> None:
         self._engine.shutdown()
+
+
+def adapter_args(engine_args: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the engine's own arguments for LoRA adapters: it keeps twice as many of them as may generate at a time.
+    A new version of each line comes while answers are still made by the one before, and none is read anew for that.
+    """
+    most = engine_args.get("max_loras", 1)
+    return {"max_cpu_loras": 2 * most} if engine_args.get("enable_lora") and isinstance(most, int) else {}
 
 
 def _sampling_params(request: GenerationRequest) -> Any:

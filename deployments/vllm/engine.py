@@ -37,6 +37,10 @@ class VllmEngine(Engine):
         self._uses_tools = False
         self._request: EngineCheck | None = None
         self._transport = options.chosen_transport
+        self.max_loras = options.max_loras
+        """LoRA adapters that may generate at a time: 0 if it takes none; None if that is not known before `start`, as
+        an application is attached to.
+        """
 
     @property
     def app(self) -> str:
@@ -111,8 +115,10 @@ class VllmEngine(Engine):
         else:
             self._application.start(run_id, name, self._deployment_spec(name), say)
 
-    def connect(self) -> ServeModel:
-        return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
+    def connect(self, line: str = "") -> ServeModel:
+        """Returns a connection of this process to the model, or to a line of adapters on it."""
+        options = self.options
+        return ServeModel(self.app, options.affinity, options.admission, transport=self._transport, line=line)
 
     def stop(self) -> None:
         """Releases this run's lease of the application. If it was the last one on an application that a run started,
@@ -127,7 +133,7 @@ class VllmEngine(Engine):
         """
         if "reads_tool_calls" not in description:
             raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")
-        self._transport = description["transport"]
+        self._transport, self.max_loras = description["transport"], description["max_loras"]
         served = description["model"]
         if self.options.model not in (None, served):
             raise UserError(

@@ -202,3 +202,13 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     """True adds vLLM's own metrics to Ray's, as ray_vllm_*."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
     """Version of the weights that are loaded first, recorded with their tokens. Updates have higher versions."""
+
+    @property
+    def max_loras(self) -> int | None:
+        """Returns how many LoRA adapters may generate at a time: 0 if the engine takes none; None if an application is
+        attached to, which has options of its own.
+        """
+        if self.app is not None:
+            return None
+        most = self.engine_args.get("max_loras", 1)
+        return most if self.engine_args.get("enable_lora") and isinstance(most, int) else 0

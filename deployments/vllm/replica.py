@@ -90,7 +90,7 @@ class VllmReplica(BatchedReplica):
 
     async def describe(self) -> dict[str, Any]:
         """Returns a description for runs that attach: the model, its GPUs per rank, its context in tokens, whether it
-        reads tool calls, its transport, and the version of its weights.
+        reads tool calls, its transport, the version of its weights, and how many adapters it generates with at a time (0: it takes none).
         """
         return {
             "model": self.options.model,
@@ -98,7 +98,8 @@ class VllmReplica(BatchedReplica):
             "max_model_len": self._engine.max_model_len,
             "reads_tool_calls": self._tool_format.reads_calls,
             "transport": self.transport,
-            "weights_version": self._engine.weights.checkpoint.version,
+            "max_loras": self._engine.max_loras,
+            "weights_version": self._engine.weights.served.own.version,
         }
 
     def __del__(self) -> None:

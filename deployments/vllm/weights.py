@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,26 @@ from ray_gym.deployments.vllm.node_copy import NodeCopy, copies_dir
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import VersionSpan
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.manifest import Manifest, differences, read_manifest, summary
 from ray_gym.weights.orders import PauseMode, Transfer
 from ray_gym.weights.settings import setting_differences
 
 
-class EngineWeights:
-    """Holds the version and the adapter of an engine's weights, for new generations, and changes the weights step by
-    step.
+@dataclass(frozen=True, slots=True)
+class LoadedAdapter:
+    """Holds a LoRA adapter that the engine has loaded."""
+
+    version: int
+    """Version of its line."""
+    request: Any
+    """vLLM's LoRARequest. Its id and name are new for every load, since engine and prefix cache know adapters by them,
+    and several lines may have the same version.
     """
+
+
+class EngineWeights:
+    """Holds the versions and the adapters of an engine's weights, for new generations, and changes them step by step."""
 
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
         """Creates the state of an engine that has loaded its first weights.
@@ -42,9 +55,11 @@ class EngineWeights:
         self._open = asyncio.Event()
         self._open.set()
         self._asleep = False
-        self.checkpoint = Checkpoint(version, None)
-        self.adapter: Any = None
-        """LoRA adapter (vLLM's LoRARequest) that new generations use, or None."""
+        self.served = ServedLines(Checkpoint(version, None))
+        """Checkpoints that new generations use."""
+        self._adapters: dict[str, LoadedAdapter] = {}
+        """Adapters that they use, by line."""
+        self._ids = itertools.count(1)
         self.aborts = 0
         """Number of times that all generations in flight were discarded."""
         self.loads = 0
@@ -54,7 +69,13 @@ class EngineWeights:
         """Waits while the engine is paused, so that a new generation begins with the adapter that it resumes with."""
         await self._open.wait()
 
-    def spans(self, found: Any, count: int, adapter: Any) -> tuple[VersionSpan, ...]:
+    def adapter_of(self, line: str) -> LoadedAdapter | None:
+        """Returns the adapter that new generations of a line use; None if it has none. "" is the model itself, which may
+        have one of its own.
+        """
+        return self._adapters.get(line)
+
+    def spans(self, found: Any, count: int, adapter: LoadedAdapter | None) -> tuple[VersionSpan, ...]:
         """Returns the spans of `count` generated tokens, each with the version of the weights that generated it; () for
         no tokens.
 
@@ -64,7 +85,7 @@ class EngineWeights:
         if count == 0:
             return ()
         if adapter is not None:
-            return (VersionSpan(adapter.lora_int_id, 0, count),)
+            return (VersionSpan(adapter.version, 0, count),)
         return tuple(VersionSpan(self._version_of(span.version), span.start, span.end) for span in found or ()) or (
             VersionSpan(self._first_version, 0, count),
         )
@@ -80,7 +101,7 @@ class EngineWeights:
         """
         if checkpoint.is_adapter:
             return await asyncio.to_thread(self._check_adapter, checkpoint)
-        if checkpoint.source is None:
+        if checkpoint.source is None or checkpoint.whole == self.served.own.whole:
             return None
         await asyncio.to_thread(self._check_whole, checkpoint)
 
@@ -110,25 +131,31 @@ class EngineWeights:
 
     async def pause(self, mode: PauseMode) -> None:
         """Pauses generation, and empties the KV cache, so that its states are recomputed with the new weights. `mode`:
-        vLLM's mode for the generations in flight; with an adapter `keep` becomes `abort`, which discards them.
+        vLLM's mode for the generations in flight; with adapters `keep` becomes `abort`, which discards them.
         """
         self._open.clear()
-        if mode == "keep" and self.adapter is not None:
+        if mode == "keep" and self._adapters:
             mode = "abort"  # an adapter fits only its own base weights
         if mode == "abort":
             self.aborts += 1
         await self._client.pause_generation(mode=mode, clear_cache=True)
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        """Loads a checkpoint into the paused engine; of an adapter also its base weights, if they differ.
+        """Loads a checkpoint into the paused engine; of an adapter also its base weights, if they differ. Other base
+        weights take the adapters of all lines away. An adapter for the present ones needs no pause.
 
         Errors: UserError or OSError if its files can't be found; those that vLLM raises. After one of vLLM's, the model
         may be a mixture of two checkpoints, and loading can't be retried.
         """
-        if self.checkpoint.whole != checkpoint.whole:
+        if self.served.own.whole != checkpoint.whole:
             await self._load_whole(checkpoint.whole)
-        self.adapter = await self._load_adapter(checkpoint) if checkpoint.is_adapter else None
-        self.checkpoint = checkpoint
+            self._adapters.clear()
+            self.served = self.served.having(checkpoint.whole)
+        if not checkpoint.is_adapter:
+            self._adapters.pop(checkpoint.line, None)
+        elif self.served.of(checkpoint.line) != checkpoint:
+            self._adapters[checkpoint.line] = await self._load_adapter(checkpoint)
+        self.served = self.served.having(checkpoint)
         await asyncio.to_thread(self._release_copies)
 
     async def _load_whole(self, whole: Checkpoint) -> None:
@@ -137,20 +164,22 @@ class EngineWeights:
         await self._client.collective_rpc("load_checkpoint", args=(str(folder),))
         await self._client.update_weight_version(str(whole.version))
 
-    async def _load_adapter(self, checkpoint: Checkpoint) -> Any:
+    async def _load_adapter(self, checkpoint: Checkpoint) -> LoadedAdapter:
         from vllm.lora.request import LoRARequest
 
-        folder = await asyncio.to_thread(self._folder, checkpoint)
-        request = LoRARequest(f"version-{checkpoint.version}", checkpoint.version, str(folder))
+        folder, number = await asyncio.to_thread(self._folder, checkpoint), next(self._ids)
+        request = LoRARequest(f"{number}: {checkpoint}", number, str(folder))
         await self._client.add_lora(request)
-        return request
+        return LoadedAdapter(checkpoint.version, request)
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
         """Checks that the engine has the weights of a checkpoint. Unless that is an adapter, it empties the prefix
         cache again. Errors: RuntimeError if the engine has other weights, or can't empty the cache.
         """
-        if checkpoint.is_adapter and checkpoint.version not in await self._client.list_loras():
-            raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
+        if checkpoint.is_adapter:
+            adapter = self.adapter_of(checkpoint.line)
+            if adapter is None or adapter.request.lora_int_id not in await self._client.list_loras():
+                raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
         label = await self._client.get_weight_version()
         if self._version_of(label) != checkpoint.whole.version:
             raise RuntimeError(f"the engine says that its weights are {label!r}, not {checkpoint.whole.version}")
@@ -184,14 +213,14 @@ class EngineWeights:
             self._open.set()
 
     async def transfer(self, task: Transfer) -> None:
-        """Carries out one step of a weight transfer. After the last one the engine has the new version, and no adapter.
-        Errors: those that vLLM raises.
+        """Carries out one step of a weight transfer. After the last one the engine has the new version, and no
+        adapters. Errors: those that vLLM raises.
         """
         await transfer.carry_out(self._client, task)
         if task.step == "finish":
             self.loads += 1
-            self.adapter = None
-            self.checkpoint = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
+            self._adapters.clear()
+            self.served = self.served.having(Checkpoint(task.version, Transferred(self.served.own.loadable)))
 
     def _folder(self, checkpoint: Checkpoint) -> Path:
         """Returns the folder of a checkpoint on this node; a state dict is first written to one. Errors: UserError if

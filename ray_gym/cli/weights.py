@@ -23,6 +23,9 @@ def weights(
     adapter: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of a LoRA adapter, in the place of a checkpoint.")
     ] = None,
+    line: Annotated[
+        str, typer.Option(metavar="NAME", help="Line of LoRA adapters: a model with engine: vllm_adapter.")
+    ] = "",
     mode: Annotated[
         str, typer.Option(metavar="MODE", help="What happens to requests under way: keep, wait or abort.")
     ] = "keep",
@@ -52,12 +55,14 @@ def weights(
         raise UserError(f"--mode: {mode!r} is none of {', '.join(get_args(PauseMode))}")
     check_running()
     with connect():
-        found = Weights(app)
+        found = Weights(app, line)
         if version is not None:
             here, there = path and path.absolute(), adapter and adapter.absolute()
             found.update(version, here, adapter=there, mode=cast(PauseMode, mode))
         status = found.status()
         current = status.current
         say(f"{app}: {current} ({current.source or 'what it was started with'})")
+        for each in status.lines:
+            say(f"{app}: {each} ({each.source if each.is_adapter else 'without an adapter'})")
         if status.updating_to is not None:
             say(f"being updated to {status.updating_to} ({status.updating_to.source}): {status.step}")

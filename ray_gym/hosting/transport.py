@@ -11,6 +11,7 @@ import math
 import time
 from typing import Any
 
+import msgspec
 from ray import exceptions as ray_errors
 from ray import serve
 from ray.serve.schema import ApplicationStatus
@@ -54,17 +55,20 @@ class ServeModel:
         limits: AdmissionLimits | None = None,
         *,
         transport: Transport,
+        line: str = "",
     ) -> None:
         """Creates a model that opens its connections at the first call.
 
         `app`: name of the application. `affinity`: tells which calls should reach the same replica. `limits`: limits
         above which no new episode may begin; None means that they may always begin. `transport`: `batched` or `handle`,
-        as the application was deployed; if Ray uses TLS, calls go by Serve's handle in any case.
+        as the application was deployed; if Ray uses TLS, calls go by Serve's handle in any case. `line`: line of
+        adapters that all calls are for; "" for the model's own weights.
         """
         self._app = app
         self._transport = tls.choose_transport(transport)
         self._affinity = affinity
         self._limits = limits
+        self._line = line
         self._handle: Any = None
         self._lanes: Lanes | None = None
         self._opening = asyncio.Lock()
@@ -99,6 +103,8 @@ class ServeModel:
         Errors: EpisodeFailure (infra) if no replica answers, the application is gone, or the replica's code raises an
         unexpected error; an EpisodeFailure that the model raised is passed on.
         """
+        if self._line:
+            request = msgspec.structs.replace(request, line=self._line)
         for wait_s in pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S):
             began = time.monotonic()
             try:

@@ -10,6 +10,7 @@ members; nothing is registered, and nothing has to be inherited:
     protocol    of      ability                                              used by
     OnNodes     engine  GPUs and files are checked before anything starts    `ray-gym doctor`, every start
     Served      engine  weights can be updated while it serves               a stream of a trainer
+    OnAnother   engine  it is a line of adapters on another model            every start, a stream of a trainer
     HasDoor     engine  its replicas answer OpenAI's API                     the gateway of a service
     OpensDoor   engine  requests in OpenAI's formats go to its endpoint      the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
@@ -18,12 +19,13 @@ members; nothing is registered, and nothing has to be inherited:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from ray_gym.errors import UserError
 from ray_gym.models.door import Door
 from ray_gym.models.model import Model, Sampling
 from ray_gym.models.placement import Replicas
@@ -40,7 +42,9 @@ class EngineCheck:
     """Tells an engine what the participants will ask of it: `samplings` by participant, and whether any of them has
     tools.
 
-    `episodes` is the largest number of episodes in flight; None means that it is not known, as in a service.
+    `episodes` is the largest number of episodes in flight; None means that it is not known, as in a service. What is
+    asked of lines of adapters (`OnAnother`) is asked of the model below them, too. `engines` are those of the config's
+    models in use, by name.
     """
 
     model: str
@@ -48,6 +52,7 @@ class EngineCheck:
     samplings: dict[str, Sampling]
     uses_tools: bool
     episodes: int | None = None
+    engines: Mapping[str, Engine] = field(default_factory=dict)
 
 
 class Engine(ABC):
@@ -146,6 +151,21 @@ class Served(Protocol):
 
 
 @runtime_checkable
+class OnAnother(Protocol):
+    """Describes an engine whose model is a line of adapters on another model of the config, which starts before it."""
+
+    @property
+    def of(self) -> str:
+        """Returns the name of the other model in the config."""
+        ...
+
+    @property
+    def line(self) -> str:
+        """Returns the name of the line. It is known once the engine was checked."""
+        ...
+
+
+@runtime_checkable
 class HasDoor(Protocol):
     """Describes an engine whose replicas speak OpenAI's protocol themselves, by a method `openai`."""
 
@@ -163,6 +183,32 @@ class OpensDoor(Protocol):
     """Paths of requests that are forwarded to the endpoint."""
 
     def open_door(self) -> Door: ...
+
+
+def line_of(engine: Engine) -> str:
+    """Returns the name of the line that an engine's model is; "" for a model with weights of its own."""
+    return engine.line if isinstance(engine, OnAnother) else ""
+
+
+def models_on(name: str, engines: Mapping[str, Engine]) -> set[str]:
+    """Returns the names of a model and of the lines of adapters on it."""
+    return {name} | {line for line, engine in engines.items() if isinstance(engine, OnAnother) and engine.of == name}
+
+
+def bases_first(names: Iterable[str], known: Container[str], make: Callable[[str], Engine]) -> dict[str, Engine]:
+    """Makes the engines of models, and of the models below those that are lines of adapters, which come first: they are
+    started in this order.
+
+    `known`: names of the models of the config. `make`: makes the engine of a model. Errors: UserError for a line on a
+    model that is not in the config; those of `make`.
+    """
+    made = {name: make(name) for name in names}
+    for name, engine in list(made.items()):
+        if isinstance(engine, OnAnother) and engine.of not in made:
+            if engine.of not in known:
+                raise UserError(f"models.{name}.of: there is no model {engine.of!r} under models")
+            made[engine.of] = make(engine.of)
+    return dict(sorted(made.items(), key=lambda item: isinstance(item[1], OnAnother)))
 
 
 # ---- a part of what `connect` gives ----

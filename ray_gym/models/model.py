@@ -73,7 +73,7 @@ class CompletionRequest(msgspec.Struct):
     `tools` are those that the prompt shows, the same at every step; `allowed_tools` are those that the environment's
     state allows now. `thread` names the conversation within the episode. `seed` is for engines that draw at random
     themselves. `group_id` is the same for all episodes of one task, whose prompts begin alike; it is empty for calls
-    outside of any group.
+    outside of any group. `line` names the line of adapters that generates; it is empty for the model's own weights.
     """
 
     messages: list[Message]
@@ -92,6 +92,7 @@ class CompletionRequest(msgspec.Struct):
     any text.
     """
     group_id: str = ""
+    line: str = ""
 
 
 class VersionSpan(msgspec.Struct, frozen=True, gc=False):

@@ -16,6 +16,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck
+from ray_gym.models.engine import bases_first, models_on
 from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
@@ -37,7 +38,9 @@ class Plan:
     participants: dict[str, Participant]
     """Participants by name."""
     engines: dict[str, Engine]
-    """Engines by the names of the models that participants use."""
+    """Engines by the names of the models that participants use, and of those below them (`OnAnother`), which come
+    first.
+    """
     specs: list[EpisodeSpec]
     """Specifications of all planned episodes."""
 
@@ -63,7 +66,7 @@ class Plan:
         if engines is None:
             used = engines_of(config, participants, file)
         else:
-            used = {name: engines(name) for name in sorted({one.model for one in participants.values()})}
+            used = bases_first(sorted({one.model for one in participants.values()}), config.models, engines)
         rows = tasks(environment) if tasks is not None else ()
         return cls(config, environment, participants, used, make_specs(config, rows))
 
@@ -149,9 +152,10 @@ def check_plan(plan: Plan, file: str) -> Plan:
     """
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():
-        samplings = {p.name: p.sampling for p in participants if p.model == name}
-        uses_tools = any(has_tools(plan.environment, p) for p in participants if p.model == name)
-        engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency))
+        asking = [p for p in participants if p.model in models_on(name, plan.engines)]
+        samplings = {p.name: p.sampling for p in asking}
+        uses_tools = any(has_tools(plan.environment, p) for p in asking)
+        engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency, plan.engines))
     if config.groups.minimum > config.tasks.repeats:
         raise UserError(
             f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
@@ -226,19 +230,23 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
 
 
 def engines_of(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
-    """Makes the engines of the models that participants use, by the name of the model. The options of unused models are
-    checked too. `file`: name of the config in messages.
+    """Makes the engines of the models that participants use, and of those below them, by the name of the model. The
+    options of unused models are checked too. `file`: name of the config in messages.
 
     Errors: UserError for an unknown engine or a wrong option; exceptions of the engines' constructors.
     """
     used = {participant.model for participant in participants.values()}
-    engines: dict[str, Engine] = {}
+    found: dict[str, tuple[Any, Any]] = {}
     for name, section in config.models.items():
         engine_class = find_engine(section.engine, f"{file}: models.{name}.engine")
-        options = validate(engine_class.Options, section.options, file, ("models", name), config)
-        if name in used:
-            engines[name] = engine_class(options)
-    return engines
+        found[name] = engine_class, validate(engine_class.Options, section.options, file, ("models", name), config)
+
+    def make(name: str) -> Engine:
+        engine_class, options = found[name]
+        engine: Engine = engine_class(options)
+        return engine
+
+    return bases_first([name for name in config.models if name in used], config.models, make)
 
 
 def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:

@@ -13,6 +13,7 @@ from ray_gym.data.tasks import read_tasks
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck, Sampling
+from ray_gym.models.engine import bases_first, models_on
 from ray_gym.openai_api.refused import Refused
 from ray_gym.plugins import find_engine
 from ray_gym.run.plan import cast_of, has_tools, make_environment
@@ -41,12 +42,18 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
                 read_tasks(section, environment, config.run.seed, config_path.parent)
             except UserError as error:
                 raise UserError(f"{where}: source {source}: {error}") from None
-    engines: dict[str, Engine] = {}
-    for name, model in config.models.items():
+
+    def make(name: str) -> Engine:
+        model = config.models[name]
         engine_class = find_engine(model.engine, f"{file}: models.{name}.engine")
         engine: Engine = engine_class(validate(engine_class.Options, model.options, file, ("models", name)))
-        engine.check(EngineCheck(name, samplings[name], name in using_tools))
-        engines[name] = engine
+        return engine
+
+    engines = bases_first(config.models, config.models, make)
+    for name, engine in engines.items():
+        on = models_on(name, engines)
+        asked = {asking: sampling for model in on for asking, sampling in samplings[model].items()}
+        engine.check(EngineCheck(name, asked, not on.isdisjoint(using_tools), engines=engines))
     return engines
 
 

@@ -29,7 +29,7 @@ from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
 from ray_gym.load import load
-from ray_gym.models.engine import Served
+from ray_gym.models.engine import Served, line_of
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.driver.carrying_out import drive, load_commits, summary_of
@@ -90,7 +90,7 @@ class Rollouts:
             raise UserError(
                 f"models.{model}: its weights can't be changed from here; up: {', '.join(self._plan.engines)}"
             )
-        return Weights(engine.app)
+        return Weights(engine.app, line_of(engine))
 
     def play(self, tasks: Given, *, repeats: int | None = None) -> list[Group]:
         """Plays tasks and returns a group for each, in their order, once all are over.

@@ -11,7 +11,7 @@ from typing import Any
 
 from ray.exceptions import RayError
 
-from ray_gym.models.engine import Engine, Served
+from ray_gym.models.engine import Engine, Served, line_of
 from ray_gym.weights.holder import find_holder
 
 LOOK_S = 1.0
@@ -28,9 +28,10 @@ class ServedVersions:
 
         Models whose weights can't be changed are left out. Blocks.
         """
-        apps = {name: engine.app for name, engine in engines.items() if isinstance(engine, Served)}
-        found = {name: find_holder(app) for name, app in apps.items()}
+        served = {name: engine for name, engine in engines.items() if isinstance(engine, Served)}
+        found = {name: find_holder(engine.app) for name, engine in served.items()}
         self._holders: dict[str, Any] = {name: holder for name, holder in found.items() if holder is not None}
+        self._lines = {name: line_of(engines[name]) for name in self._holders}
 
     async def look(self) -> dict[str, int]:
         """Returns the version of the weights that each model serves, by name.
@@ -49,5 +50,5 @@ class ServedVersions:
 
         Errors: RayError.
         """
-        found = await asyncio.gather(*(holder.status.remote() for holder in self._holders.values()))
+        found = await asyncio.gather(*(holder.status.remote(self._lines[name]) for name, holder in self._holders.items()))
         return {name: status.current.version for name, status in zip(self._holders, found, strict=True)}

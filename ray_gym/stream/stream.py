@@ -29,7 +29,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
-from ray_gym.models.engine import Served
+from ray_gym.models.engine import OnAnother, Served, line_of
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
@@ -112,8 +112,8 @@ class Stream:
             blocking.callback(engine.stop)
             await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
-        self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
         self._engines = engines
+        self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped, opened.flat)
@@ -127,9 +127,10 @@ class Stream:
         """
         for model, version in served.items():
             if not self._version_given and version < self._version:
+                weights = "adapter=FOLDER" if isinstance(self._engines[model], OnAnother) else "model=CHECKPOINT"
                 raise UserError(
                     f"models.{model}: it serves version {version}, and the cursor was taken at {self._version}; open the stream with "
-                    f"models.{model}.model=CHECKPOINT and models.{model}.weights_version={self._version}"
+                    f"models.{model}.{weights} and models.{model}.weights_version={self._version}"
                 )
         self._version = max(self._version, min(served.values(), default=0))
 
@@ -219,7 +220,7 @@ class Stream:
             raise UserError(
                 f"models.{model}: its weights can't be changed from here (engine: vllm); `advance` tells of it"
             )
-        return Weights(engine.app)
+        return Weights(engine.app, line_of(engine))
 
     def advance(self, version: int) -> None:
         """Tells the stream that the models now generate with the weights of this version.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ray_gym.errors import UserError
@@ -32,7 +32,7 @@ class StateDict:
     holder of the weights was started again: then the tensors are lost.
     """
 
-    reference: tuple[Any]
+    reference: tuple[Any] = field(compare=False)
     id: str
     """Id that no other state dict has. The version would not do: one that was refused may come again with other
     tensors.
@@ -63,15 +63,17 @@ class Checkpoint:
     """A checkpoint is one version of a model's weights. `source` None stands for the weights that the engine loads by
     itself when it starts.
 
-    `base`: for a version with a LoRA adapter, the version without one that it belongs to; else None.
+    `base`: for a version with a LoRA adapter, the version without one that it belongs to; else None. `line`: line of
+    adapters that it belongs to (`ray_gym.weights.lines`); "" for the weights themselves, and an adapter of their own.
     """
 
     version: int
     source: Source
     base: Checkpoint | None = None
+    line: str = ""
 
     def __str__(self) -> str:
-        return f"version {self.version}"
+        return f"version {self.version} of {self.line}" if self.line else f"version {self.version}"
 
     @property
     def is_adapter(self) -> bool:
@@ -88,19 +90,25 @@ class Checkpoint:
 
     @property
     def whole(self) -> Checkpoint:
-        """Returns the checkpoint without its adapter; itself if it has none."""
-        return self.base or self
+        """Returns the weights below the checkpoint's adapter, of no line; itself if it has neither."""
+        return self.base or (replace(self, line="") if self.line else self)
 
 
 def next_checkpoint(current: Checkpoint, version: int, source: Folder | StateDict) -> Checkpoint:
-    """Returns a checkpoint of a newer version. An adapter gets the current weights, without their own adapter, as its
-    base.
+    """Returns a checkpoint of a newer version, of the same line. An adapter gets the current weights, without their own
+    adapter, as its base.
 
-    Errors: UserError if `version` is not greater than the current one, or exceeds int32.
+    Errors: UserError if `version` is not greater than the current one, or exceeds int32; or if a line gets other
+    weights than an adapter.
     """
     check_version(current, version)
     adapter = isinstance(source, Folder) and source.adapter
-    return Checkpoint(version, source, current.whole if adapter else None)
+    if current.line and not adapter:
+        raise UserError(
+            f"update: the line {current.line} takes adapters only, and {source} is none; give adapter=FOLDER, or change "
+            "the weights below all lines by those of the model that the line is on"
+        )
+    return Checkpoint(version, source, current.whole if adapter else None, current.line)
 
 
 def check_version(current: Checkpoint, version: int) -> None:
@@ -108,4 +116,5 @@ def check_version(current: Checkpoint, version: int) -> None:
     if version > LARGEST_VERSION:
         raise UserError(f"version: {version} is more than {LARGEST_VERSION}")
     if version <= current.version:
-        raise UserError(f"version: {version} is not greater than {current.version}, which is being served")
+        what = f"the line {current.line} serves" if current.line else "is being served"
+        raise UserError(f"version: {version} is not greater than {current.version}, which {what}")

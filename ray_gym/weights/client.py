@@ -22,13 +22,17 @@ MODES = ("wait", "keep", "abort")
 
 
 class Weights:
-    """Reads and changes the weights of one Serve application. `docs/weights.md` describes the modes."""
+    """Reads and changes the weights of one Serve application, or a line of LoRA adapters on them. `docs/weights.md`
+    describes the modes, and lines.
+    """
 
-    def __init__(self, app: str) -> None:
-        """Finds the holder of the application's weights. Errors: UserError if there is no such application, or its
-        weights can't be changed.
+    def __init__(self, app: str, line: str = "") -> None:
+        """Finds the holder of the application's weights. `line`: name of a line of adapters (a model of the config with
+        `engine: vllm_adapter`); "" for the weights themselves. Errors: UserError if there is no such application, or
+        its weights can't be changed.
         """
         self.app = app
+        self.line = line
         self._holder: Any = find_holder(app)
         if self._holder is None:
             raise UserError(f"{app}: no run has a model up under this name whose weights can be changed (engine: vllm)")
@@ -37,7 +41,7 @@ class Weights:
         """Returns which checkpoint serves, and which step of an update is being done. Errors: RunFailed if the holder
         of the weights does not answer.
         """
-        found: Status = self._answer(self._holder.status.remote(), ANSWER_S)
+        found: Status = self._answer(self._holder.status.remote(self.line), ANSWER_S)
         return found
 
     @property
@@ -56,7 +60,7 @@ class Weights:
         deadlines: Deadlines | None = None,
     ) -> int:
         """Loads new weights on all replicas, serves them as `version`, and returns the version. They come from one of a
-        checkpoint's folder (`path`), a `state_dict`, or a LoRA adapter's folder.
+        checkpoint's folder (`path`), a `state_dict`, or a LoRA adapter's folder; a line takes adapters only.
 
         Blocks until all replicas serve them; the update goes on if this process dies meanwhile. `mode`: for requests
         that are under way, `wait` finishes them first, `keep` continues them with the new weights, `abort` makes them
@@ -67,8 +71,14 @@ class Weights:
             raise UserError(f"mode: {mode!r} is none of {', '.join(MODES)}")
         given = Deadlines() if deadlines is None else deadlines
         source = _source(path, state_dict, adapter)
-        updated: int = self._answer(self._holder.update.remote(version, source, mode, given), given.total_s)
+        updated: int = self._answer(self._holder.update.remote(version, source, mode, given, self.line), given.total_s)
         return updated
+
+    def add_line(self) -> None:
+        """Makes the line known to the application, as an engine does when it starts. Errors: RunFailed if the holder of
+        the weights does not answer.
+        """
+        self._answer(self._holder.add_line.remote(self.line), ANSWER_S)
 
     def sleep(self, level: int = 1, deadlines: Deadlines | None = None) -> None:
         """Gives the GPUs' memory to a trainer on the same GPUs; requests wait.

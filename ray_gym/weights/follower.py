@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ray_gym.errors import UserError, describe
 from ray_gym.weights.checkpoint import Checkpoint
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import (
     Admitted,
     CatchUp,
@@ -45,8 +46,8 @@ class WeightsHost(Protocol):
     """Defines the methods of an engine whose weights can be changed."""
 
     @property
-    def checkpoint(self) -> Checkpoint:
-        """Returns the checkpoint that was loaded last without an error."""
+    def served(self) -> ServedLines:
+        """Returns the checkpoints that were loaded last without an error."""
         ...
 
     async def check(self, checkpoint: Checkpoint) -> None:
@@ -138,7 +139,7 @@ class Follower:
                 report = Ready()
 
     def _as_joining(self) -> Joining:
-        return Joining(self._host.checkpoint.version, self._paused)
+        return Joining(self._host.served.versions, self._paused)
 
     async def _try(self, task: Task | CatchUp) -> str | None:
         """Carries out a task. Returns None if that succeeds, else the message of the error. An error after which the
@@ -173,8 +174,8 @@ class Follower:
                 await host.sleep(level)
             case WakeUp(tags):
                 await host.wake_up(tags)
-            case CatchUp(checkpoint):
-                await self._catch_up(checkpoint)
+            case CatchUp(served):
+                await self._catch_up(served)
 
     async def _pause(self, mode: PauseMode, within_s: float) -> None:
         self._paused = True
@@ -184,17 +185,21 @@ class Follower:
         except TimeoutError:
             raise RuntimeError(f"not paused within {within_s:g} s") from None
 
-    async def _catch_up(self, checkpoint: Checkpoint) -> None:
-        """Pauses the engine, loads a checkpoint if the engine has another one, and resumes it. Errors: those of the
-        engine; RuntimeError if the pause takes longer than `PAUSE_S` seconds.
+    async def _catch_up(self, wanted: ServedLines) -> None:
+        """Pauses the engine, loads the weights that it lacks, then the adapters of the lines, and resumes it. Errors:
+        those of the engine; RuntimeError if the pause takes longer than `PAUSE_S` seconds.
         """
+        host = self._host
         if not self._paused:
             await self._pause("keep", PAUSE_S)
-        if self._host.checkpoint != checkpoint:
-            await self._host.check(checkpoint)
-            await self._host.load(checkpoint)
-        await self._host.confirm(checkpoint)
-        await self._host.resume()
+        for line in ("", *sorted({*host.served.lines, *wanted.lines})):
+            checkpoint = wanted.of(line)
+            if host.served.of(line) != checkpoint:
+                await host.check(checkpoint)
+                await host.load(checkpoint)
+        for checkpoint in (wanted.own, *wanted.adapters):
+            await host.confirm(checkpoint)
+        await host.resume()
         self._paused = False
 
 
@@ -204,7 +209,7 @@ def _breaks(task: Task | CatchUp, error: Exception) -> bool:
         case CatchUp() | Transfer():
             return True
         case LoadWeights(checkpoint):
-            return not checkpoint.is_adapter
+            return not (checkpoint.is_adapter or checkpoint.line)
         case Sleep() | WakeUp():
             return not isinstance(error, UserError)
         case _:

@@ -20,8 +20,9 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights import record
-from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_checkpoint
+from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict
 from ray_gym.weights.fleet import Fleet
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import (
     Admitted,
     CatchUp,
@@ -66,17 +67,17 @@ class _Holder:
         """
         self._app = app
         self._first = first
-        self._current = record.read(app) or Checkpoint(first.version, None)
+        self._served = record.read(app) or ServedLines(Checkpoint(first.version, None))
         self._fleet = Fleet(_is_alive, _kill)
         self._changing = asyncio.Lock()
-        self._transfers = Transfers(self._fleet, first.ranks, self._changing, lambda: self._current, self._commit)
+        self._transfers = Transfers(self._fleet, first.ranks, self._changing, lambda: self._served, self._commit)
         self._update_under_way: Update | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def next(self, name: str, report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
         """Takes a replica's report, and returns what the replica has to do. A replica that joins waits until no update
-        is under way. It is admitted if it has the weights that are served (or, if these were transferred, the newest
-        that can be loaded), and is not paused; otherwise it is told to load them.
+        is under way. It is admitted if it has the weights and adapters that are served (or, if the weights were
+        transferred, the newest that can be loaded), and is not paused; otherwise it is told to load them.
 
         Errors: LookupError if the replica reports something else before it has joined.
         """
@@ -84,8 +85,9 @@ class _Holder:
             if self._fleet.knows(name):
                 self._fleet.fail_open_orders(name)
             async with self._changing:
-                wanted = self._current if report.version == self._current.version else self._current.loadable
-                if report.paused or report.version != wanted.version:
+                has_own = report.versions[""] == self._served.own.version
+                wanted = self._served if has_own else self._served.loadable
+                if report.paused or report.versions != wanted.versions:
                     return CatchUp(wanted)
                 self._fleet.admit(name)
                 return Admitted()
@@ -93,17 +95,29 @@ class _Holder:
             raise LookupError(f"{name} is to join again")
         return await self._fleet.next(name, report if isinstance(report, OrderAnswer) else None)
 
-    async def status(self) -> Status:
-        """Returns which checkpoint serves, and the step of an update that is under way."""
-        update = self._update_under_way
-        return Status(self._current, update.new, update.step) if update else Status(self._current)
+    async def status(self, line: str = "") -> Status:
+        """Returns which checkpoint serves on a line ("": the model's own), and the step of an update that is under
+        way.
+        """
+        update, current = self._update_under_way, self._served.of(line)
+        lines = tuple(self._served.lines.values())
+        return Status(current, update.new, update.step, lines) if update else Status(current, lines=lines)
 
-    async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
-        """Carries out an update, and returns its version, which all replicas serve then.
+    async def add_line(self, line: str) -> None:
+        """Makes a line of adapters known, which has none at first. A line that is known already stays as it is."""
+        async with self._changing:
+            if line not in self._served.lines:
+                await self._keep(self._served.having_line(line))
+
+    async def update(
+        self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines, line: str = ""
+    ) -> int:
+        """Carries out an update, and returns its version, which all replicas serve then. `line`: line of adapters that
+        gets a new one; "" for the model's own weights.
 
         Errors: UserError if the update is refused, and nothing was touched; UpdateFailed if it failed.
         """
-        return await self._carry_out(self._update(version, source, mode, deadlines))
+        return await self._carry_out(self._update(version, source, mode, deadlines, line))
 
     async def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
         """Carries out a step of vLLM's weight transfer. Returns the version that serves after the step `finish`, None
@@ -126,11 +140,13 @@ class _Holder:
         task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
 
-    async def _update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
+    async def _update(
+        self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines, line: str
+    ) -> int:
         await self._gather()
         async with self._changing:
-            new = next_checkpoint(self._current, version, source)
-            update = Update(self._fleet, self._current, new, mode, deadlines, self._commit)
+            new = self._served.next(line, version, source)
+            update = Update(self._fleet, self._served, new, mode, deadlines, self._commit)
             self._update_under_way = update
             try:
                 await update.carry_out()
@@ -160,9 +176,13 @@ class _Holder:
                 raise UpdateFailed("; ".join(sorted(set(answers.failed.values()))))
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
-        """Keeps the checkpoint in Ray's store, and makes it the one that is served."""
-        await asyncio.to_thread(record.write, self._app, checkpoint)
-        self._current = checkpoint
+        """Makes a checkpoint the one that is served, on its line."""
+        await self._keep(self._served.having(checkpoint))
+
+    async def _keep(self, served: ServedLines) -> None:
+        """Keeps what is served, first in Ray's store."""
+        await asyncio.to_thread(record.write, self._app, served)
+        self._served = served
 
     async def _gather(self) -> None:
         """Forgets dead replicas, and waits until all replicas that serve have joined.
@@ -216,7 +236,8 @@ def is_changed(app: str) -> bool:
         status: Status = ray.get(holder.status.remote(), timeout=ANSWER_S)
     except (RayActorError, GetTimeoutError):
         return True
-    return status.current.source is not None or status.updating_to is not None
+    has_adapters = any(checkpoint.is_adapter for checkpoint in status.lines)
+    return status.current.source is not None or has_adapters or status.updating_to is not None
 
 
 def dismiss_holder(app: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ray_gym.weights.checkpoint import Checkpoint
+from ray_gym.weights.lines import ServedLines
 
 PauseMode = Literal["wait", "keep", "abort"]
 
@@ -30,7 +31,7 @@ class PauseServing:
 
 @dataclass(frozen=True, slots=True)
 class LoadWeights:
-    """Orders a replica to load weights."""
+    """Orders a replica to load weights. A checkpoint of a line without an adapter takes the line's adapter away."""
 
     checkpoint: Checkpoint
 
@@ -88,11 +89,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """Tells a replica to load this checkpoint, and then to join again: it has other weights than are served, or is
-    paused.
-    """
+    """Tells a replica to load what is served, and then to join again: it has other weights or adapters, or is paused."""
 
-    checkpoint: Checkpoint
+    served: ServedLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +112,13 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """Reports that a replica wants to join, with the weight version that it has, and whether it is paused.
+    """Reports that a replica wants to join, with the weight versions that it has (`ServedLines.versions`), and whether
+    it is paused.
 
     It may have lost the holder in the middle of an update.
     """
 
-    version: int
+    versions: dict[str, int]
     paused: bool
 
 

@@ -1,41 +1,46 @@
-"""Keeps the checkpoint that an application serves in Ray's own key-value store, where it outlives the process of the
+"""Keeps the checkpoints that an application serves in Ray's own key-value store, where they outlive the process of the
 holder.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from ray.experimental import internal_kv
 
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred
+from ray_gym.weights.lines import ServedLines
 
 NAMESPACE = "ray_gym_weights"
 
 
-def read(app: str) -> Checkpoint | None:
-    """Returns the checkpoint that is kept for an application; None if there is none."""
+def read(app: str) -> ServedLines | None:
+    """Returns the checkpoints that are kept for an application; None if there are none."""
     found = internal_kv._internal_kv_get(app, namespace=NAMESPACE)
     return None if found is None else decode(found)
 
 
-def write(app: str, checkpoint: Checkpoint) -> None:
-    internal_kv._internal_kv_put(app, encode(checkpoint), overwrite=True, namespace=NAMESPACE)
+def write(app: str, served: ServedLines) -> None:
+    internal_kv._internal_kv_put(app, encode(served), overwrite=True, namespace=NAMESPACE)
 
 
 def forget(app: str) -> None:
     internal_kv._internal_kv_del(app, namespace=NAMESPACE)
 
 
-def encode(checkpoint: Checkpoint) -> bytes:
-    """Encodes a checkpoint as JSON; the reference of a state dict is left out."""
-    return json.dumps(_as_json(checkpoint)).encode()
+def encode(served: ServedLines) -> bytes:
+    """Encodes what is served as JSON; the references of state dicts are left out."""
+    lines = {line: _as_json(checkpoint) for line, checkpoint in served.lines.items()}
+    return json.dumps({"own": _as_json(served.own), "lines": lines}).encode()
 
 
-def decode(text: bytes) -> Checkpoint:
-    """Decodes a checkpoint. A state dict in it has the reference None, as references are not kept."""
-    return _from_json(json.loads(text))
+def decode(text: bytes) -> ServedLines:
+    """Decodes what is served. State dicts in it have the reference None, as references are not kept."""
+    found = json.loads(text)
+    lines = {line: replace(_from_json(each), line=line) for line, each in found["lines"].items()}
+    return ServedLines(_from_json(found["own"]), lines)
 
 
 def _as_json(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ray_gym.errors import UserError
-from ray_gym.weights.checkpoint import Checkpoint, Transferred, check_version
+from ray_gym.weights.checkpoint import Checkpoint, Transferred
 from ray_gym.weights.fleet import Fleet
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import Confirm, PauseServing, ResumeServing, Task, Transfer
 from ray_gym.weights.update import MARGIN_S, Deadlines, UpdateFailed
 
@@ -62,19 +63,19 @@ class Transfers:
         fleet: Fleet,
         ranks: int,
         changing: asyncio.Lock,
-        current: Callable[[], Checkpoint],
+        served: Callable[[], ServedLines],
         commit: Callable[[Checkpoint], Awaitable[None]],
     ) -> None:
         """Creates the object; no transfer has begun.
 
         `ranks`: number of processes of each replica. `changing`: lock of all changes of weights, which is held from
-        `start` to `finish`. `current`: returns the checkpoint that serves. `commit`: makes a checkpoint the one that
+        `start` to `finish`. `served`: returns what is served. `commit`: makes a checkpoint the one that
         serves.
         """
         self._fleet = fleet
         self._ranks = ranks
         self._changing = changing
-        self._current = current
+        self._served = served
         self._commit = commit
         self._group: list[str] = []
         self._version: int | None = None
@@ -103,7 +104,7 @@ class Transfers:
         """
         await self._changing.acquire()
         try:
-            check_version(self._current(), version)
+            self._served().check_whole(version)
             await self._fleet.drop_dead()
             if not self._group or self._fleet.names != self._group:
                 raise UserError("the replicas are not those of the last init_weight_transfer_engine; call it again")
@@ -127,7 +128,7 @@ class Transfers:
         transfer is under way; UpdateFailed if a replica fails.
         """
         version = self._check_started()
-        new = Checkpoint(version, Transferred(self._current().loadable))
+        new = Checkpoint(version, Transferred(self._served().own.loadable))
         await self._step(Transfer("finish", version=version), deadlines.load_s)
         await self._step(Confirm(new), deadlines.confirm_s)
         await self._commit(new)
@@ -158,7 +159,7 @@ class Transfers:
             raise
         await self._abandon()
         told = "; ".join(f"{name}: {error}" for name, error in answers.failed.items()) or "a replica died"
-        last = self._current().loadable
+        last = self._served().own.loadable
         raise UpdateFailed(f"{told}. The replicas are started again with {last}, which came from a folder last")
 
     async def _give_up(self, after_s: float) -> None:
@@ -180,7 +181,7 @@ class Transfers:
         try:
             for name in group:
                 await self._fleet.evict(name)
-            if (last := self._current().loadable) != self._current():  # which nobody has any more
+            if (last := self._served().own.loadable) != self._served().own:  # which nobody has any more
                 await self._commit(last)
         finally:
             self._release()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights.checkpoint import Checkpoint
 from ray_gym.weights.fleet import Answers, Fleet
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import CheckWeights, Confirm, LoadWeights, PauseMode, PauseServing, ResumeServing, Task
 
 MARGIN_S = 10.0
@@ -50,13 +51,15 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Tells which checkpoint a model serves. During an update, also tells the new checkpoint, and the step that is
-    being done; else both are None.
+    """Tells which checkpoint a model serves, or one of its lines of adapters. During an update, also tells the new
+    checkpoint, and the step that is being done; else both are None.
     """
 
     current: Checkpoint
     updating_to: Checkpoint | None = None
     step: str | None = None
+    lines: tuple[Checkpoint, ...] = ()
+    """Checkpoints of all lines of the model."""
 
 
 class UpdateFailed(RunFailed):
@@ -70,12 +73,14 @@ class _StepFailed(Exception):
 
 
 class Update:
-    """An update replaces the weights of a model's replicas: its current checkpoint by a new one."""
+    """An update replaces the weights of a model's replicas, or the adapter of a line: the current checkpoint by a new
+    one.
+    """
 
     def __init__(
         self,
         fleet: Fleet,
-        current: Checkpoint,
+        served: ServedLines,
         new: Checkpoint,
         mode: PauseMode,
         deadlines: Deadlines,
@@ -83,19 +88,21 @@ class Update:
     ) -> None:
         """Creates an update, which `carry_out` then does.
 
-        `commit`: makes the new checkpoint the one that is served, and that replicas load which start from now on.
+        `served`: what is served now. `commit`: makes the new checkpoint the one that is served, and that replicas load
+        which start from now on.
         """
         self._fleet = fleet
-        self._current = current
+        self._served = served
+        self._current = served.of(new.line)
         self.new = new
         self._mode: PauseMode = mode
         self._deadlines = deadlines
         self._commit = commit
         self.step = "check"
         """Name of the step that is being done, for observers."""
-        self._back = current if new.is_adapter else current.loadable
-        """Checkpoint that is loaded again if the update fails. It is an earlier one if the current weights were
-        transferred, as these are in no folder.
+        self._back = served if new.is_adapter else served.loadable
+        """What is loaded again if the update fails. It is something earlier if the current weights were transferred, as
+        these are in no folder.
         """
         self._touched = False
         self._suspects: set[str] = set()
@@ -160,16 +167,18 @@ class Update:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
-        steps: list[tuple[Task, float]] = [(LoadWeights(self._back), self._deadlines.load_s)]
+        load_s = self._deadlines.load_s
+        steps: list[tuple[Task, float]] = [(LoadWeights(self._back.of(self.new.line)), load_s)]
         if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
-            steps.append((Confirm(self._back), self._deadlines.confirm_s))
+            steps.append((Confirm(self._back.own), self._deadlines.confirm_s))
+            steps += [(LoadWeights(adapter), load_s) for adapter in self._back.adapters]
         for task, timeout_s in steps:
             answers = await self._fleet.ask(task, timeout_s)
             for name in answers.failed:
                 self._suspects.add(name)
                 await self._fleet.evict(name)
-        if self._back != self._current:
-            await self._commit(self._back)
+        if self._back.own != self._served.own:
+            await self._commit(self._back.own)
 
     async def _resume(self) -> None:
         self.step = "resume"
@@ -178,7 +187,7 @@ class Update:
             await self._fleet.evict(name)
 
     def _outcome(self) -> str:
-        serves = self._back if self._touched else self._current
+        serves = self._back.of(self.new.line) if self._touched else self._current
         lost = f" ({self._current} was transferred, and is in no folder)" if serves != self._current else ""
         if not self._suspects:
             return f"{serves} serves on all replicas again{lost}"

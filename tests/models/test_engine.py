@@ -14,7 +14,7 @@ from ray_gym.models.base import Engine, EngineCheck, Model
 from ray_gym.plugins import find_engine
 from ray_gym.testing import says
 
-PARTS = {name: getattr(engine, name) for name in ("OnNodes", "Served", "HasDoor", "OpensDoor")}
+PARTS = {name: getattr(engine, name) for name in ("OnNodes", "Served", "OnAnother", "HasDoor", "OpensDoor")}
 
 
 class Smallest(Engine):
@@ -46,6 +46,7 @@ def test_an_engine_that_does_not_connect_is_none() -> None:
         ("vllm_endpoint", {"OpensDoor"}),
         ("vllm", {"OnNodes", "Served", "HasDoor"}),
         ("vllm_reward", {"OnNodes", "Served"}),
+        ("vllm_adapter", {"Served", "OnAnother"}),
     ],
 )
 def test_the_parts_of_our_engines(name: str, parts: set[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from vllm.outputs import WeightVersionSpan
 from vllm.v1.engine.async_llm import AsyncLLM
 
-from ray_gym.deployments.vllm.weights import EngineWeights
+from ray_gym.deployments.vllm.weights import EngineWeights, LoadedAdapter
 from ray_gym.errors import UserError
 from ray_gym.models.base import VersionSpan
 
@@ -27,7 +27,7 @@ def test_what_vllm_loaded_first_has_the_first_version() -> None:
 
 def test_with_an_adapter_all_tokens_are_of_its_version() -> None:
     found = [WeightVersionSpan("7", 0, 6)]
-    assert WEIGHTS.spans(found, 6, SimpleNamespace(lora_int_id=9)) == (VersionSpan(9, 0, 6),)
+    assert WEIGHTS.spans(found, 6, LoadedAdapter(9, None)) == (VersionSpan(9, 0, 6),)
 
 
 def sleeper(enable_sleep_mode: bool) -> tuple[Any, EngineWeights]:

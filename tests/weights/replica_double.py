@@ -10,6 +10,7 @@ from ray_gym.errors import UserError
 from ray_gym.weights.checkpoint import Checkpoint, Transferred
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.follower import Follower
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import (
     Admitted,
     CatchUp,
@@ -33,7 +34,7 @@ class HostDouble:
     `serves` is what its tokens would be made of; None: of halves.
     """
 
-    checkpoint: Checkpoint
+    first: Checkpoint
     faults: dict[str, str] = field(default_factory=dict)
     paused: bool = False
     alive: bool = True
@@ -42,14 +43,15 @@ class HostDouble:
     _begun: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
 
     def __post_init__(self) -> None:
-        self.serves = self.checkpoint
+        self.served = ServedLines(self.first)
+        self.serves = self.first
 
     async def reached(self, step: str) -> None:
         """Waits until it has begun with that."""
         await asyncio.wait_for(self._begun[step].wait(), 5)
 
     async def _step(self, name: str, checkpoint: Checkpoint | None = None) -> None:
-        self.done.append(f"{name} {checkpoint.version}" if checkpoint else name)
+        self.done.append(f"{name} {checkpoint.line}{checkpoint.version}" if checkpoint else name)
         self._begun[self.done[-1]].set()
         fault = self.faults.pop(name, None) or self.faults.pop(self.done[-1], None)
         if fault is None:
@@ -68,13 +70,14 @@ class HostDouble:
         self.paused = True
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.whole != self.checkpoint.whole:
+        if checkpoint.whole != self.served.own.whole:
             assert self.paused
             self.serves = None
             if isinstance(checkpoint.whole.source, Transferred):
                 raise UserError("it is in no folder")
         await self._step("load", checkpoint)
-        self.checkpoint = self.serves = checkpoint
+        self.served = self.served.having(checkpoint)
+        self.serves = self.served.own
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
         assert self.paused or checkpoint.is_adapter
@@ -90,7 +93,8 @@ class HostDouble:
             self.serves = None
         await self._step(f"transfer {task.step}")
         if task.step == "finish":
-            self.checkpoint = self.serves = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
+            self.serves = Checkpoint(task.version, Transferred(self.served.own.loadable))
+            self.served = self.served.having(self.serves)
 
     async def sleep(self, level: int) -> None:
         await self._step(f"sleep {level}")
@@ -103,7 +107,7 @@ class Model:
     """This model is a holder without Ray."""
 
     def __init__(self, count: int, version: int = 0) -> None:
-        self.current = Checkpoint(version, None)
+        self.served = ServedLines(Checkpoint(version, None))
         self.fleet = Fleet(self._is_alive, self._kill)
         self.hosts: dict[str, HostDouble] = {}
         self.followers: dict[str, Follower] = {}
@@ -111,6 +115,10 @@ class Model:
         self.changing = asyncio.Lock()
         for n in range(count):
             self.start(f"replica-{n}")
+
+    @property
+    def current(self) -> Checkpoint:
+        return self.served.own
 
     def start(self, name: str) -> None:
         self.hosts[name] = HostDouble(Checkpoint(0, None))
@@ -123,8 +131,9 @@ class Model:
             if self.fleet.knows(name):
                 self.fleet.fail_open_orders(name)
             async with self.changing:
-                wanted = self.current if report.version == self.current.version else self.current.loadable
-                if report.paused or report.version != wanted.version:
+                has_own = report.versions[""] == self.served.own.version
+                wanted = self.served if has_own else self.served.loadable
+                if report.paused or report.versions != wanted.versions:
                     return CatchUp(wanted)
                 self.fleet.admit(name)
                 return Admitted()
@@ -143,16 +152,20 @@ class Model:
 
     async def update(self, new: Checkpoint, deadlines: Deadlines = SOON, mode: PauseMode = "keep") -> None:
         async with self.changing:
-            await Update(self.fleet, self.current, new, mode, deadlines, self._commit).carry_out()
+            await Update(self.fleet, self.served, new, mode, deadlines, self._commit).carry_out()
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
-        self.current = checkpoint
+        self.served = self.served.having(checkpoint)
 
     def serving(self) -> set[int | None]:
         """Returns the versions that the living replicas serve, and checks that none of them is paused."""
         alive = [host for host in self.hosts.values() if host.alive]
         assert not any(host.paused for host in alive), "always resumed"
         return {host.serves.version if host.serves else None for host in alive}
+
+    def serving_on(self, line: str) -> set[int]:
+        """Returns the versions of a line that the living replicas serve."""
+        return {host.served.of(line).version for host in self.hosts.values() if host.alive}
 
     async def close(self) -> None:
         for follower in self.followers.values():

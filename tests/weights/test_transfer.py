@@ -44,7 +44,7 @@ async def model() -> AsyncIterator[Model]:
 
 
 def transfers(model: Model) -> Transfers:
-    return Transfers(model.fleet, 2, model.changing, lambda: model.current, model._commit)
+    return Transfers(model.fleet, 2, model.changing, lambda: model.served, model._commit)
 
 
 def infos(step: Any, info: Any) -> list[Any]:
@@ -97,7 +97,7 @@ async def test_a_transfer_pauses_serves_its_version_and_resumes(model: Model) ->
     await moving.update({}, SOON)
     assert await moving.finish(SOON) == 4
     assert model.serving() == {4} and model.current == Checkpoint(4, Transferred(Checkpoint(0, None)))
-    assert decode(encode(model.current)) == model.current
+    assert decode(encode(model.served)) == model.served
     await moving.start(5, SOON)  # the group stays
     assert await moving.finish(SOON) == 5
     assert model.current.loadable == Checkpoint(0, None), "what a replica that starts loads"

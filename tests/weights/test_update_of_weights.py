@@ -13,6 +13,7 @@ from replica_double import SOON, Model
 from ray_gym.errors import UserError
 from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Checkpoint, Folder, StateDict, next_checkpoint
+from ray_gym.weights.lines import ServedLines
 from ray_gym.weights.orders import PauseServing, Sleep, WakeUp
 from ray_gym.weights.record import decode, encode
 from ray_gym.weights.update import UpdateFailed
@@ -210,6 +211,6 @@ def test_versions_grow_and_are_int32() -> None:
 
 def test_the_record_keeps_all_but_a_reference() -> None:
     for checkpoint in (FIRST, NEW, ADAPTER):
-        assert decode(encode(checkpoint)) == checkpoint
-    kept = decode(encode(Checkpoint(3, StateDict((object(),), "x"))))
-    assert kept == Checkpoint(3, StateDict((None,), "x"))
+        assert decode(encode(ServedLines(checkpoint))) == ServedLines(checkpoint)
+    kept = decode(encode(ServedLines(Checkpoint(3, StateDict((object(),), "x")))))
+    assert kept.own == Checkpoint(3, StateDict((None,), "x")) and kept.own.source.reference == (None,)

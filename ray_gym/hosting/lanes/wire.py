@@ -40,6 +40,7 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
     parallel_tool_calls: bool
     response_format: str | None
     group_id: str
+    line: str = ""
 
 
 class ReplicaCall(msgspec.Struct, array_like=True):
@@ -130,6 +131,7 @@ def decode_request(data: msgspec.Raw) -> CompletionRequest:
         sent.parallel_tool_calls,
         sent.response_format,
         sent.group_id,
+        sent.line,
     )
 
 
@@ -181,4 +183,5 @@ def _sent_request(request: CompletionRequest, messages: Iterable[Message]) -> An
         request.parallel_tool_calls,
         request.response_format,
         request.group_id,
+        request.line,
     )
