@@ -90,7 +90,9 @@ class VllmAdapterEngine(Engine):
             return
         where = f"models.{of}.engine_args" if base.options.app is None else f"models.{of}.app: its engine_args"
         if most == 0:
-            raise UserError(f"{where}.enable_lora: set it to true, as models.{self._line} is a line of adapters on {of}")
+            raise UserError(
+                f"{where}.enable_lora: set it to true, as models.{self._line} is a line of adapters on {of}"
+            )
         if most < needed:
             raise UserError(
                 f"{where}.max_loras: {most}, but {self._lines} lines of adapters are on {of}; set it to {needed}, since "

@@ -50,5 +50,7 @@ class ServedVersions:
 
         Errors: RayError.
         """
-        found = await asyncio.gather(*(holder.status.remote(self._lines[name]) for name, holder in self._holders.items()))
+        found = await asyncio.gather(
+            *(holder.status.remote(self._lines[name]) for name, holder in self._holders.items())
+        )
         return {name: status.current.version for name, status in zip(self._holders, found, strict=True)}
