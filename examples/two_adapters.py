@@ -30,7 +30,7 @@ from ray_gym.stream.tensors import Tensors, tensors_of
 FOLDER = Path("runs/two_adapters")
 LINES = ("policy", "user")
 GROUPS = 4
-RANK, ALPHA, RATE = 8, 16, 0.02
+RANK, ALPHA, RATE = 8, 16, 0.008
 TEACHING = 300
 """Steps in which the base learns to say a digit."""
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -124,7 +124,7 @@ class Adapters:
         nn.utils.clip_grad_norm_(self.parameters(line), 1.0)
         self._optimisers[line].step()
         self._optimisers[line].zero_grad()
-        return float((ratios - 1).abs().max())
+        return float((ratios.detach() - 1).abs().max())
 
     def save(self, line: str, folder: Path) -> Path:
         """Writes a line's adapter as vLLM reads it, and returns its folder."""

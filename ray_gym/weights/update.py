@@ -101,8 +101,8 @@ class Update:
         self.step = "check"
         """Name of the step that is being done, for observers."""
         self._back = served if new.is_adapter else served.loadable
-        """What is loaded again if the update fails. It is something earlier if the current weights were transferred, as
-        these are in no folder.
+        """Checkpoints that are loaded again if the update fails. They are earlier ones if the current weights were
+        transferred, as these are in no folder.
         """
         self._touched = False
         self._suspects: set[str] = set()

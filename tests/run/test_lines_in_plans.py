@@ -1,4 +1,4 @@
-"""Models that are lines of adapters on another: the one below is made and started first, and asked what they ask."""
+"""Checks plans with lines of adapters: the model below is made and started first, and is asked what they are asked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_service_makes_them_in_the_same_order(tmp_path: Path) -> None:
         ({"max_loras": 3}, {}, r"models\.base\.engine_args\.enable_lora"),
         ({"enable_lora": True}, {}, r"models\.base\.engine_args\.max_loras: 1, but 2 lines .* set it to 3"),
         ({**TAKES, "max_loras": 2}, {}, r"models\.base\.engine_args\.max_loras: 2, but 2 lines"),
-        (TAKES, {"of": "bse"}, r"models\.user\.of: there is no model 'bse' under models"),
+        (TAKES, {"of": "lower"}, r"models\.user\.of: there is no model 'lower' under models"),
         (TAKES, {"of": "policy"}, r"models\.user\.of: 'policy' is no model with engine: vllm"),
         (TAKES, {"weights_version": 3}, r"models\.user\.weights_version: it is the version of `adapter`"),
     ],

@@ -1,4 +1,4 @@
-"""Two lines of adapters on one engine: every token is what its line's adapter of its version says.
+"""Plays two lines of adapters on one engine: every token is what its line's adapter of its version says.
 
 The lines have the same version numbers with different adapters, so a token of the other line's would be found.
 """

@@ -1,4 +1,4 @@
-"""Lines of adapters on one model: each has versions of its own, and no update of one touches another."""
+"""Checks lines of adapters on one model: each has versions of its own, and no update of one touches another."""
 
 from __future__ import annotations
 
