@@ -23,6 +23,7 @@ def test_requests_and_answers_are_the_same_on_the_other_side() -> None:
     request = CompletionRequest(messages, sampling, "session", 2**63 - 1, "policy", 2, np.arange(5, dtype=np.int32))
     request.tools, request.allowed_tools = (TOOL, TOOL), (TOOL,)
     request.tool_choice, request.response_format, request.group_id = "required", '{"type":"json_object"}', "group"
+    request.line = "user"
     found = wire.decode_request(wire.encode_request(request))
     assert found.history.tolist() == request.history.tolist() and found.history.dtype == np.int32
     found.history = request.history
