@@ -22,7 +22,7 @@ from ray_gym.tools.tool import Tool, tool, tool_by_schema
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
-    from ray_gym.stream import open_rollouts, open_stream, play_tasks
+    from ray_gym.stream import open_models, open_stream, play_tasks
     from ray_gym.weights.client import Weights
     from ray_gym.weights.transfer_client import TransferClient
 
@@ -50,7 +50,7 @@ __all__ = [
     "Turn",
     "Weights",
     "load",
-    "open_rollouts",
+    "open_models",
     "open_stream",
     "play_tasks",
     "tool",
@@ -65,7 +65,7 @@ _LATER = {
     "ServiceError": "client",
     "TransferClient": "weights.transfer_client",
     "Weights": "weights.client",
-    "open_rollouts": "stream",
+    "open_models": "stream",
     "open_stream": "stream",
     "play_tasks": "stream",
 }

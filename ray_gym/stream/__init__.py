@@ -5,9 +5,9 @@ The groups that are played ahead of the trainer are bounded in number. An acknow
 
 from ray_gym.stream.blocking import BlockingStream
 from ray_gym.stream.group import Group
+from ray_gym.stream.open_models import OpenModels, open_models, play_tasks
 from ray_gym.stream.opening import open_stream
-from ray_gym.stream.rollouts import Rollouts, open_rollouts, play_tasks
 from ray_gym.stream.sampler import TaskRate
 from ray_gym.stream.stream import Stream
 
-__all__ = ["BlockingStream", "Group", "Rollouts", "Stream", "TaskRate", "open_rollouts", "open_stream", "play_tasks"]
+__all__ = ["BlockingStream", "Group", "OpenModels", "Stream", "TaskRate", "open_models", "open_stream", "play_tasks"]

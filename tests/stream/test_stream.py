@@ -15,7 +15,7 @@ from conftest import REPOSITORY
 from lucky_questions import Question
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.stream import Group, Stream, open_rollouts, open_stream
+from ray_gym.stream import Group, Stream, open_models, open_stream
 
 pytestmark = pytest.mark.ray
 
@@ -139,16 +139,16 @@ def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> 
 async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path: Path) -> None:
     """It is called on a running event loop, as in a notebook."""
     tasks = [{"number": 14}, {"number": 3}, Question(number=21)]
-    with open_rollouts(config) as rollouts:
-        groups = rollouts.play(tasks, repeats=3)
+    with open_models(config) as models:
+        groups = models.play(tasks, repeats=3)
         (tmp_path / "weights").write_text("4")
-        again = rollouts.play(tasks[:1])
+        again = models.play(tasks[:1])
         with pytest.raises(UserError, match=r"tasks\[1\]: number: "):
-            rollouts.play([{"number": 1}, {"number": "one"}])
+            models.play([{"number": 1}, {"number": "one"}])
         with pytest.raises(UserError, match="tasks: none were given"):
-            rollouts.play([])
+            models.play([])
         with pytest.raises(UserError, match=r"models\.toy: its weights can't be changed from here"):
-            rollouts.weights("toy")
+            models.weights("toy")
     assert [json.loads(group.episodes.column("task")[0].as_py())["number"] for group in groups] == [14, 3, 21]
     assert [group.episodes.num_rows for group in groups] == [3, 3, 3] and again[0].episodes.num_rows == 2
     assert [group.version for group in groups] == [0, 0, 0] and again[0].version == 4

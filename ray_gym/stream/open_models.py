@@ -1,7 +1,7 @@
 """Plays given tasks now, in the caller's process and on models that stay up between calls.
 
-    with open_rollouts("config.yaml") as rollouts:
-        groups = rollouts.play([{"secret": 3}, {"secret": 7}], repeats=8)
+    with open_models("config.yaml") as models:
+        groups = models.play([{"secret": 3}, {"secret": 7}], repeats=8)
 
 A trainer that chooses its tasks itself (a synchronous one) wants this; one that takes what comes wants a stream.
 """
@@ -44,8 +44,8 @@ Given = Sequence[Task | Mapping[str, Any]]
 """Tasks to play: objects of the environment's task type, or rows of its fields."""
 
 
-class Rollouts:
-    """Plays tasks, whenever it is asked to, with the models of one config. `open_rollouts` makes it.
+class OpenModels:
+    """Plays tasks, whenever it is asked to, with the models of one config. `open_models` makes it.
 
     It blocks. Its methods raise UserError for a mistake in the config or in a task, and RunFailed.
     """
@@ -53,10 +53,10 @@ class Rollouts:
     def __init__(self, config: str | Path, overrides: Sequence[str]) -> None:
         self._config_path = find_config(Path(config))
         self._config = load_config(self._config_path, overrides)
-        self._name = self._config.run.name or f"rollouts-{secrets.token_hex(4)}"
+        self._name = self._config.run.name or f"models-{secrets.token_hex(4)}"
         self._started = ExitStack()
 
-    def __enter__(self) -> Rollouts:
+    def __enter__(self) -> OpenModels:
         """Joins the cluster and starts the models. What can be checked is checked before."""
         file = str(self._config_path)
         self._plan = check_plan(Plan.of(self._config, file), file)
@@ -155,12 +155,12 @@ def _placed(tasks: Given, environment: Environment[Any, Any]) -> Iterable[Placed
             raise UserError("\n".join(f"tasks[{index}]: {problem}" for problem in error.problems)) from None
 
 
-def open_rollouts(config: str | Path, overrides: Sequence[str] = ()) -> Rollouts:
-    """Returns rollouts of a config's environment, for `with`. The tasks of the config are not played.
+def open_models(config: str | Path, overrides: Sequence[str] = ()) -> OpenModels:
+    """Returns the models of a config's environment, for `with`. The tasks of the config are not played.
 
     Errors: UserError for a mistake in the config.
     """
-    return Rollouts(config, overrides)
+    return OpenModels(config, overrides)
 
 
 def play_tasks(
@@ -168,7 +168,7 @@ def play_tasks(
 ) -> list[Group]:
     """Plays tasks once, with models that come up for it, and returns a group for each, in their order.
 
-    `Rollouts.play` describes the rest; `open_rollouts` keeps the models between calls.
+    `OpenModels.play` describes the rest; `open_models` keeps the models between calls.
     """
-    with open_rollouts(config, overrides) as rollouts:
-        return rollouts.play(tasks, repeats=repeats)
+    with open_models(config, overrides) as models:
+        return models.play(tasks, repeats=repeats)
