@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import yaml
+from transformers.utils import logging
 
 from examples.grpo import curves
 from examples.grpo.checks import CheckFailed
@@ -27,6 +28,7 @@ FREE_TO_CHANGE = ("steps", "threads", "tokens_per_pass", "evaluate_every")
 def main() -> int:
     """Runs the command, and returns its exit code: 0 done, 1 a check or the run failed, 2 wrong input."""
     words = parser().parse_args()
+    logging.disable_progress_bar()
     try:
         file = settings_file(words.task)
         run(file, read_settings(file, words.settings), words.out, words.sabotage)

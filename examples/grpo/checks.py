@@ -39,7 +39,9 @@ def check_plain(samples: pa.Table, temperature: float) -> None:
                     "min_p, penalties and tool_choice in the config of the rollouts"
                 )
             if span["generated"] and span["sampling"]["temperature"] != temperature:
-                raise CheckFailed(f"tokens were drawn at temperature {span['sampling']['temperature']}, not {temperature}")
+                raise CheckFailed(
+                    f"tokens were drawn at temperature {span['sampling']['temperature']}, not {temperature}"
+                )
 
 
 def check_ratios(error: float, step: int) -> None:

@@ -31,7 +31,9 @@ def overrides(sabotage: Sabotage | None) -> list[str]:
 def spoil(batch: Any, sabotage: Sabotage | None, step: int) -> Any:
     """Returns the tensors of a batch, spoilt. `step`: seeds what is drawn for it."""
     if sabotage is Sabotage.shifted_mask:
-        return replace(batch, loss_mask=batch.loss_mask.roll(1, dims=1) & batch.attention_mask)
+        mask = batch.loss_mask.roll(1, dims=1) & batch.attention_mask
+        mask[:, 0] = False
+        return replace(batch, loss_mask=mask, versions=batch.versions.clamp(min=0))
     if sabotage is Sabotage.permuted_advantages:
         order = torch.randperm(len(batch.advantages), generator=torch.Generator().manual_seed(step))
         return replace(batch, advantages=batch.advantages[order])

@@ -108,7 +108,9 @@ def read_settings(file: Path, words: Sequence[str] = ()) -> Settings:
         first = error.errors()[0]
         raise UserError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if settings.evaluation.seed == settings.seed:
-        raise UserError(f"{file}: evaluation.seed: it is the run's seed ({settings.seed}), so its tasks were trained on")
+        raise UserError(
+            f"{file}: evaluation.seed: it is the run's seed ({settings.seed}), so its tasks were trained on"
+        )
     games = settings.games and file.parent / settings.games
     return settings.model_copy(update={"rollouts": file.parent / settings.rollouts, "games": games})
 

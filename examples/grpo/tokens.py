@@ -78,4 +78,3 @@ def said(ids: Sequence[int], head: Sequence[int], end: int) -> list[bool]:
 def padded_vocabulary(tokenizer: PreTrainedTokenizerFast, multiple_of: int = 64) -> int:
     """Returns the number of a model's embeddings: that of the tokens, rounded up."""
     return -(-len(tokenizer) // multiple_of) * multiple_of
-

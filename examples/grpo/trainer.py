@@ -59,8 +59,12 @@ class Trainer:
         checkpoint.load_trainer(at, optimizer)
         weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(checkpoints, version)))
         learner = Learner(model, optimizer, load_model(start), weights_of, self.settings, self.temperature)
-        config = [f"run.name=stream", f"output.dir={self.folder}", f"run.seed={self.settings.seed}"]
-        config += [f"models.policy.model={at}", f"models.policy.weights_version={state.step}", *overrides(self.sabotage)]
+        config = [f"run.name=grpo-{self.folder.name}", f"output.dir={self.folder}", f"run.seed={self.settings.seed}"]
+        config += [
+            f"models.policy.model={at}",
+            f"models.policy.weights_version={state.step}",
+            *overrides(self.sabotage),
+        ]
         bounds = {"max_staleness": self.settings.max_staleness, "groups_per_version": self.settings.groups}
         kept = (checkpoint.folder_of(checkpoints, 0), at)
         with (
