@@ -60,6 +60,8 @@ class Learner:
         check_ratios(float(values["ratio_error"].max()), step)
         check_start(float(values["kl"].mean()), step)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.optimizer.clip_norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.optimizer.lr_at(step)
         if total:
             self.optimizer.step()
         row = {name: float(values[name].mean()) for name in ("kl", "entropy", "staleness")}

@@ -36,9 +36,16 @@ class OptimizerSettings(Section):
     """Holds the options of AdamW (Loshchilov and Hutter 2019), without weight decay."""
 
     lr: Rate
+    """Learning rate of the first step. It falls by the same amount every step."""
+    falls_for: Count | None = None
+    """Number of steps after which a tenth of it is left, and stays; None: it does not fall."""
     betas: tuple[Rate, Rate] = (0.9, 0.95)
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
     """Largest norm of the gradient, which is scaled down to it."""
+
+    def lr_at(self, step: int) -> float:
+        """Returns the learning rate of a step, from 0."""
+        return self.lr if self.falls_for is None else self.lr * max(0.1, 1 - 0.9 * step / self.falls_for)
 
 
 class LossSettings(Section):
@@ -65,7 +72,7 @@ class Settings(Section):
     """Config of what the policy plays while it learns. Paths are relative to the file of the settings."""
     games: Path | None = None
     """Config of the scripted games whose export teaches the format; None for a model that knows it."""
-    model: str | dict[str, Any]
+    model: dict[str, Any]
     """Options of a new Llama (`transformers.LlamaConfig`)."""
     seed: int = 0
     groups: Count = 16

@@ -28,8 +28,8 @@ def make_start_model(settings: Settings, folder: Path) -> Path:
     made = folder / "model"
     if made.exists():
         return made
-    if settings.games is None or settings.warmup is None or not isinstance(settings.model, dict):
-        raise UserError("warmup: a new model needs the settings games, warmup, and model with a Llama's options")
+    if settings.games is None or settings.warmup is None:
+        raise UserError("warmup: a new model needs the settings games and warmup")
     conversations = play_and_export(settings.games, folder, settings.seed)
     began = time.monotonic()
     tokenizer = train_tokenizer(conversations[:TOKENIZER_LINES])
