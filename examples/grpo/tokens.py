@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from transformers import PreTrainedTokenizerFast
 
 TEMPLATE = Path(__file__).with_name("chat.jinja")
 PAD, BEGIN, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
-VOCABULARY = 440
-WORD = r" ?\d| ?\p{L}+| ?[^\s\p{L}\d]+|\s+"
-"""Pieces of text that are encoded apart: digits stand alone, so that a number is a token, and no token spans words."""
+VOCABULARY = 512
+WORD = r" ?\d| ?[^\s\d]+|\s+"
+"""Pieces of text that are encoded apart. Digits stand alone, so that each is a token. What has neither digits nor spaces
+is one piece, so that the fixed part of a tool's call or result is a token or two."""
 
 Conversation = dict[str, Any]
 """A line of `ray-gym export --form sft`: `messages` and `tools`."""
@@ -29,7 +31,8 @@ def render(conversation: Conversation, tokenizer: PreTrainedTokenizerFast) -> st
 def train_tokenizer(conversations: Sequence[Conversation]) -> PreTrainedTokenizerFast:
     """Trains a byte-level BPE tokenizer on conversations, with the template of this folder."""
     untrained = _wrap(Tokenizer(models.BPE()))
-    texts = [render(conversation, untrained) for conversation in conversations]
+    marked = [render(conversation, untrained) for conversation in conversations]
+    texts = [part for text in marked for part in re.split(r"<\|\w+\|>", text) if part]  # marks are tokens already
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.Sequence(
         [

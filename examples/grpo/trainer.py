@@ -23,6 +23,7 @@ from examples.grpo.learner import Learner
 from examples.grpo.outcomes import outcomes_of
 from examples.grpo.sabotage import Sabotage, overrides, spoil
 from examples.grpo.settings import Settings
+from examples.grpo.update import give_weights
 from examples.grpo.waiting import EngineWatch
 from ray_gym.stream import Group, open_stream
 
@@ -90,7 +91,7 @@ class Trainer:
                 row["tokens_per_s"] = row["generated_tokens"] / (learned - began)
                 state.history.append(row)
                 saved = checkpoint.save(checkpoints, model, tokenizer, optimizer, state)
-                policy.update(state.step, saved)
+                give_weights(policy, state.step, saved)
                 checkpoint.prune(checkpoints, KEPT, kept)
                 curves.write_table(state.history, self.folder)
                 print(line_of(row), flush=True)

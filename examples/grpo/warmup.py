@@ -74,7 +74,7 @@ def new_model(settings: Settings, tokenizer: PreTrainedTokenizerFast) -> LlamaFo
         tie_word_embeddings=True,
         max_position_embeddings=2048,
         **{f"{name}_token_id": value for name, value in ids.items()},
-        **dict(settings.model),
+        **settings.model,
     )
     return LlamaForCausalLM(config).float()
 
@@ -84,18 +84,20 @@ def imitate(
 ) -> None:
     """Trains a model on conversations: token ids, and which of them the policy said."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.lr, betas=(0.9, 0.98), weight_decay=0.01)
-    drawn, losses = random.Random(seed), []
+    data = sorted(data, key=lambda one: len(one[0]))  # neighbours are about as long, so little of a batch is padding
+    drawn, losses = random.Random(seed), list[float]()
     for step in range(settings.steps):
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1, (step + 1) / 30) * max(0.05, 1 - step / settings.steps)
-        own, rest = imitation_loss(model, drawn.choices(data, k=settings.batch))
+        first = drawn.randint(0, max(0, len(data) - settings.batch))
+        own, rest = imitation_loss(model, data[first : first + settings.batch])
         optimizer.zero_grad()
         (own + settings.rest * rest).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(own.item())
-        if (step + 1) % 100 == 0:
-            print(f"warm-up {step + 1}: loss {sum(losses[-100:]) / 100:.4f} on the policy's tokens", flush=True)
+        if (step + 1) % 50 == 0:
+            print(f"warm-up {step + 1}: loss {sum(losses[-50:]) / 50:.4f} on the policy's tokens", flush=True)
 
 
 def imitation_loss(
