@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from examples.grpo.lora import save_policy
+
 PREFIX = "step-"
 
 
@@ -50,7 +52,7 @@ def save(checkpoints: Path, model: Any, tokenizer: Any, optimizer: torch.optim.O
     scratch = folder.with_suffix(".new")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    model.save_pretrained(scratch)
+    save_policy(model, scratch)
     tokenizer.save_pretrained(scratch)
     (scratch / "state.json").write_text(json.dumps(asdict(state)))
     random_states = {"torch": torch.get_rng_state(), "numpy": np.random.get_state()}

@@ -65,6 +65,16 @@ class WarmupSettings(Section):
     """Weight of the loss on tokens that the policy did not say."""
 
 
+class LoraSettings(Section):
+    """Says which layers are trained by low-rank changes, and how."""
+
+    rank: Count = 8
+    alpha: Annotated[float, Field(gt=0)] = 16
+    """Number that the change is multiplied by, after it was divided by the rank."""
+    targets: tuple[str, ...] = ("q_proj", "v_proj")
+    """Names of the layers."""
+
+
 class Settings(Section):
     """Holds the settings of a training run."""
 
@@ -72,8 +82,10 @@ class Settings(Section):
     """Config of what the policy plays while it learns. Paths are relative to the file of the settings."""
     games: Path | None = None
     """Config of the scripted games whose export teaches the format; None for a model that knows it."""
-    model: dict[str, Any]
-    """Options of a new Llama (`transformers.LlamaConfig`)."""
+    model: str | dict[str, Any]
+    """Options of a new Llama (`transformers.LlamaConfig`), the folder of a checkpoint, or smollm2-135m-instruct."""
+    lora: LoraSettings | None = None
+    """Options of low-rank changes; None trains all weights."""
     seed: int = 0
     groups: Count = 16
     """Number of groups that an optimiser step takes."""

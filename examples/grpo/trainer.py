@@ -20,6 +20,7 @@ from examples.grpo.batches import Batches
 from examples.grpo.checks import check_plain
 from examples.grpo.evaluation import evaluate
 from examples.grpo.learner import Learner
+from examples.grpo.lora import add_low_rank, load_low_rank
 from examples.grpo.outcomes import outcomes_of
 from examples.grpo.sabotage import Sabotage, overrides, spoil
 from examples.grpo.settings import Settings
@@ -49,14 +50,14 @@ class Trainer:
         """
         torch.set_num_threads(self.settings.threads)
         checkpoints = self.folder / "checkpoints"
-        model, tokenizer = load_model(start), AutoTokenizer.from_pretrained(start)
+        torch.manual_seed(self.settings.seed)
+        model, tokenizer = self._policy(start), AutoTokenizer.from_pretrained(start)
         optimizer = self._optimizer(model)
-        at = checkpoint.newest(checkpoints) or checkpoint.save(
-            checkpoints, model, tokenizer, optimizer, checkpoint.State()
-        )
+        at = checkpoint.newest(checkpoints)
+        if at is None:
+            at = checkpoint.save(checkpoints, model, tokenizer, optimizer, checkpoint.State())
         state = checkpoint.load_state(at)
-        model = load_model(at)
-        optimizer = self._optimizer(model)
+        self._load(model, at)
         checkpoint.load_trainer(at, optimizer)
         weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(checkpoints, version)))
         learner = Learner(model, optimizer, load_model(start), weights_of, self.settings, self.temperature)
@@ -128,9 +129,24 @@ class Trainer:
             flush=True,
         )
 
+    def _policy(self, start: Path) -> Any:
+        """Returns the model that is trained, as it is before the first step."""
+        model = load_model(start)
+        if self.settings.lora is not None:
+            add_low_rank(model, self.settings.lora)
+        return model
+
+    def _load(self, model: Any, at: Path) -> None:
+        """Loads the trained weights of a checkpoint."""
+        if self.settings.lora is None:
+            model.load_state_dict(load_model(at).state_dict())
+        else:
+            load_low_rank(model, at)
+
     def _optimizer(self, model: Any) -> torch.optim.Optimizer:
         options = self.settings.optimizer
-        return torch.optim.AdamW(model.parameters(), lr=options.lr, betas=options.betas, weight_decay=0.0)
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        return torch.optim.AdamW(trained, lr=options.lr, betas=options.betas, weight_decay=0.0)
 
 
 def load_model(folder: Path) -> Any:

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from examples.grpo.settings import Settings, WarmupSettings
 from examples.grpo.tokens import Conversation, encode, padded_vocabulary, train_tokenizer
+from ray_gym.deployments.small_model import NAME as SMALL_MODEL
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError
 
 TOKENIZER_LINES = 1000
@@ -21,10 +24,13 @@ TOKENIZER_LINES = 1000
 
 
 def make_start_model(settings: Settings, folder: Path) -> Path:
-    """Returns the folder of a model to begin with: `folder/model`, made unless it is there already.
+    """Returns the folder of a model to begin with: one that the settings name, or `folder/model`, made unless it is
+    there already.
 
     Errors: UserError for settings without games or a warm-up.
     """
+    if isinstance(settings.model, str):
+        return checkpoint_dir() if settings.model == SMALL_MODEL else Path(settings.model)
     made = folder / "model"
     if made.exists():
         return made
@@ -34,8 +40,8 @@ def make_start_model(settings: Settings, folder: Path) -> Path:
     began = time.monotonic()
     tokenizer = train_tokenizer(conversations[:TOKENIZER_LINES])
     torch.manual_seed(settings.seed)
-    model = new_model(settings, tokenizer)
-    torch.set_num_threads(2 * settings.threads)  # no engine is up yet
+    model = new_model(settings.model, tokenizer)
+    torch.set_num_threads(settings.threads)  # two on busy cores wait for each other: ten times the CPU time was seen
     imitate(model, [encode(one, tokenizer) for one in conversations], settings.warmup, settings.seed)
     scratch = made.with_suffix(".new")
     model.save_pretrained(scratch)
@@ -66,15 +72,15 @@ def _ray_gym(*arguments: str) -> None:
         raise UserError(f"warmup: ray-gym {arguments[0]} failed, see above")
 
 
-def new_model(settings: Settings, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """Returns a Llama with random weights in float32, with the options of the settings."""
+def new_model(options: dict[str, Any], tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    """Returns a Llama with random weights in float32. `options`: of `transformers.LlamaConfig`."""
     ids = {name: getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     config = LlamaConfig(
         vocab_size=padded_vocabulary(tokenizer),
         tie_word_embeddings=True,
         max_position_embeddings=2048,
         **{f"{name}_token_id": value for name, value in ids.items()},
-        **settings.model,
+        **options,
     )
     return LlamaForCausalLM(config).float()
 
