@@ -30,7 +30,7 @@ class Learner:
     settings: Settings
     temperature: float
 
-    def learn(self, batch: Any, step: int) -> tuple[dict[str, float], Annotations]:
+    def learn(self, batch: Any, step: int) -> tuple[dict[str, Any], Annotations]:
         """Makes the optimiser step number `step` (from 0) on a batch's tensors (`ray_gym.stream.tensors.Tensors`).
 
         The loss is the mean over the tokens of samples whose group has a spread of rewards; tokens that are too old are

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -67,10 +68,10 @@ class Trainer:
             f"models.policy.weights_version={state.step}",
             *overrides(self.sabotage),
         ]
-        bounds = {"max_staleness": self.settings.max_staleness, "groups_per_version": self.settings.groups}
+        bounds = bounds_of(self.settings)
         kept = (checkpoint.folder_of(checkpoints, 0), at)
         with (
-            open_stream(self.settings.rollouts, config, cursor=state.cursor, min_group_size=2, **bounds) as stream,
+            open_stream(self.settings.rollouts, config, cursor=state.cursor, **bounds) as stream,
             EngineWatch(stream) as watch,
         ):
             policy, batches = stream.weights("policy"), Batches(stream, self.settings.groups)
@@ -105,6 +106,7 @@ class Trainer:
         tensors = joined.tensors()
         measured, annotations = learner.learn(spoil(tensors, self.sabotage, step), step)
         write_annotations(annotations.table(joined.samples, tensors.rows), run, step + 1)
+        measured["withheld_tokens"] += pc.sum(joined.samples.column("withheld_tokens")).as_py()
         outcomes = outcomes_of(joined.episodes)
         return {
             "reward": outcomes.reward,
@@ -147,6 +149,22 @@ class Trainer:
         options = self.settings.optimizer
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         return torch.optim.AdamW(trained, lr=options.lr, betas=options.betas, weight_decay=0.0)
+
+
+def bounds_of(settings: Settings) -> dict[str, Any]:
+    """Returns the options of the stream.
+
+    A group that waits for its turn counts as open. So with this many open ones, all groups that are played with the
+    weights of a step are trained on at most `max_staleness` steps later, but for a few that are begun between the
+    acknowledgement of a step and its update; their oldest tokens are withheld, and no group is dropped for its age.
+    """
+    return {
+        "max_staleness": settings.max_staleness,
+        "stale": "withhold",
+        "groups_per_version": settings.groups,
+        "max_open_groups": (settings.max_staleness + 1) * settings.groups,
+        "min_group_size": 2,
+    }
 
 
 def load_model(folder: Path) -> Any:

@@ -23,14 +23,14 @@ from examples.grpo.checkpoint import load_state, newest
 pytestmark = [pytest.mark.chaos, pytest.mark.ray]
 
 GROUPS, STEPS = 2, 9
-STEP_S = 300
+STEP_S = 600
 """The longest that a training may take to its next step, starts and restarts of the engine included."""
 SETTINGS = (
     f"groups={GROUPS}",
     f"steps={STEPS}",
     f"evaluate_every={STEPS}",
     "evaluation.episodes=8",
-    "warmup.steps=60",
+    "warmup.steps=20",
 )
 
 
