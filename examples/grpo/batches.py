@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ray_gym.errors import RunFailed
 from ray_gym.stream import Group
 
 
@@ -20,12 +21,19 @@ class Batches:
         self._held: dict[int, Group] = {}
 
     def take(self, step: int) -> list[Group]:
-        """Waits for the groups of a step. Those that the stream has dropped are missing. Errors: those of the stream."""
+        """Waits for the groups of a step. Those that the stream has dropped are missing.
+
+        Errors: RunFailed if it has dropped all of them; those of the stream.
+        """
         wanted = range(step * self._size, (step + 1) * self._size)
         while not all(number in self._held or self._is_dropped(number) for number in wanted):
             group = next(self._stream)
             self._held[group.number] = group
-        return [self._held.pop(number) for number in wanted if number in self._held]
+        batch = [self._held.pop(number) for number in wanted if number in self._held]
+        if not batch:
+            where = f"{self._stream.location}/dropped"
+            raise RunFailed(f"step {step}: all groups {wanted[0]} to {wanted[-1]} were dropped; {where} says why")
+        return batch
 
     def _is_dropped(self, number: int) -> bool:
         """Says whether a group that was not trained on is settled: the stream dropped it, and says why in its run."""

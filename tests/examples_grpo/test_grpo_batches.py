@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.grpo.batches import Batches
+from ray_gym.errors import RunFailed
 from ray_gym.stream import Group
 from ray_gym.stream.cursor import Cursor, Progress
 
@@ -17,6 +19,8 @@ SIZE = 3
 
 class Delivered:
     """Delivers groups in a given order, with the stream's own cursor. A dropped group is settled when its turn comes."""
+
+    location = "runs/delivered"
 
     def __init__(self, order: list[int], dropped: set[int], progress: Progress) -> None:
         self._order = iter(order)
@@ -46,7 +50,13 @@ class Delivered:
         return self._progress.cursor(0).as_json()
 
 
-@given(st.permutations(range(5 * SIZE)), st.sets(st.integers(0, 4 * SIZE - 1), max_size=4), st.integers(0, 3))
+def test_a_step_all_of_whose_groups_were_dropped_says_where_to_look() -> None:
+    stream = Delivered(list(range(9)), {0, 1, 2}, Progress("s"))
+    with pytest.raises(RunFailed, match="groups 0 to 2 were dropped; runs/delivered/dropped"):
+        Batches(stream, SIZE).take(0)
+
+
+@given(st.permutations(range(5 * SIZE)), st.sets(st.integers(0, 4 * SIZE - 1), max_size=SIZE - 1), st.integers(0, 3))
 def test_each_group_is_in_the_step_of_its_number_also_after_a_restart(
     order: list[int], dropped: set[int], killed_before: int
 ) -> None:

@@ -36,6 +36,12 @@ def test_settings_of_each_task_are_read(task: str) -> None:
     assert settings.games is not None and settings.games.is_file()
 
 
+def test_the_small_model_is_trained_by_low_rank_changes_and_needs_no_games() -> None:
+    settings = read_settings(settings_file("small"))
+    assert settings.lora is not None and settings.games is None and settings.warmup is None
+    assert settings.model == "smollm2-135m-instruct" and settings.rollouts.is_file()
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
