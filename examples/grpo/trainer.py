@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from examples.grpo import checkpoint, curves
 from examples.grpo.annotations import write_annotations
@@ -21,8 +20,8 @@ from examples.grpo.batches import Batches
 from examples.grpo.checks import check_plain
 from examples.grpo.evaluation import evaluate
 from examples.grpo.learner import Learner
-from examples.grpo.lora import add_low_rank, load_low_rank
 from examples.grpo.outcomes import outcomes_of
+from examples.grpo.policies import load_model, make_policy
 from examples.grpo.sabotage import Sabotage, overrides, spoil
 from examples.grpo.settings import Settings
 from examples.grpo.update import give_weights
@@ -50,53 +49,56 @@ class Trainer:
         Errors: CheckFailed; UserError and RunFailed of the stream.
         """
         torch.set_num_threads(self.settings.threads)
-        checkpoints = self.folder / "checkpoints"
-        torch.manual_seed(self.settings.seed)
-        model, tokenizer = self._policy(start), AutoTokenizer.from_pretrained(start)
-        optimizer = self._optimizer(model)
-        at = checkpoint.newest(checkpoints)
-        if at is None:
-            at = checkpoint.save(checkpoints, model, tokenizer, optimizer, checkpoint.State())
+        policy = make_policy(start, self.settings)
+        at = checkpoint.newest(self._checkpoints) or policy.save(self._checkpoints, checkpoint.State())
         state = checkpoint.load_state(at)
-        self._load(model, at)
-        checkpoint.load_trainer(at, optimizer)
-        weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(checkpoints, version)))
-        learner = Learner(model, optimizer, load_model(start), weights_of, self.settings, self.temperature)
-        config = [f"run.name=grpo-{self.folder.name}", f"output.dir={self.folder}", f"run.seed={self.settings.seed}"]
-        config += [
-            f"models.policy.model={at}",
-            f"models.policy.weights_version={state.step}",
-            *overrides(self.sabotage),
-        ]
-        bounds = bounds_of(self.settings)
-        kept = (checkpoint.folder_of(checkpoints, 0), at)
-        with (
-            open_stream(self.settings.rollouts, config, cursor=state.cursor, **bounds) as stream,
-            EngineWatch(stream) as watch,
-        ):
-            policy, batches = stream.weights("policy"), Batches(stream, self.settings.groups)
-            while True:
-                if state.step % self.settings.evaluate_every == 0 or state.step >= self.settings.steps:
-                    self._evaluate(stream, config, state)
-                if state.step >= self.settings.steps:
-                    return state.history
-                began = time.monotonic()
-                groups = batches.take(state.step)
-                taken = time.monotonic()
-                row = self._learn(learner, groups, state.step, stream.location)
-                stream.acknowledge(*groups)
-                state.step, state.cursor = state.step + 1, stream.cursor
-                learned = time.monotonic()
-                row |= {"step": state.step, "wait_s": taken - began, "learn_s": learned - taken}
-                row["trainer_waits"] = (taken - began) / (learned - began)
-                row["engine_waits"] = watch.waiting_share(began, learned)
-                row["tokens_per_s"] = row["generated_tokens"] / (learned - began)
-                state.history.append(row)
-                saved = checkpoint.save(checkpoints, model, tokenizer, optimizer, state)
-                give_weights(policy, state.step, saved)
-                checkpoint.prune(checkpoints, KEPT, kept)
-                curves.write_table(state.history, self.folder)
-                print(line_of(row), flush=True)
+        policy.load(at, self.settings)
+        weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(self._checkpoints, version)))
+        learner = Learner(
+            policy.model, policy.optimizer, load_model(start), weights_of, self.settings, self.temperature
+        )
+        config = self._overrides(at, state.step)
+        with open_stream(self.settings.rollouts, config, cursor=state.cursor, **bounds_of(self.settings)) as stream:
+            engine, batches = stream.weights("policy"), Batches(stream, self.settings.groups)
+            with EngineWatch(stream) as watch:
+                while state.step < self.settings.steps:
+                    if state.step % self.settings.evaluate_every == 0:
+                        self._evaluate(stream, config, state)
+                    self._step(stream, batches, learner, watch, state)
+                    saved = policy.save(self._checkpoints, state)
+                    give_weights(engine, state.step, saved)
+                    checkpoint.prune(self._checkpoints, KEPT, (checkpoint.folder_of(self._checkpoints, 0), at))
+                    curves.write_table(state.history, self.folder)
+                    print(line_of(state.history[-1]), flush=True)
+                self._evaluate(stream, config, state)
+        return state.history
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    def _overrides(self, at: Path, version: int) -> list[str]:
+        """Returns what the trainer sets in the config of the rollouts. `at`: the weights that the engine begins with."""
+        place = [f"run.name=grpo-{self.folder.name}", f"output.dir={self.folder}", f"run.seed={self.settings.seed}"]
+        weights = [f"models.policy.model={at}", f"models.policy.weights_version={version}"]
+        return [*place, *weights, *overrides(self.sabotage)]
+
+    def _step(
+        self, stream: Any, batches: Batches, learner: Learner, watch: EngineWatch, state: checkpoint.State
+    ) -> None:
+        """Takes a batch, learns from it, and brings the state to the next step. Errors: CheckFailed, RunFailed."""
+        began = time.monotonic()
+        groups = batches.take(state.step)
+        taken = time.monotonic()
+        row = self._learn(learner, groups, state.step, stream.location)
+        stream.acknowledge(*groups)
+        learned = time.monotonic()
+        state.step, state.cursor = state.step + 1, stream.cursor
+        row |= {"step": state.step, "wait_s": taken - began, "learn_s": learned - taken}
+        row["trainer_waits"] = (taken - began) / (learned - began)
+        row["engine_waits"] = watch.waiting_share(began, learned)
+        row["tokens_per_s"] = row["generated_tokens"] / (learned - began)
+        state.history.append(row)
 
     def _learn(self, learner: Learner, groups: list[Group], step: int, run: str) -> dict[str, Any]:
         """Makes a step on groups, annotates their tokens, and returns the measured values. Errors: CheckFailed."""
@@ -131,25 +133,6 @@ class Trainer:
             flush=True,
         )
 
-    def _policy(self, start: Path) -> Any:
-        """Returns the model that is trained, as it is before the first step."""
-        model = load_model(start)
-        if self.settings.lora is not None:
-            add_low_rank(model, self.settings.lora)
-        return model
-
-    def _load(self, model: Any, at: Path) -> None:
-        """Loads the trained weights of a checkpoint."""
-        if self.settings.lora is None:
-            model.load_state_dict(load_model(at).state_dict())
-        else:
-            load_low_rank(model, at)
-
-    def _optimizer(self, model: Any) -> torch.optim.Optimizer:
-        options = self.settings.optimizer
-        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        return torch.optim.AdamW(trained, lr=options.lr, betas=options.betas, weight_decay=0.0)
-
 
 def bounds_of(settings: Settings) -> dict[str, Any]:
     """Returns the options of the stream.
@@ -165,11 +148,6 @@ def bounds_of(settings: Settings) -> dict[str, Any]:
         "max_open_groups": (settings.max_staleness + 1) * settings.groups,
         "min_group_size": 2,
     }
-
-
-def load_model(folder: Path) -> Any:
-    """Returns the causal language model of a folder, in float32."""
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
 
 
 def line_of(row: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from conftest import REPOSITORY, eventually, raylet_children
 import ray_gym
 from examples.grpo.annotations import FOLDER
 from examples.grpo.checkpoint import load_state, newest
+from ray_gym.stream.source import number_of
 
 pytestmark = [pytest.mark.chaos, pytest.mark.ray]
 
@@ -85,23 +86,33 @@ def test_whatever_is_killed_each_group_is_in_one_step(cluster: dict[str, str], t
         wait_for_step(folder, process, 6)
     with training(folder, cluster) as process:
         assert process.wait(STEP_S) == 0, (folder.parent / "training.log").read_text()[-5000:]
-    state = load_state(newest(folder / "checkpoints"))  # type: ignore[arg-type]
-    groups = [row["groups"] for row in state.history]
-    assert groups == [list(range(step * GROUPS, (step + 1) * GROUPS)) for step in range(STEPS)]
-    assert [row["step"] for row in state.history] == list(range(1, STEPS + 1))
-    assert max(row["ratio_error"] for row in state.history) < 1e-2
-    run = ray_gym.load(folder / f"grpo-{folder.name}")
-    task_of = dict(zip(*(run.episodes.column(name).to_pylist() for name in ("group_id", "task_id")), strict=True))
-    trained = [task for row in state.history for task in row["task_ids"]]
-    assert len(set(trained)) == GROUPS * STEPS and set(trained) <= set(task_of.values())
-    check_files(folder, run.location)
+    check_groups(folder)
+    check_files(folder)
 
 
-def check_files(folder: Path, run: str) -> None:
+def check_groups(folder: Path) -> None:
+    """Checks that each group is in one step, that of its number, with all of its episodes, as the record has them."""
+    found = newest(folder / "checkpoints")
+    assert found is not None
+    history = load_state(found).history
+    assert [row["step"] for row in history] == list(range(1, STEPS + 1))
+    assert [row["groups"] for row in history] == [list(range(k * GROUPS, (k + 1) * GROUPS)) for k in range(STEPS)]
+    assert [row["episodes"] for row in history] == [8 * GROUPS] * STEPS
+    assert max(row["ratio_error"] for row in history) < 1e-2
+    episodes = ray_gym.load(folder / f"grpo-{folder.name}").episodes
+    assert len(set(episodes.column("episode_id").to_pylist())) == episodes.num_rows
+    rows = episodes.select(["group_id", "task_id"]).to_pylist()
+    task_of = {number_of(row["group_id"]): row["task_id"] for row in rows}
+    trained = {number: task for row in history for number, task in zip(row["groups"], row["task_ids"], strict=True)}
+    assert trained == {number: task_of[number] for number in range(GROUPS * STEPS)}
+
+
+def check_files(folder: Path) -> None:
     """Checks curves, annotations and the report that the training has left."""
+    run = folder / f"grpo-{folder.name}"
     curves: Any = pq.read_table(folder / "curves.parquet")
     assert curves.column("step").to_pylist() == list(range(1, STEPS + 1))
-    files = sorted((Path(run) / FOLDER).iterdir())
+    files = sorted((run / FOLDER).iterdir())
     assert [file.stem for file in files] == [f"step-{step:06d}" for step in range(1, STEPS + 1)]
     samples = ray_gym.load(run).samples
     generated = dict.fromkeys(samples.column("episode_id").to_pylist(), 0)
