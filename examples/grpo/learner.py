@@ -72,7 +72,7 @@ class Learner:
             "withheld_tokens": int((values["staleness"] > self.settings.max_staleness).sum()),
             "trained_tokens": total,
             "fresh_tokens": int(fresh.sum()),
-            "ratio_error_fresh": float(values["ratio_error"][fresh].max()) if fresh.any() else 0.0,
+            "ratio_error_fresh": float(values["ratio_error"][fresh].max()) if fresh.any() else float("nan"),
             "ratio_error": float(values["ratio_error"].max()),
             "clipped": float(values["clipped"].mean()),
         }
