@@ -33,8 +33,9 @@ class Learner:
     def learn(self, batch: Any, step: int) -> tuple[dict[str, Any], Annotations]:
         """Makes the optimiser step number `step` (from 0) on a batch's tensors (`ray_gym.stream.tensors.Tensors`).
 
-        The loss is the mean over the tokens of samples whose group has a spread of rewards; tokens that are too old are
-        left out of it. All tokens are checked first. Returns the step's measured values and annotations. Errors:
+        The loss is the mean over the tokens of samples whose group has a spread of rewards, of the clipped loss and the
+        divergence from the start. Tokens that are too old are left out of it. All tokens are checked first. Returns the
+        step's measured values and annotations. Errors:
         CheckFailed, before anything was changed.
         """
         if step == 0:
@@ -45,14 +46,19 @@ class Learner:
         total = int((trained & (step - batch.versions <= self.settings.max_staleness)).sum())
         self.optimizer.zero_grad()
         for part in passes(batch, self.settings.tokens_per_pass):
+            with torch.no_grad():
+                first = distributions(self.start, part.token_ids, part.mask, self.temperature)
             with torch.set_grad_enabled(bool((part.advantages != 0).any())):
                 now = distributions(self.model, part.token_ids, part.mask, self.temperature)
+                divergence = now.divergence(first)
                 ratios = (now.of_chosen - part.recorded).exp()
                 in_time = step - part.versions <= self.settings.max_staleness
-                loss = clipped_loss(ratios, part.advantages, losses.clip_low, losses.clip_high) * in_time
+                loss = clipped_loss(ratios, part.advantages, losses.clip_low, losses.clip_high)
+                loss = (loss + losses.kl * divergence) * in_time
             if loss.requires_grad and total:
                 (loss.sum() / total).backward()
             with torch.no_grad():
+                measured["kl"].append(divergence.detach())
                 self._measure(part, now, loss, step, measured)
                 annotations.add(*part.places, now.of_chosen, now.entropy, part.advantages)
         values = {name: torch.cat(parts) for name, parts in measured.items()}
@@ -80,10 +86,8 @@ class Learner:
 
     def _measure(self, part: Pass, now: Any, loss: Tensor, step: int, measured: dict[str, list[Tensor]]) -> None:
         """Measures the tokens of a pass. `now`: distributions of the current weights."""
-        first = distributions(self.start, part.token_ids, part.mask, self.temperature)
         ratios = (now.of_chosen - part.recorded).exp()
         bounds = self.settings.loss
-        measured["kl"].append(now.divergence(first))
         measured["entropy"].append(now.entropy)
         measured["staleness"].append((step - part.versions).float())
         measured["ratio_error"].append(self._ratio_errors(part, now.of_chosen, step))

@@ -49,10 +49,12 @@ class OptimizerSettings(Section):
 
 
 class LossSettings(Section):
-    """Holds the bounds between which an importance ratio keeps its gradient."""
+    """Holds the bounds between which an importance ratio keeps its gradient, and the weight of the divergence."""
 
     clip_low: Annotated[float, Field(gt=0, lt=1)] = 0.2
     clip_high: Annotated[float, Field(gt=0)] = 0.28
+    kl: Rate = 0.0
+    """Weight of the divergence from the start, which holds a policy back that would leave it in a few steps."""
 
 
 class WarmupSettings(Section):

@@ -43,6 +43,16 @@ def test_a_step_makes_good_answers_likelier_and_bad_ones_less_likely() -> None:
     assert change[sign > 0].mean() > 0 > change[sign < 0].mean()
 
 
+def test_the_divergence_pulls_the_policy_back_to_the_start() -> None:
+    model = tiny_llama(seed=1)
+    tensors = batch_of(model, version=1).tensors()
+    settings = {"optimizer": {"lr": 0.003}, "loss": {"kl": 100.0}}
+    learner = learner_of(model, start=tiny_llama(), weights_of=lambda version: before, settings=settings)
+    before = tiny_llama(seed=1)
+    kls = [learner.learn(tensors, step)[0]["kl"] for step in (1, 2, 2)]
+    assert kls[0] > kls[1] > kls[2] > 0
+
+
 def test_passes_of_any_size_give_the_same_gradient() -> None:
     model = tiny_llama()
     tensors = batch_of(model).tensors()
