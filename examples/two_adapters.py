@@ -188,6 +188,7 @@ def batch_of(groups: Sequence[Group], line: str) -> Tensors:
 
 def train(steps: int, folder: Path = FOLDER, overrides: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Trains both lines for some steps, prints the mean rewards of each, and returns them."""
+    folder = folder.absolute()  # the replicas have another working directory
     adapters, told = Adapters(make_base(folder / "base"), LINES), []
     paths = [f"models.base.model={folder / 'base'}", *overrides]
     with open_stream("examples/two_adapters.yaml", paths, max_staleness=0, groups_per_version=GROUPS) as stream:
@@ -201,7 +202,7 @@ def train(steps: int, folder: Path = FOLDER, overrides: Sequence[str] = ()) -> l
                 assert far < 1e-2, f"step {step}: a ratio of {line} is {far:.3f} away from 1"
                 now[line] = {"reward": float(batch.rewards.mean()), "samples": len(batch.rows), "from_1": far}
             for line in LINES:  # with the same number: the stream's version is the older of the two
-                weights[line].update(step, adapter=adapters.save(line, (folder / line / str(step)).absolute()))
+                weights[line].update(step, adapter=adapters.save(line, folder / line / str(step)))
             stream.acknowledge(*groups)
             told.append(now)
             print(f"step {step}: " + ", ".join(f"{line} {now[line]['reward']:.2f}" for line in LINES), flush=True)
