@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -190,8 +191,9 @@ def train(steps: int, folder: Path = FOLDER, overrides: Sequence[str] = ()) -> l
     """Trains both lines for some steps, prints the mean rewards of each, and returns them."""
     folder = folder.absolute()  # the replicas have another working directory
     adapters, told = Adapters(make_base(folder / "base"), LINES), []
-    paths = [f"models.base.model={folder / 'base'}", *overrides]
-    with open_stream("examples/two_adapters.yaml", paths, max_staleness=0, groups_per_version=GROUPS) as stream:
+    begins = [f"run.name=two_adapters-{secrets.token_hex(4)}", f"output.dir={folder / 'runs'}"]  # a stream of its own
+    begins += [f"models.base.model={folder / 'base'}", *overrides]
+    with open_stream("examples/two_adapters.yaml", begins, max_staleness=0, groups_per_version=GROUPS) as stream:
         weights = {line: stream.weights(line) for line in LINES}
         for step in range(1, steps + 1):
             groups = [next(stream) for _ in range(GROUPS)]

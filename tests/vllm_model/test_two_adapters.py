@@ -40,7 +40,8 @@ def test_both_learn_at_once(cluster: dict[str, str], tmp_path: Path) -> None:
         rewards = [float(step[column]) for step in steps]
         assert sum(rewards[:2]) / 2 < 0.75 < sum(rewards[-4:]) / 4, rewards
 
-    samples = ray_gym.load(tmp_path / "runs" / "two_adapters").samples.to_pylist()
+    (run,) = (tmp_path / "runs" / "two_adapters" / "runs").iterdir()
+    samples = ray_gym.load(run).samples.to_pylist()
     for line in ("policy", "user"):
         own = [sample for sample in samples if sample["model"] == line]
         versions = {span["version"] for sample in own for span in sample["versions"]}
