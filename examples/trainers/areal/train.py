@@ -1,0 +1,53 @@
+"""Trains by AReaL's `PPOTrainer` on groups that a ray_gym service plays. It needs GPUs: two venvs, three terminals.
+
+In ray_gym's venv, on the machine of the rollout GPUs (`train.yaml` beside this file has the trainer's side):
+
+    ray-gym serve service.yaml                                            # whose policy is the model in train.yaml
+    python -m ray_gym.trainers.areal.weight_server small-policy --root /shared/areal
+
+In AReaL's venv, with ray_gym on PYTHONPATH, on the trainer's GPUs:
+
+    AREAL_SPMD_MODE=1 AREAL_LLM_SERVER_ADDRS=127.0.0.1:8100 RAY_GYM_URL=http://127.0.0.1:8000 \
+        torchrun --nproc_per_node 2 train.py --config train.yaml
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from areal.api.cli_args import GRPOConfig, load_expr_config
+from areal.trainer.rl_trainer import PPOTrainer
+from datasets import Dataset
+from transformers import AutoTokenizer
+
+from ray_gym.trainers.areal.trajectory import check_config
+from ray_gym.trainers.areal.workflow import GroupWorkflow
+from ray_gym.trainers.compatibility import check_tokenizers
+
+REPEATS = 8
+"""Number of episodes of a group."""
+TASKS = 4096
+"""Number of tasks of an epoch; the environment generates them."""
+
+
+def main(arguments: list[str]) -> None:
+    """Trains as the config says."""
+    config, _ = load_expr_config(arguments, GRPOConfig)
+    check_config(config)
+    if engine := os.environ.get("ENGINE_TOKENIZER"):  # the checkpoint in the service's config, where it can be read
+        own, theirs = (AutoTokenizer.from_pretrained(path) for path in (config.tokenizer_path, engine))
+        check_tokenizers(own, theirs, "models.policy")
+    workflow = GroupWorkflow(
+        os.environ["RAY_GYM_URL"],
+        REPEATS,
+        config.actor.temperature,
+        longest=config.actor.mb_spec.max_tokens_per_mb,
+    )
+    tasks = Dataset.from_list([{"seed": number} for number in range(TASKS)])
+    with PPOTrainer(config, train_dataset=tasks) as trainer:
+        trainer.train(workflow=workflow)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,131 @@
+"""Serves what NeMo RL expects of an agent of NeMo Gym, and has a ray_gym service play the episodes.
+
+    python -m ray_gym.trainers.nemo_rl.agent --url http://127.0.0.1:8000 --repeats 8 --forks longest --port 8200
+
+runs in ray_gym's venv. A row of NeMo RL's data has `task`, with the fields of the environment's `task_schema`, beside
+what NeMo Gym wants of it. The service's policy is NeMo RL's own vLLM server (`engine: vllm_endpoint`), so NeMo RL updates
+its weights itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, get_args
+
+from ray_gym.client import Client, RolloutRequest
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.trainers.counts import add_and_say
+from ray_gym.trainers.nemo_rl.answers import answer_of
+from ray_gym.trainers.nemo_rl.gathering import Gathering
+from ray_gym.trainers.one_row import ForkChoice, one_row_each
+from ray_gym.trainers.rows import Row
+from ray_gym.trainers.service import check_drawn_at, play
+
+LONGEST_BODY = 16_777_216
+"""Most bytes of a request."""
+
+
+class Agent:
+    """Plays a task as often as is asked, as groups of a service."""
+
+    def __init__(
+        self, client: Client, forks: ForkChoice, temperature: float, longest: int | None, environment: str | None = None
+    ) -> None:
+        """Takes the client of the service, which sample of an episode with forks is trained on, the temperature and the
+        most tokens of a sequence that NeMo RL trains with, and the name of an environment (None: the config's own).
+        """
+        self._client = client
+        self._forks: ForkChoice = forks
+        self._temperature = temperature
+        self._longest = longest
+        self._environment = environment
+        self._lock = threading.Lock()
+        self.counts = Counter[str]()
+        """Counts of what was played and left out since the start; `one_row_each` names them."""
+
+    def play(self, task: dict[str, Any], repeats: int) -> list[Row | None]:
+        """Plays a group, and returns the row of each episode; None for one without. Errors: those of `play`."""
+        given: dict[str, Any] = {} if self._environment is None else {"environment": self._environment}
+        request = RolloutRequest(tasks=[task], repeats=repeats, seed=random.getrandbits(62), **given)
+        [group] = play(self._client, request)
+        check_drawn_at(group, self._temperature)
+        rows, counts = one_row_each(group, self._forks, self._longest)
+        with self._lock:
+            add_and_say(self.counts, counts)
+        return rows
+
+
+def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServer:
+    """Returns a server that answers `POST /run`.
+
+    An episode without a row is answered 500, which NeMo RL takes for a failure that is worth another try: an answer
+    without generated tokens would end its step.
+    """
+
+    class Door(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            if self.path != "/run":
+                self._answer(404, {"error": f"{self.path}: there is only /run"})
+                return
+            try:
+                length = int(self.headers.get("Content-Length", 0))
+                given = json.loads(self.rfile.read(min(length, LONGEST_BODY)))
+                task, parameters = given["task"], given.get("responses_create_params", {"input": []})
+                row = gathering.outcome(task)
+            except (ValueError, KeyError, TypeError) as error:
+                self._answer(422, {"error": f"a JSON object with task is expected: {error!r}"})
+            except UserError as error:
+                self._answer(422, {"error": str(error)})
+            except (RunFailed, OSError) as error:
+                self._answer(500, {"error": str(error)})
+            else:
+                none = {"error": "the episode failed, or has no token to train on; the agent's log counts them"}
+                self._answer(500, none) if row is None else self._answer(200, answer_of(row, parameters))
+
+        def _answer(self, status: int, answer: dict[str, Any]) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Prints nothing: what is refused is in the answer."""
+
+    return ThreadingHTTPServer((host, port), Door)
+
+
+def main(arguments: list[str]) -> int:
+    """Serves until it is interrupted, and returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m ray_gym.trainers.nemo_rl.agent", description=__doc__)
+    parser.add_argument("--url", help="address of the service (default: RAY_GYM_URL)")
+    parser.add_argument("--repeats", type=int, required=True, help="grpo.num_generations_per_prompt of NeMo RL")
+    parser.add_argument("--temperature", type=float, default=1.0, help="policy.generation.temperature of NeMo RL")
+    parser.add_argument("--longest", type=int, help="policy.max_total_sequence_length of NeMo RL")
+    parser.add_argument("--forks", choices=get_args(ForkChoice), default="refuse")
+    parser.add_argument("--environment", help="name of an environment of the service (default: its config's own)")
+    parser.add_argument("--gather-s", type=float, default=10.0, help="seconds to wait for a group's other requests")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8200)
+    given = parser.parse_args(arguments)
+    with Client(given.url) as client:
+        agent = Agent(client, given.forks, given.temperature, given.longest, given.environment)
+        gathering = Gathering(agent.play, given.repeats, given.gather_s)
+        with make_server(gathering, given.host, given.port) as server:
+            print(f"ready: http://{given.host}:{server.server_address[1]}/run", flush=True)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
