@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
 NAME = "plain"
@@ -35,15 +36,18 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
     return {"type": "structural_tag", "format": {**calls, "stop_after_first": not parallel}}
 
 
-def read(text: str) -> tuple[str, list[tuple[str, str]]]:
+def read(text: str, names: Collection[str] = ()) -> tuple[str, list[tuple[str, str]]]:
     """Returns the text before the first call, stripped, and the calls as (name, arguments); if there are no calls, the
-    whole text and []. The arguments are the text as the model wrote it, which may be malformed JSON. Text between and
-    after the calls is left out.
+    whole text and []. The arguments are the text as the model wrote it, which may be malformed JSON. After the first
+    call, a line that is one of the tools' `names` is a call without arguments (""); other text between and after the
+    calls is left out.
     """
     calls: list[tuple[str, str]] = []
     content, position = text, 0
     while (found := _CALL.search(text, position)) is not None:
-        if not calls:
+        if calls:
+            calls += _bare_calls(text[position : found.start()], names)
+        else:
             content = text[: found.start()]
         try:
             _, length = json.JSONDecoder().raw_decode(text[found.end() :])
@@ -51,15 +55,22 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
             length = len(text[found.end() :].split("\n", 1)[0])
         position = found.end() + length
         calls.append((found.group(1), text[found.end() : position]))
-    return content.strip() if calls else text, calls
+    if not calls:
+        return text, []
+    return content.strip(), calls + _bare_calls(text[position:], names)
+
+
+def _bare_calls(text: str, names: Collection[str]) -> list[tuple[str, str]]:
+    return [(line.strip(), "") for line in text.splitlines() if line.strip() in names]
 
 
 class CallStream:
     """Reads a text that comes in pieces. `feed` returns text as soon as it can't be part of a call; `finish` returns
-    the rest of the text, and the calls.
+    the rest of the text, and the calls. `names`: names of the tools.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Collection[str] = ()) -> None:
+        self._names = names
         self._text = ""
         self._given = 0
         self._line = 0
@@ -89,4 +100,4 @@ class CallStream:
         """
         if self._calls is None:
             return self._text[self._given :], []
-        return "", read(self._text[self._calls :])[1]
+        return "", read(self._text[self._calls :], self._names)[1]

@@ -31,7 +31,8 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # mypy does not follow
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
-        self._stream = plain_calls.CallStream()
+        self._names = [ToolSchema.from_openai(tool.model_dump()).name for tool in self.tools]
+        self._stream = plain_calls.CallStream(self._names)
 
     def adjust_request(self, request: Any) -> Any:
         """Sets the grammar of a forced call in the request, instead of any `response_format` or `text` format, and
@@ -50,7 +51,7 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # mypy does not follow
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         if not self._reads_calls(request):
             return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
-        content, calls = plain_calls.read(model_output)
+        content, calls = plain_calls.read(model_output, self._names)
         made = [
             ToolCall(id=make_tool_call_id(), function=FunctionCall(name=name, arguments=arguments))
             for name, arguments in calls

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from ray_gym.deployments.chat import plain_calls
-from ray_gym.deployments.chat.parsers import REASONING_MARK
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.models.thoughts import has_mark
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
@@ -29,7 +29,6 @@ CALL_ID_LENGTH = 9
 
 MOST_OBJECTS = 100
 """Objects of JSON in an answer among which the arguments of a call are looked for."""
-_NAMED = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
 
 
 class _ForcedCall(msgspec.Struct):
@@ -96,30 +95,44 @@ class ToolFormat:
             return None, *_read_json_calls(text)
         reasoning, rest, calls = self._parse(generation, tools)
         if tools and self._plain:
-            content, read = plain_calls.read(rest)
+            content, read = plain_calls.read(rest, [tool.name for tool in tools])
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if calls:
-            return reasoning, rest.strip(), [(id, name, as_written(arguments, text)) for id, name, arguments in calls]
-        start = getattr(self._tool_parser, "tool_call_start_token", None)
-        if tools and isinstance(start, str) and start in text.removeprefix(reasoning or ""):
-            content, *attempts = text.split(start)  # the model began calls, and the parser can't read one of them
-            said = rest.partition(start)[0] if reasoning else content
-            return reasoning, said.strip(), [self._read_call(start, one, generation, tools) for one in attempts]
+            return reasoning, rest.strip(), spell_as_written(calls, text, _end_of_parts(text, reasoning, rest.strip()))
+        said, attempts = self._split_attempts(rest if reasoning else text, tools)
+        if attempts:  # the model began calls, and the parser can't read one of them
+            return reasoning, said.strip(), [self._read_call(*attempt, generation, tools) for attempt in attempts]
         return reasoning, rest, []
 
-    def _read_call(self, start: str, attempt: str, generation: Generation, tools: Sequence[ToolSchema]) -> _Call:
+    def _split_attempts(self, text: str, tools: Sequence[ToolSchema]) -> tuple[str, list[tuple[str, str, str]]]:
+        """Returns the text before the first call that the model began, and its attempts at calls, each as (text by
+        which the parser knows a call's beginning, the attempt, text by which it knows the end). Without attempts, or
+        for a parser whose calls have no known beginning, returns the whole text and [].
+        """
+        start = getattr(self._tool_parser, "tool_call_start_token", None)
+        if tools and isinstance(start, str):
+            said, *attempts = text.split(start)
+            return said, [(start, attempt, "") for attempt in attempts]
+        if tools and "pythonic" in (self.tool_parser or ""):  # the whole answer is [NAME(a=1), NAME(b=2)]
+            call = rf"(?:{'|'.join(re.escape(tool.name) for tool in tools)})\("
+            if re.match(rf"\s*\[\s*{call}", text):
+                inner = text.strip().removeprefix("[").removesuffix("]")
+                return "", [("[", attempt.strip(), "]") for attempt in re.split(rf",\s*(?={call})", inner)]
+        return text, []
+
+    def _read_call(
+        self, start: str, attempt: str, end: str, generation: Generation, tools: Sequence[ToolSchema]
+    ) -> _Call:
         """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others. Such
-        a call has the name that it gives, if any, and else no name and the whole attempt as its arguments.
+        a call has no name and the whole attempt as its arguments, unless it is a name and nothing else.
         """
         try:
-            _, _, calls = self._parse_by(self._parser, replace(generation, text=start + attempt), tools)
+            _, _, calls = self._parse_by(self._parser, replace(generation, text=start + attempt + end), tools)
         except Exception:  # parsers raise for some malformed answers
             calls = []
         if len(calls) == 1:
-            [(id, name, arguments)] = calls
-            return id, name, as_written(arguments, attempt)
-        named = _NAMED.search(attempt)
-        return ("", named[1], "") if named and '"arguments"' not in attempt else ("", "", attempt)
+            return spell_as_written(calls, attempt)[0]
+        return "", *_read_bare_name(attempt)
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
         """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them. If they take the
@@ -153,7 +166,7 @@ class ToolFormat:
         reasoning.
         """
         prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
-        return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
+        return has_mark(generation.text) or has_mark(prompt)
 
     def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
         """Returns the grammar that forces a well-formed call of one of the tools (one or more calls if `parallel`).
@@ -286,22 +299,57 @@ def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
         return "", [("", "", text)]
 
 
-def as_written(arguments: str, text: str) -> str:
-    """Returns the arguments of a call as they stand in the model's text, where a parser has decoded and encoded them
-    anew; if they are not found there, returns them as they are.
+def spell_as_written(calls: Sequence[_Call], text: str, start: int = 0) -> list[_Call]:
+    """Returns calls with their arguments as they stand in the model's text, where a parser has decoded and encoded them
+    anew. Arguments that are not found there stay as they are. `start`: index in the text where the calls begin; each is
+    looked for after the one before it.
+    """
+    made: list[_Call] = []
+    for id, name, arguments in calls:
+        if (place := _find_json(arguments, text, start)) is not None:
+            arguments, start = text[place], place.stop
+        made.append((id, name, arguments))
+    return made
+
+
+def _find_json(wanted: str, text: str, start: int) -> slice | None:
+    """Returns the place of the first object of JSON in `text`, from the index `start`, that decodes to the same as
+    `wanted`, with values of the same types (1, 1.0 and true differ); None if there is none among `MOST_OBJECTS`.
     """
     try:
-        value = json.loads(arguments)
+        value = json.dumps(json.loads(wanted))
     except (ValueError, RecursionError):
-        return arguments
-    decoder, start = json.JSONDecoder(), -1
+        return None
+    decoder = json.JSONDecoder()
     for _ in range(MOST_OBJECTS):
-        if (start := text.find("{", start + 1)) < 0:
+        if (start := text.find("{", start)) < 0:
             break
         try:
             found, end = decoder.raw_decode(text, start)
+            if json.dumps(found) == value:
+                return slice(start, end)
         except (ValueError, RecursionError):
-            continue
-        if found == value:
-            return text[start:end]
-    return arguments
+            pass
+        start += 1
+    return None
+
+
+def _end_of_parts(text: str, *parts: str | None) -> int:
+    """Returns the index in `text` after those of the parts, in order, that stand in it: 0 if none does."""
+    end = 0
+    for part in parts:
+        if part and (found := text.find(part, end)) >= 0:
+            end = found + len(part)
+    return end
+
+
+def _read_bare_name(attempt: str) -> tuple[str, str]:
+    """Returns (name, "") for an attempt at a call that is JSON with a name and nothing else, and ("", the attempt) for
+    any other.
+    """
+    try:
+        given, _ = json.JSONDecoder().raw_decode(attempt.lstrip())
+    except (ValueError, RecursionError):
+        given = None
+    is_bare = isinstance(given, dict) and list(given) == ["name"] and isinstance(given["name"], str)
+    return (given["name"], "") if is_bare else ("", attempt)

@@ -20,12 +20,17 @@ WAIT = ToolSchema("wait", "Do nothing.", {"type": "object", "properties": {}, "a
 
 
 @pytest.fixture(scope="module")
-def hermes() -> ToolFormat:
+def tokenizer() -> Any:
     import transformers
 
     if not checkpoint_dir().exists():
         pytest.fail("the small model was not fetched: make model")
-    return ToolFormat("hermes", None, transformers.AutoTokenizer.from_pretrained(checkpoint_dir()))
+    return transformers.AutoTokenizer.from_pretrained(checkpoint_dir())
+
+
+@pytest.fixture(scope="module")
+def hermes(tokenizer: Any) -> ToolFormat:
+    return ToolFormat("hermes", None, tokenizer)
 
 
 def said(text: str) -> Generation:
@@ -75,6 +80,9 @@ def test_the_grammar_lets_well_formed_calls_through_and_nothing_else(hermes: Too
             '{"name": "make_move", "arguments": {"position": }}</tool_call>',
         ),
         ("make_move 2", "", "make_move 2</tool_call>"),
+        ('{"name": "wait", "parameters": {"x": 2}}', "", '{"name": "wait", "parameters": {"x": 2}}</tool_call>'),
+        ('{"name": "wait", "args": {}}', "", '{"name": "wait", "args": {}}</tool_call>'),
+        ('{"name": ["wait"]}', "", '{"name": ["wait"]}</tool_call>'),
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
@@ -99,6 +107,50 @@ def test_arguments_stay_as_the_model_wrote_them(hermes: ToolFormat, arguments: s
     forced = said(f'[{{"name": "say", "parameters": {arguments}}}]')
     read = hermes.parse(forced, (MOVE,), Grammar("json", "{}"), 1)
     assert [call.arguments for call in read.tool_calls] == [arguments]
+
+
+@pytest.mark.parametrize(
+    ("said_before", "arguments"),
+    [
+        ("", ['{"x": 1}', '{"x": true}']),
+        ("", ['{"x": 1}', '{"x": 1.0}', '{"x":1}']),
+        ("", ['{"x": 0}', '{"x": -0.0}', '{"x": false}']),
+        ("", ['{"a": {"x":1}}', '{"x": 1}']),
+        ('I will try {"x": 1} now.', ['{"x": true}']),
+        ('I will try {"x":1} now.', ['{"x": 1}']),
+        ('I take {"x": "\\u4f60"}.', ['{"x": "你"}']),
+    ],
+)
+def test_no_call_has_the_arguments_of_another_place(hermes: ToolFormat, said_before: str, arguments: list[str]) -> None:
+    calls = "\n".join(f'<tool_call>{{"name": "f", "arguments": {one}}}</tool_call>' for one in arguments)
+    content, parsed = read(hermes, f"{said_before}\n{calls}")
+    assert content == said_before and [written for _, written in parsed] == arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ('[say(x="你好"), wait(x=]', [("say", '{"x": "你好"}'), ("", "wait(x=")]),
+        ("[wait(x=, say(x=1)]", [("", "wait(x="), ("say", '{"x": 1}')]),
+        ("[say(x=1), wait()", [("say", '{"x": 1}'), ("wait", "{}")]),
+        ("[say(x=", [("", "say(x=")]),
+        ("[see page 3]", []),
+    ],
+)
+def test_a_pythonic_call_that_cannot_be_read_leaves_the_others(
+    tokenizer: Any, text: str, calls: list[tuple[str, str]]
+) -> None:
+    say = ToolSchema("say", "", {"type": "object", "properties": {"x": {}}})
+    content, parsed = read(ToolFormat("pythonic", None, tokenizer), text, (say, WAIT))
+    assert parsed == calls and content == ("" if calls else text)
+
+
+def test_a_bare_name_after_a_plain_call_is_a_call(tokenizer: Any) -> None:
+    plain = ToolFormat("plain", None, tokenizer)
+    text = 'wait\nmake_move {"position": 2}\nwait\nThen\nmake_move {"position": 5}\n  wait'
+    content, calls = read(plain, text)
+    assert content == "wait"
+    assert calls == [("make_move", '{"position": 2}'), ("wait", ""), ("make_move", '{"position": 5}'), ("wait", "")]
 
 
 def test_only_parallel_calls_allow_several(hermes: ToolFormat) -> None:
