@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ray_gym.deployments.chat.parsers import REASONING_MARK
 from ray_gym.deployments.chat.rendering import Rendering
 from ray_gym.deployments.chat.template import Template
 from ray_gym.deployments.chat.text_tokens import TextTokenizer
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import TokenIds
+from ray_gym.models.thoughts import count_marks
 
 FALLBACK_TEMPLATE = Path(__file__).parent / "templates" / "chatml_tools.jinja"
 
@@ -190,8 +190,8 @@ class ChatFormat:
             return TEMPLATE_REFUSED_MESSAGE
         text = rendering.plain
         lost = any(message.reasoning and message.reasoning.strip() not in text for message in known)
-        marks_before = len(REASONING_MARK.findall(self._decode(history)))
-        if lost or marks_before > len(REASONING_MARK.findall(text)):
+        marks_before = count_marks(self._decode(history))
+        if lost or marks_before > count_marks(text):
             return REASONING_STRIPPED
         return TEMPLATE_REWROTE_HISTORY
 

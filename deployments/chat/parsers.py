@@ -13,9 +13,6 @@ from ray_gym.deployments.chat import plain_calls
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.errors import UserError
 
-REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
-"""Marks where reasoning begins or ends."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parsers:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
-from ray_gym.openai_api.conversation import text_of
 from ray_gym.openai_api.json_numbers import refuse_constant
+from ray_gym.openai_api.parts import read_answer, text_of
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.rules import require_offered
 
@@ -71,7 +71,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
         if not isinstance(asked, dict):
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
-        _join_parts(asked)
+        _read_contents(asked)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
         raise bad_request("the body has text that is not UTF-8") from None
@@ -79,13 +79,21 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
         raise bad_request(f"the body is not JSON: {error}") from None
 
 
-def _join_parts(asked: dict[str, Any]) -> None:
-    """Makes one text of the parts of each message, as sessions do. Otherwise it would depend on the chat template how
-    they are joined.
+def _read_contents(asked: dict[str, Any]) -> None:
+    """Makes one text of the content of each message, as sessions do. Otherwise it would depend on the chat template how
+    parts are joined, and an assistant's refusal would be dropped. Errors: Refused (400) for content that is no text.
     """
-    for message in [item for item in asked.get("messages") or () if isinstance(item, dict)]:
-        if isinstance(message.get("content"), list):
-            message["content"] = text_of(message["content"])
+    for number, message in enumerate(asked.get("messages") or ()):
+        try:
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                reasoning, message["content"] = read_answer(message)
+                message |= {"reasoning": reasoning} if reasoning else {}
+            elif isinstance(message, dict):
+                message["content"] = text_of(message["content"])
+        except KeyError:
+            raise bad_request(f"messages: messages[{number}]: content is missing", "messages") from None
+        except ValueError as error:
+            raise bad_request(f"messages: messages[{number}]: {error}", "messages") from None
 
 
 def _check(asked: dict[str, Any], takes_seeds: bool) -> None:

@@ -26,6 +26,7 @@ from ray_gym.models.base import (
     SpanKind,
     TokenIds,
 )
+from ray_gym.openai_api.parts import read_answer
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -284,32 +285,32 @@ def _read_finish_reason(given: Any) -> FinishReason:
 
 
 def _read_message(given: Json, request: CompletionRequest) -> Message:
-    called = given.get("tool_calls")
-    calls = [_tool_call(call, index, request) for index, call in enumerate(called)] if isinstance(called, list) else []
-    reasoning = given.get("reasoning_content") or given.get("reasoning")
-    return Message(
-        "assistant",
-        content=_text(given.get("content")) or _text(given.get("refusal")),
-        reasoning=reasoning if isinstance(reasoning, str) else None,
-        tool_calls=tuple(calls),
-    )
+    """Returns the message of an answer. Errors: `BadAnswer` for content that is no text."""
+    called = given.get("tool_calls") or []
+    calls = list(called) if isinstance(called, list) else [called]
+    if given.get("function_call"):  # the API's earlier form: one call, without an id
+        calls.append({"function": given["function_call"]})
+    try:
+        reasoning, words = read_answer(given)
+    except ValueError as error:
+        raise BadAnswer(str(error)) from None
+    made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
+    return Message("assistant", words, reasoning or None, made)
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise BadAnswer("a tool call without a function name")
-    arguments = function.get("arguments")
+    """Returns a call of an answer. One that can't be read has no name, and its whole JSON as its arguments: it is
+    answered with an error, and the calls beside it are carried out.
+    """
+    fields = _object(call)
+    id = str(fields.get("id") or f"call_{stable_id(request.seed, index)[:24]}")
+    function = _object(fields.get("function"))
+    name, arguments = function.get("name"), function.get("arguments")
+    if not isinstance(name, str):
+        return ToolCall(id, "", json.dumps(call, ensure_ascii=False))
     if not isinstance(arguments, str):
         arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-    made_up = f"call_{stable_id(request.seed, index)[:24]}"
-    return ToolCall(str(call.get("id") or made_up), function["name"], arguments)
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+    return ToolCall(id, name, arguments)
 
 
 def _object(value: Any) -> Json:

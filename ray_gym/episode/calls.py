@@ -29,7 +29,7 @@ from ray_gym.journal.call_log import CallLog, MadeCall, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest, VersionSpan
-from ray_gym.models.thoughts import with_thoughts_apart
+from ray_gym.models.thoughts import last_words, with_thoughts_apart
 from ray_gym.tools.answer import WhenLost
 
 Result = TypeVar("Result")
@@ -276,7 +276,9 @@ def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
     Lone surrogates, which JSON can spell and UTF-8 can't, are replaced in the completion itself before anybody reads
     the answer: a replay must give the same text as the first time.
     """
+    said = last_words(completion.message.content)
     completion.message = with_thoughts_apart(completion.message)
+    completion.last_words = completion.message.content.rfind(said)
     try:
         return completion, answers.store(completion)
     except UnicodeEncodeError:

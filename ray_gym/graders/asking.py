@@ -31,8 +31,8 @@ class AskResult(Generic[Found]):
 async def ask_until(
     episode: Episode, auxiliary: str, question: str, read: Callable[[str], Found | None], reminder: str, retries: int
 ) -> AskResult[Found]:
-    """Asks a question until `read` returns a value for the answer, at most `retries` more times, and returns the
-    result.
+    """Asks a question until `read` returns a value for the answer's words after its last thought, at most `retries` more
+    times, and returns the result.
 
     An answer that was cut is read too. After an answer that can't be read, the model is asked again in the same
     conversation, with the reminder. After an empty answer, which chat templates may refuse, the model is asked in a
@@ -43,7 +43,7 @@ async def ask_until(
     for count in range(1, retries + 2):
         completion = await episode.consult(auxiliary, *conversation)
         said = completion.message.content
-        found, is_full = read(said), completion.finish_reason == "context_full"
+        found, is_full = read(said[completion.last_words :]), completion.finish_reason == "context_full"
         if found is not None or is_full or count > retries:
             break
         again = [Message("assistant", said), Message("user", reminder)]

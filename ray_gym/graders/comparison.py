@@ -16,6 +16,7 @@ from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Verdict
+from ray_gym.models.thoughts import last_words
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -137,12 +138,13 @@ def every_pair(count: int) -> list[tuple[int, int]]:
 
 
 def read_comparison(text: str) -> Comparison | None:
-    """Returns the points of two answers by the last scores and the last ranking in a text. Returns None if one of them
-    is missing or out of range.
+    """Returns the points of two answers by the last scores and the last ranking after the last thought in a text.
+    Returns None if one of them is missing or out of range.
 
     The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
-    scores, rankings = _SCORES.findall(text), _RANKING.findall(text)
+    said = last_words(text)
+    scores, rankings = _SCORES.findall(said), _RANKING.findall(said)
     if not scores or not rankings:
         return None
     first, second = (_SCORE_VALUES.get(score) for score in scores[-1])

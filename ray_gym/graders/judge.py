@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
-from ray_gym.models.thoughts import tell_apart
+from ray_gym.models.thoughts import last_words
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Judge(Grader):
     """Asks a judge for a label, and gives the value of the label in the answer.
 
-    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Labels in the judge's thoughts
-    don't count. An answer with several different labels is unclear, and asked for again as one without any. A label
+    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Only labels after the
+    judge's last thought count. An answer with several different labels is unclear, and asked for again as one without any. A label
     also counts if the rest of the answer was cut.
     """
 
@@ -113,14 +113,14 @@ def last_label(text: str, labels: Iterable[str]) -> str | None:
 
 
 def _labels_in(text: str, labels: Iterable[str]) -> list[str]:
-    """Returns the labels in a text, in order: not those in thoughts, nor in longer words. Of two at the same place, the
-    longer counts.
+    """Returns the labels after the last thought in a text, in order: not those in longer words. Of two at the same
+    place, the longer counts.
     """
     ordered = sorted(labels, key=len, reverse=True)
     alternatives = "|".join(
         ("(?<!\\w)" * _is_word(label[:1])) + re.escape(label) + ("(?!\\w)" * _is_word(label[-1:])) for label in ordered
     )
-    return re.findall(alternatives, tell_apart(text)[1]) if ordered else []
+    return re.findall(alternatives, last_words(text)) if ordered else []
 
 
 def _is_word(letter: str) -> bool:

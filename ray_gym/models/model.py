@@ -113,7 +113,7 @@ class Completion(msgspec.Struct):
 
     `versions` tells which tokens came from which weight version, `kind` which kind of distribution they were drawn
     from, and `grammar` the hash of its constraints (None without any). `cached_tokens` of the `prompt_tokens` were in
-    the model's prefix cache.
+    the model's prefix cache. `last_words` is the index in the message's content of the words after its last thought.
     """
 
     message: Message
@@ -129,6 +129,7 @@ class Completion(msgspec.Struct):
     prompt_tokens: int = 0
     generated_tokens: int = 0
     cached_tokens: int = 0
+    last_words: int = 0
 
     @property
     def has_tokens(self) -> bool:

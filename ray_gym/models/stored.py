@@ -30,6 +30,7 @@ class StoredCompletion(msgspec.Struct, array_like=True, omit_defaults=True):
     prompt_tokens: int
     generated_tokens: int
     cached_tokens: int
+    last_words: int = 0
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -54,6 +55,7 @@ def store(completion: Completion) -> msgspec.Raw:
         completion.prompt_tokens,
         completion.generated_tokens,
         completion.cached_tokens,
+        completion.last_words,
     )
     return msgspec.Raw(_encoder.encode(stored))
 
@@ -124,4 +126,5 @@ def restore(answer: msgspec.Raw) -> Completion:
         stored.prompt_tokens,
         stored.generated_tokens,
         stored.cached_tokens,
+        stored.last_words,
     )

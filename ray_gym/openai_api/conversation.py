@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ray_gym.messages import Message, Role, ToolCall
+from ray_gym.models.thoughts import tell_apart
+from ray_gym.openai_api.parts import read_answer, text_of
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-_TEXT_PARTS = ("text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal")
-
 
 _Fields = Mapping[str, Any]
 _LEGACY_ID = "call_of_"
@@ -52,12 +52,18 @@ class EarlierMessage(BaseModel):
 
 def read_conversation(items: Any) -> Any:
     """Converts chat messages or Responses items to a list of dicts with the fields of `EarlierMessage`; a string
-    becomes one user message. Messages of the assistant with neither text nor calls are left out. Checks that a model
-    can continue the conversation: system messages come first, and every call has a result.
+    becomes one user message. Thoughts in the assistant's texts become its reasoning; its messages with neither text nor
+    calls are left out. Checks that a model can continue the conversation: system messages come first, and every call
+    has a result.
 
     Errors: ValueError that names the item.
     """
-    kept = _read_items(items)
+    found = _read_items(items)
+    for _, message in found:
+        if message["role"] == "assistant":
+            thoughts, message["content"] = tell_apart(message["content"])
+            _add_reasoning(message, thoughts)
+    kept = [(number, message) for number, message in found if not _is_empty(message)]
     _require_order(kept)
     require_answers([message for _, message in kept], [number for number, _ in kept])
     return [message for _, message in kept]
@@ -65,7 +71,7 @@ def read_conversation(items: Any) -> Any:
 
 def read_request_messages(items: Any, is_whole: bool) -> Any:
     """Converts the messages of an agent's request to a list of dicts with the fields of `EarlierMessage`, like
-    `read_conversation`, but system messages may be anywhere.
+    `read_conversation`, but system messages may be anywhere, and texts and empty messages stay as they are.
 
     `is_whole`: True: checks that every call has a result; False: the messages continue earlier ones, so calls and
     results may be missing.
@@ -80,7 +86,7 @@ def read_request_messages(items: Any, is_whole: bool) -> Any:
 
 def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
     """Returns the messages, each after the number of the item that it began with. A string is one user message.
-    Messages of the assistant that have neither text nor calls are left out. Errors: ValueError that names the item.
+    Errors: ValueError that names the item.
     """
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
@@ -96,7 +102,7 @@ def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
         except (ValueError, TypeError) as error:
             raise ValueError(f"messages[{number}]: {error}") from None
         numbers += [number] * (len(found) - len(numbers))
-    return [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
+    return list(zip(numbers, found, strict=True))
 
 
 Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(read_conversation)]
@@ -176,9 +182,8 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
     elif kind == "function_call_output":
         found.append({"role": "tool", "content": text_of(item["output"]), "tool_call_id": item["call_id"]})
     elif kind == "reasoning":
-        _add_reasoning(
-            _open_message(found), text_of([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n")
-        )
+        if reasoning := text_of([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n"):
+            _add_reasoning(_open_message(found), reasoning)
     elif kind == "message":
         _add_message(found, item)
     else:
@@ -194,9 +199,9 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     if role is None:
         raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message, texts = _open_message(found), (text_of(item.get("content")), text_of(item.get("refusal")))
-        message["content"] = "\n\n".join(filter(None, (message["content"], *texts)))
-        _add_reasoning(message, text_of(item.get("reasoning_content") or item.get("reasoning")))
+        message, (reasoning, words) = _open_message(found), read_answer(item)
+        message["content"] = "\n\n".join(filter(None, (message["content"], words)))
+        _add_reasoning(message, reasoning)
         message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
         if item.get("function_call"):
             message["tool_calls"].append(_legacy_call(item["function_call"]))
@@ -265,7 +270,9 @@ def _open_message(found: list[dict[str, Any]]) -> dict[str, Any]:
     it has only reasoning. Otherwise adds one and returns it.
     """
     last = found[-1] if found else {}
-    is_open = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
+    is_open = last.get("role") == "assistant" and (
+        last["tool_calls"] or (last.get("reasoning") and not last["content"])
+    )
     return last if is_open else _start_message(found)
 
 
@@ -312,26 +319,3 @@ def _arguments(given: Any) -> str:
     if given is None:
         return "{}"
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-
-
-def text_of(content: Any, between: str = "\n") -> str:
-    """Returns the text of a message's content: a string, None ("") or a list of parts, which are joined by `between`,
-    by default as vLLM joins them.
-
-    Errors: ValueError for other content, or a part that is no text.
-    """
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, Sequence):
-        raise ValueError(f"content: expected text, got {type(content).__name__}")
-    texts = []
-    for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Mapping) and (part.get("type") or "text") in _TEXT_PARTS:
-            if (text := part.get("text", part.get("refusal"))) is not None:
-                texts.append(text)
-        else:
-            what = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-            raise ValueError(f"content of type {what!r}: only text can be read")
-    return between.join(texts)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ray_gym.openai_api.parts import is_text_part
 from ray_gym.openai_api.refused import bad_request
 
 REFUSED = frozenset(
@@ -15,7 +16,6 @@ REFUSED = frozenset(
     | {"use_beam_search", "repetition_detection", "watermarking", "web_search_options"}
 )
 """Names of fields that are refused unless their values are empty."""
-_TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal"})
 
 
 def require_offered(asked: dict[str, Any]) -> None:
@@ -43,7 +43,7 @@ def _require_texts(items: Any, field: str) -> None:
         if item.get("type") == "item_reference":
             raise bad_request(f"{field}: items are not stored here, so none can be referred to", field)
         for part in _objects(item.get("content")):
-            if part.get("type", "text") not in _TEXTS:
+            if not is_text_part(part.get("type") or "text"):
                 raise bad_request(f"{field}: content of type {str(part['type'])[:40]!r}: only text is accepted", field)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -54,6 +55,32 @@ def test_a_refusal_in_the_place_of_content_is_what_was_said() -> None:
     assert read.message.content == "I can't."
 
 
+@pytest.mark.parametrize(
+    ("message", "words", "reasoning"),
+    [
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb", None),
+        ({"content": [{"type": "refusal", "refusal": "I can't."}]}, "I can't.", None),
+        ({"content": "One.", "refusal": "No more."}, "One.\n\nNo more.", None),
+        ({"content": [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Hi."}]}, "Hi.", "Hm."),
+        ({"content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Hi."}]}, "Hi.", "Hm."),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, "Hi."]}, "Hi.", "Hm."),
+        ({"content": [{"type": "redacted_thinking", "data": "x"}, {"text": "Hi."}]}, "Hi.", None),
+        ({"content": "Hi.", "reasoning": [{"type": "text", "text": "Hm."}]}, "Hi.", "Hm."),
+    ],
+)
+def test_parts_of_an_answer_are_read_by_the_rule_of_requests(
+    message: dict[str, Any], words: str, reasoning: str | None
+) -> None:
+    read = wire.completion(answer(message={"role": "assistant", **message}, finish_reason="stop"), request(), False, {})
+    assert (read.message.content, read.message.reasoning) == (words, reasoning)
+
+
+def test_an_answer_that_is_no_text_is_a_bad_one() -> None:
+    given = {"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
+    with pytest.raises(wire.BadAnswer, match="content of type 'image_url'"):
+        wire.completion(answer(message=given, finish_reason="stop"), request(), False, {})
+
+
 FILTERED = Completion(Message("assistant", "Once"), finish_reason="content_filter")
 
 
@@ -74,3 +101,35 @@ def test_callers_are_told_of_a_filtered_answer() -> None:
     assert told["choices"][0]["finish_reason"] == "content_filter"
     whole = response(FILTERED, read_responses({"model": "small", "input": "Hi."}), "id", 0)
     assert whole["status"] == "incomplete" and whole["incomplete_details"] == {"reason": "content_filter"}
+
+
+GOOD = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"id": "b", "function": {"arguments": "{}"}},
+        {"id": "b", "type": "function", "function": {"name": None, "arguments": "{}"}},
+        {"id": "b", "type": "custom", "custom": {"name": "look", "input": "x"}},
+        {"id": "b", "function": "look"},
+        "look",
+        None,
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_call_that_cannot_be_read_leaves_the_others(bad: Any, first: bool) -> None:
+    message = {"role": "assistant", "content": "", "tool_calls": [bad, GOOD] if first else [GOOD, bad]}
+    read = wire.completion(answer(message=message, finish_reason="tool_calls"), request(), False, {})
+    calls = read.message.tool_calls if first else read.message.tool_calls[::-1]
+    assert [call.name for call in calls] == ["", "look"] and calls[0].id and calls[0].id != "a"
+    assert json.loads(calls[0].arguments) == bad, "it is answered with what it was"
+
+
+FORMER = {"role": "assistant", "content": "I look.", "function_call": {"name": "look", "arguments": '{"at": 1}'}}
+
+
+def test_a_call_in_the_earlier_form_is_a_call() -> None:
+    read = wire.completion(answer(message=FORMER, finish_reason="function_call"), request(), False, {})
+    assert [(call.name, call.arguments) for call in read.message.tool_calls] == [("look", '{"at": 1}')]
+    assert read.message.tool_calls[0].id and read.message.content == "I look."

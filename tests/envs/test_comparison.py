@@ -30,6 +30,8 @@ from ray_gym.graders.comparison import FORM, REMINDER, Comparison, circle, every
             2,
         ),
         ("Scores: 1, 1\nRanking: 6\nNo, on second thoughts:\nScores: 4, 2\nRanking: 2", 4, 2),
+        ("<think>Scores: 5, 1\nRanking: 1</think>Scores: 4, 2\nRanking: 2", 4, 2),
+        ("Scores: 4, 2\nRanking: 2 <think>Scores: 1, 5\nRanking: 6", 4, 2),
         ("Scores: 4.0, 2.00\nRanking: 2.0.", 4, 2),
         ("Scores: 2, 4\nRanking: 1", 2, 4),  # it contradicts itself: the scores count
         (f"{FORM}\nScores: 4, 2\nRanking: 2", 4, 2),
@@ -44,6 +46,7 @@ def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
     [
         "",
         "Both are good.",
+        "Both. <think>Scores: 4, 2\nRanking: 2",
         "Scores: 4, 2",
         "Ranking: 2",
         "4, 2, 2",

@@ -35,6 +35,12 @@ REASONED = "At first sight [[A=B]], but ... Final verdict: [[A!=B]]"
         ("<think>[[A=B]]?</think>[[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
         ("perhaps [[A=B]]</think>No: [[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
         ("<think>[[A=B]]", None, None),
+        ("Let me see. <think>maybe [[A=B]]", None, None),
+        ("[[A=B]]\n<think>wait, no</think>\n[[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
+        ("[[A!=B]] <think>sure</think>\n", "[[A!=B]]", "[[A!=B]]"),
+        ("[[A=B]] <think>sure</think> Done.", None, None),
+        ("<think>I <think>x</think> say [[A=B]]</think> [[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
+        ("<thinking>[[A=B]]</thinking> Verdict: [[A!=B]]", "[[A!=B]]", "[[A!=B]]"),
         ("A=B", None, None),
         ("", None, None),
     ],
@@ -55,6 +61,17 @@ def test_the_label_of_an_answer(text: str, clear: str | None, last: str | None) 
 )
 def test_labels_are_whole_words_and_of_two_at_the_same_place_the_longer_counts(text: str, clear: str | None) -> None:
     assert clear_label(text, {"very": 0.5, "very good": 1.0, "good": 0.7}) == clear
+
+
+@pytest.mark.parametrize("several", ["unclear", "last"])
+@pytest.mark.parametrize(
+    "said",
+    ["[[A=B]]\n<think>wait, no</think>\n[[A!=B]]", "[[A!=B]] <think>[[A=B]]?</think>", "[[A=B]]</think>[[A!=B]]"],
+)
+async def test_the_words_after_a_judges_last_thought_count(said: str, several: Any) -> None:
+    judge = Says([said])
+    assert await value(Judge("A: x, B: y?", LABELS, several=several), "y", judge=judge) == 0
+    assert len(judge.requests) == 1
 
 
 async def test_a_judge_that_weighs_both_is_asked_again_unless_its_last_word_counts() -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ray_gym.messages import Message
-from ray_gym.models.thoughts import tell_apart, with_thoughts_apart
+from ray_gym.models.thoughts import last_words, tell_apart, with_thoughts_apart
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,16 @@ from ray_gym.models.thoughts import tell_apart, with_thoughts_apart
         ("hm</think>Hello.", "hm", "Hello."),
         ("<think>a</think>One. <think>b</think>Two.", "a\nb", "One. Two."),
         ("One. <think>b</think>", "b", "One."),
-        ("hm </think>A <think>b</think> C <think>d", "hm\nb", "A  C <think>d"),
+        ("hm </think>A <think>b</think> C <think>d", "hm\nb\nd", "A  C"),
         ("<think>cut", "cut", ""),
         ("  <think>cut", "cut", ""),
-        ("Write <think> before a thought.", "", "Write <think> before a thought."),
+        ("Hello. <think>hm ###STOP###", "hm ###STOP###", "Hello."),
+        ("<think>a</think>Hi.<think>b ###STOP###", "a\nb ###STOP###", "Hi."),
+        ("<think>a <think>b</think> ###STOP### c</think>My order", "a <think>b</think> ###STOP### c", "My order"),
+        ("<think>Do I write <think> first?</think>Hi.", "Do I write <think> first?", "Hi."),
+        ("<think>a</think> and b</think>Hi.", "a\nand b", "Hi."),
+        ("[THINK]a<think>b[/THINK]c</think>d", "a<think>b\nc", "d"),
+        ("<think>I see <reasoning> here</think>Hi.", "I see <reasoning> here", "Hi."),
         ("[THINK]hm[/THINK]Hello.", "hm", "Hello."),
         ("<think></think>Hello.", "", "Hello."),
         ("", "", ""),
@@ -33,6 +39,51 @@ def test_thoughts_and_words(text: str, thoughts: str, said: str) -> None:
     assert tell_apart(text) == (thoughts, said)
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("<think>", "</think>"),
+        ("<THINK>", "</Think>"),
+        ("<think >", "</think >"),
+        ("<thinking>", "</thinking>"),
+        ("<thought>", "</thought>"),
+        ("<thoughts>", "</thoughts>"),
+        ("<reasoning>", "</reasoning>"),
+        ("<seed:think>", "</seed:think>"),
+        ("[THINK]", "[/THINK]"),
+        ("◁think▷", "◁/think▷"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|channel>thought", "<channel|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    ],
+)
+def test_all_marks_are_known(begin: str, end: str) -> None:
+    assert tell_apart(f"{begin}a [[YES]]{end}My order") == ("a [[YES]]", "My order")
+    assert tell_apart(f"a [[YES]]{end}My order") == ("a [[YES]]", "My order"), "the prompt has begun it"
+    assert tell_apart(f"My order {begin}a [[YES]]") == ("a [[YES]]", "My order"), "it was cut"
+
+
+@pytest.mark.parametrize("text", ["1 < thinking > 2", "I think <b>so</b>.", "[thinker]", "<thinker>", "<|end|>Hi."])
+def test_other_marks_are_words(text: str) -> None:
+    assert tell_apart(text) == ("", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("[[NO]]", "[[NO]]"),
+        ("[[YES]]\n<think>wait, no</think>\n[[NO]]", "[[NO]]"),
+        ("[[YES]] <think>sure</think>  ", "[[YES]]"),
+        ("[[YES]] <think>sure", "[[YES]]"),
+        ("[[YES]]</think>[[NO]]", "[[NO]]"),
+        ("<think>[[YES]]", ""),
+    ],
+)
+def test_the_last_words_are_those_after_the_last_thought(text: str, last: str) -> None:
+    assert last_words(text) == last
+
+
 def test_thoughts_join_those_that_an_engine_has_found() -> None:
     told = with_thoughts_apart(Message("assistant", "<think>b</think>Hi.", reasoning="a"))
     assert (told.content, told.reasoning) == ("Hi.", "a\nb")
@@ -40,7 +91,18 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
     assert with_thoughts_apart(plain) is plain
 
 
-@pytest.mark.parametrize("text", ["<think>" * 100_000, "</think>" * 100_000, "<think>a</think>" * 50_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 100_000,
+        "</think>" * 100_000,
+        "<think>a</think>" * 50_000,
+        "<think>" * 50_000 + "</think>" * 50_000,
+        "".join(f"<a{number}:think></a{number}:think>" for number in range(20_000)),
+        "<" * 500_000,
+        "<a" * 200_000,
+    ],
+)
 def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()
     tell_apart(text)

@@ -237,3 +237,24 @@ def test_calls_that_were_carried_out() -> None:
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", "[" * 100_000])
 def test_what_is_no_object_is_an_empty_one(text: str) -> None:
     assert json_object(text) == {} and json_object('{"x": [1]}') == {"x": [1]}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": "<think>secret plan ###STOP###</think>Hello"},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "secret plan ###STOP###"}]}, "Hello"]},
+        {"content": [{"type": "reasoning_text", "text": "secret plan ###STOP###"}, {"text": "Hello"}]},
+        {"content": "Hello <think>secret plan ###STOP###"},
+    ],
+)
+async def test_thoughts_of_an_earlier_conversation_are_reasoning_and_not_told(said: dict[str, Any]) -> None:
+    task = task_of([USER, {"role": "assistant", **said}, {"role": "user", "content": "No. 5"}])
+    assert (task.messages[1].content, task.messages[1].reasoning) == ("Hello", "secret plan ###STOP###")
+    told = [message.content for message in user_view(task.messages)]
+    assert told == ["Hi", "Hello", "No. 5"]
+
+
+def test_a_users_text_that_speaks_of_marks_stays_as_it_is() -> None:
+    asked = "Think between <think> and </think>, then answer."
+    assert [one.content for one in task_of([{"role": "user", "content": asked}]).messages] == [asked]

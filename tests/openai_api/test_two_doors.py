@@ -75,3 +75,45 @@ def test_parts_are_joined_alike(parts: Any, joined: str) -> None:
     plain = json.loads(check_body(json.dumps(body).encode(), "small", True))
     assert plain["messages"][0]["content"] == joined
     assert read_responses({"model": "small", "input": body["messages"]}).messages[0].content == joined
+
+
+def read_by_both(messages: list[dict[str, Any]]) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Returns the messages as a session reads them, and as vLLM gets them from the plain door."""
+    body = {"model": "small", "messages": messages}
+    plain = json.loads(check_body(json.dumps(body).encode(), "small", True))["messages"]
+    return (
+        [(one.role, one.content, one.reasoning) for one in read_chat(body).messages],
+        [(one["role"], one["content"], one.get("reasoning")) for one in plain],
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"role": "assistant", "content": ""}, ("assistant", "", None)),
+        ({"role": "assistant", "content": None}, ("assistant", "", None)),
+        ({"role": "assistant"}, ("assistant", "", None)),
+        ({"role": "assistant", "content": None, "refusal": "I can't."}, ("assistant", "I can't.", None)),
+        ({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, ("assistant", "No.", None)),
+        ({"role": "assistant", "content": "Hi.", "reasoning_content": "Hm."}, ("assistant", "Hi.", "Hm.")),
+        (
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, {"text": "Hi."}]},
+            ("assistant", "Hi.", "Hm."),
+        ),
+        ({"role": "user", "content": None}, ("user", "", None)),
+        ({"role": "user", "content": []}, ("user", "", None)),
+        ({"role": "system", "content": None}, ("system", "", None)),
+    ],
+)
+def test_a_message_is_the_same_at_both_doors(given: dict[str, Any], read: tuple[Any, ...]) -> None:
+    user = {"role": "user", "content": "Hello"}
+    session, plain = read_by_both([user, given, user])
+    assert session == plain == [("user", "Hello", None), read, ("user", "Hello", None)]
+
+
+@pytest.mark.parametrize("given", [{"role": "user"}, {"role": "user", "content": [{"type": "text", "text": 5}]}])
+def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": [given]}
+    for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
+        with pytest.raises(Refused, match=r"messages\[0\]"):
+            refused_by()
