@@ -6,8 +6,11 @@ that turn the direction of a line (https://trojansource.codes), and rich's own m
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 from rich.markup import escape
 
@@ -27,6 +30,21 @@ def printable(text: str) -> str:
 def data(value: Any) -> str:
     """Returns a value as text that stands for itself in rich's markup, and is printable."""
     return escape(printable(str(value)))
+
+
+def masked(text: str, secret: str, shown: str = "***") -> str:
+    """Returns a text with `shown` in the place of a secret, also where some of its characters are spelled as URLs, JSON
+    or HTML spell them.
+    """
+    return re.sub("".join(map(_spellings, secret)), lambda _: shown, text) if secret else text
+
+
+def _spellings(letter: str) -> str:
+    """Returns a regular expression of the spellings of one character."""
+    percent = quote(letter.encode("utf-8", "surrogatepass"), safe="")
+    coded = percent if percent != letter else f"%{ord(letter):02x}"
+    forms = [letter, json.dumps(letter)[1:-1], html.escape(letter), *(["+"] if letter == " " else [])]
+    return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{re.escape(coded)})"]) + ")"
 
 
 def _escaped(found: re.Match[str]) -> str:

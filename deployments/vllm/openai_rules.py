@@ -31,7 +31,7 @@ _Stop = Annotated[str, Field(max_length=1000)]
 class _Limits(BaseModel):
     """Describes the limits of a request's fields. vLLM checks all other fields."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", strict=True)
 
     n: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] | None = None
     best_of: Annotated[int, Field(ge=1, le=1)] | None = None
@@ -72,6 +72,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
         _read_contents(asked)
+        _drop_empty_tools(asked)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
         raise bad_request("the body has text that is not UTF-8") from None
@@ -94,6 +95,14 @@ def _read_contents(asked: dict[str, Any]) -> None:
             raise bad_request(f"messages: messages[{number}]: content is missing", "messages") from None
         except ValueError as error:
             raise bad_request(f"messages: messages[{number}]: {error}", "messages") from None
+
+
+def _drop_empty_tools(asked: dict[str, Any]) -> None:
+    """Removes a list of no tools, and the choice among none, which sessions accept and vLLM refuses."""
+    if not asked.get("tools"):
+        asked.pop("tools", None)
+        if asked.get("tool_choice") in ("auto", "none"):
+            del asked["tool_choice"]
 
 
 def _check(asked: dict[str, Any], takes_seeds: bool) -> None:

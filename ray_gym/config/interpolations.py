@@ -4,13 +4,19 @@ variable may be a secret.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from ray_gym.errors import Failure, RunFailed, UserError
+from ray_gym.printable import masked
 
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
 
+_ENV = re.compile(r"(\$\{oc\.env:[^{}]*\})")
 SHORTEST_MASKED = 6
 """Fewest characters of a value that is masked wherever it is echoed."""
 
@@ -52,7 +58,8 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 
 def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = None) -> str:
-    """Returns a text for a message, in which values of a config that its file has as ${...} are as the file has them.
+    """Returns a text for a message, in which values of a config that its file has as ${...} are as the file has them;
+    so are the parts of values that come from environment variables.
 
     `path`: place of the value that the text is, if it is one. Values shorter than `SHORTEST_MASKED` are only replaced
     at their own place, since they are parts of many words.
@@ -62,7 +69,37 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
             return each.text
         if len(value := str(each.value)) >= SHORTEST_MASKED:
             text = text.replace(value, each.text)
+    for value, written in sorted(_from_environment(filled_in).items(), key=lambda one: -len(one[0])):
+        text = masked(text, value, written)
     return text
+
+
+def failure_unfilled(failure: Failure, filled_in: Sequence[Interpolation]) -> Failure:
+    """Returns a failure whose texts are as `unfilled` gives them."""
+    texts = (unfilled(text, filled_in) for text in (failure.where, failure.message, failure.traceback))
+    return Failure(failure.kind, *texts)
+
+
+@contextmanager
+def errors_unfilled(filled_in: Sequence[Interpolation]) -> Iterator[None]:
+    """Makes the messages of errors (UserError, RunFailed) that the block raises as `unfilled` gives them."""
+    try:
+        yield
+    except (UserError, RunFailed) as error:
+        if (text := unfilled(str(error), filled_in)) == str(error):
+            raise
+        raise type(error)(text) from None
+
+
+def _from_environment(filled_in: Sequence[Interpolation]) -> dict[str, str]:
+    """Returns the values of environment variables in the values of a config, each with its ${oc.env:...}."""
+    found: dict[str, str] = {}
+    for each in filled_in:
+        pieces = _ENV.split(each.text)  # text, ${oc.env:...}, text, ...
+        pattern = "".join("(.+?)" if index % 2 else re.escape(piece) for index, piece in enumerate(pieces))
+        if values := re.fullmatch(pattern, str(each.value), re.DOTALL):
+            found |= dict(zip(values.groups(), pieces[1::2], strict=True))
+    return {value: written for value, written in found.items() if len(value) >= SHORTEST_MASKED}
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:

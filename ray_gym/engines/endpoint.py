@@ -24,6 +24,7 @@ from ray_gym.aio.clock import exclude
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.printable import masked
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
@@ -233,8 +234,8 @@ def shown_error(text: str, key: str | None) -> str:
     """Returns a text about an error for people: with the API key masked, and then cut, since a cut key would not be
     found.
     """
-    masked = text.replace(key, "***") if key else text
-    return masked if len(masked) <= LONGEST_ERROR else f"{masked[: LONGEST_ERROR - 3]}..."
+    shown = masked(text, key) if key else text
+    return shown if len(shown) <= LONGEST_ERROR else f"{shown[: LONGEST_ERROR - 3]}..."
 
 
 def is_context_full(body: str) -> bool:

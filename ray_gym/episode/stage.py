@@ -9,6 +9,7 @@ from weakref import WeakSet
 
 from ray_gym.aio.deadlines import SharedTimers
 from ray_gym.aio.pace import Pace
+from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.call_slots import CallSlots
 from ray_gym.episode.participant import Participant
@@ -48,3 +49,5 @@ class Stage:
     """Timers that the deadlines of all model calls share."""
     pace: Pace = field(default_factory=Pace)
     told: ToldVersion = field(default_factory=ToldVersion)
+    filled_in: tuple[Interpolation, ...] = ()
+    """Values of the config that failures show as its file has them, with ${...}."""

@@ -38,6 +38,7 @@ class EpisodeView:
         self._shown: dict[str, tuple[ToolSchema, ...]] = {}
         self.participants = dict(stage.participants)
         self.limits = stage.limits
+        self.filled_in = stage.filled_in
         self._tool_runner = stage.tool_runner
         self.usage = Usage()
         self.first = "policy"

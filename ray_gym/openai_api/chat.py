@@ -27,14 +27,11 @@ from ray_gym.openai_api.request import (
     read_messages,
     read_sampling,
     read_tools,
-    refuse_fields,
-    require_neutral,
+    refuse_unread,
 )
 
 _LOWEST_LOGPROB = -9999.0
 """Logprob that is written in place of lower ones: JSON has no infinity."""
-_UNSUPPORTED = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
-"""Fields that are refused, since they are not supported."""
 
 
 class ChatStreamOptions(BaseModel):
@@ -61,8 +58,7 @@ def read_chat(body: Any) -> ApiRequest:
     wrong or not supported.
     """
     given = read_body(ChatBody, body)
-    refuse_fields(given, _UNSUPPORTED)
-    require_neutral(given)
+    refuse_unread(given)
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens

@@ -7,7 +7,7 @@ status 400 that names the field.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -31,8 +31,8 @@ LONGEST_FORMAT = 50_000
 
 
 class Body(BaseModel):
-    """Describes the fields that the bodies of both APIs have. Other fields are accepted unchecked: clients send more
-    than any server knows.
+    """Describes the fields that the bodies of both APIs have. Of other fields, `refuse_unread` refuses those that ask
+    for something.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -108,43 +108,44 @@ def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> Read
 
 NEUTRAL: Mapping[str, Any] = {
     "add_generation_prompt": True,
-    "add_special_tokens": False,
     "best_of": 1,
-    "echo": False,
-    "ignore_eos": False,
-    "include_stop_str_in_output": False,
-    "continue_final_message": False,
+    "include_reasoning": True,
     "length_penalty": 1,
     "min_tokens": 0,
+    "modalities": ["text"],
+    "priority": 0,
     "skip_special_tokens": True,
     "spaces_between_special_tokens": True,
-    **dict.fromkeys(("allowed_token_ids", "bad_words", "chat_template", "chat_template_kwargs", "documents")),
-    **dict.fromkeys(("guided_choice", "guided_grammar", "guided_json", "guided_regex", "logits_processors")),
-    **dict.fromkeys(("prompt_logprobs", "repetition_detection", "stop_token_ids", "structured_outputs")),
-    **dict.fromkeys(("thinking_token_budget", "truncate_prompt_tokens", "use_beam_search", "vllm_xargs")),
+    "truncation": "disabled",
+    "verbosity": "medium",
 }
-"""Fields of vLLM's that would change the prompt or the answer, with the value that changes nothing; for each, an empty
-value changes nothing either. Here they are not followed.
+"""Fields of OpenAI's and vLLM's requests that are not followed here, with the value that asks for nothing. Of any other
+field, null, false and empty values ask for nothing.
 """
+HARMLESS = frozenset(
+    {"user", "metadata", "client_metadata", "store", "service_tier", "safety_identifier", "prediction"}
+    | {"cache_salt", "prompt_cache_key", "prompt_cache_retention", "stream_interval", "truncation_side"}
+    | {"return_tokens_as_token_ids", "mm_payload", "routed_experts_prompt_start"}
+)
+"""Fields that change neither the prompt nor the answer, whatever their values."""
 
 
-def require_neutral(body: Body) -> None:
-    """Checks that a body sets no field in `NEUTRAL` to a value that would change the prompt or the answer. Errors:
-    Refused (400) that names the field.
+def refuse_unread(body: Body) -> None:
+    """Checks that a body asks for nothing that is not read here: that its fields are those of the body's class and of
+    `SamplingChange`, or are in `HARMLESS`, or have values that ask for nothing. Errors: Refused (400) that
+    names the field.
     """
-    for name in NEUTRAL.keys() & (body.model_extra or {}).keys():
-        value = getattr(body, name)
-        if value != NEUTRAL[name] and (value or isinstance(value, bool)):
+    known = (SamplingChange.model_fields.keys() - {"max_tokens"}) | HARMLESS
+    for name, value in sorted((body.model_extra or {}).items()):
+        if name not in known and not _asks_for_nothing(name, value):
             raise bad_request(f"{name} is not followed here; leave it out", name)
 
 
-def refuse_fields(body: Body, names: Iterable[str]) -> None:
-    """Checks that a body sets none of these fields, which are not supported, to a value that is not empty. Errors:
-    Refused (400) if it does.
-    """
-    for name in names:
-        if getattr(body, name, None):
-            raise bad_request(f"{name} is not offered here; leave it out", name)
+def _asks_for_nothing(name: str, value: Any) -> bool:
+    neutral = NEUTRAL.get(name, False)
+    if isinstance(value, bool) or isinstance(neutral, bool):
+        return value is neutral or value is None or value in ("", [], {})
+    return value == neutral or value is None or value in ("", [], {})
 
 
 class Format(BaseModel):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -15,6 +15,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.items import Item, answer_items
+from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
     ApiRequest,
@@ -28,12 +29,9 @@ from ray_gym.openai_api.request import (
     read_messages,
     read_sampling,
     read_tools,
-    refuse_fields,
-    require_neutral,
+    refuse_unread,
 )
 
-_UNSUPPORTED = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
-"""Fields that are refused, since they are not supported."""
 _LOGPROBS = "message.output_text.logprobs"
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
@@ -42,6 +40,13 @@ class TextOptions(BaseModel):
     """Describes the field `text` of a body."""
 
     format: Format | None = None
+    verbosity: Literal["medium"] | None = None
+
+
+class ReasoningOptions(BaseModel):
+    """Describes the field `reasoning` of a body. An effort is not followed."""
+
+    effort: None = None
 
 
 class ResponsesBody(Body):
@@ -54,6 +59,7 @@ class ResponsesBody(Body):
     metadata: Json | None = None
     previous_response_id: Annotated[str, Field(min_length=1, max_length=512)] | None = None
     text: TextOptions | None = None
+    reasoning: ReasoningOptions | None = None
 
 
 def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
@@ -64,8 +70,9 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     field that is wrong or not supported.
     """
     given = read_body(ResponsesBody, body)
-    refuse_fields(given, _UNSUPPORTED if remembers else (*_UNSUPPORTED, "previous_response_id"))
-    require_neutral(given)
+    refuse_unread(given)
+    if given.previous_response_id is not None and not remembers:
+        raise bad_request("previous_response_id is not followed here; leave it out", "previous_response_id")
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock, share_clock
+from ray_gym.config.interpolations import failure_unfilled
 from ray_gym.environment import Environment
 from ray_gym.episode.blame import fault_of
 from ray_gym.episode.episode import Episode
@@ -118,7 +119,10 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
 
 
 def fail_episode(episode: Episode, failure: Failure) -> Played:
-    """Ends an episode with a failure, and returns the result. If it has ended already, its stop stays as it is."""
+    """Ends an episode with a failure, and returns the result. If it has ended already, its stop stays as it is. The
+    result's failure shows values of the config as its file has them, with ${...}.
+    """
+    failure = failure_unfilled(failure, episode.filled_in)
     episode.end(StopReason.FAILED, failure.message)
     diverged = None if episode.calls.broken else episode.calls.log.diverged
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.config.file import validate
+from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
@@ -62,13 +63,14 @@ class Plan:
         environment or the models of the config; exceptions of `tasks`, of `engines`, and of the constructors of the
         environment and the engines.
         """
-        environment, participants = cast_of(config, file)
-        if engines is None:
-            used = engines_of(config, participants, file)
-        else:
-            used = bases_first(sorted({one.model for one in participants.values()}), config.models, engines)
-        rows = tasks(environment) if tasks is not None else ()
-        return cls(config, environment, participants, used, make_specs(config, rows))
+        with errors_unfilled(config.filled_in):
+            environment, participants = cast_of(config, file)
+            if engines is None:
+                used = engines_of(config, participants, file)
+            else:
+                used = bases_first(sorted({one.model for one in participants.values()}), config.models, engines)
+            rows = tasks(environment) if tasks is not None else ()
+            return cls(config, environment, participants, used, make_specs(config, rows))
 
     @property
     def warnings(self) -> list[str]:
@@ -151,20 +153,21 @@ def check_plan(plan: Plan, file: str) -> Plan:
     if `train` is "strict" and samples of a participant would not be plain.
     """
     config, participants = plan.config, plan.participants.values()
-    for name, engine in plan.engines.items():
-        asking = [p for p in participants if p.model in models_on(name, plan.engines)]
-        samplings = {p.name: p.sampling for p in asking}
-        uses_tools = any(has_tools(plan.environment, p) for p in asking)
-        engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency, plan.engines))
-    if config.groups.minimum > config.tasks.repeats:
-        raise UserError(
-            f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
-        )
-    if config.train == "strict" and plan.not_plain:
-        refused = "; ".join(f"participants.{name}: {reason}" for name, reason in plan.not_plain.items())
-        raise UserError(
-            f"{file}: train: strict takes plain samples only, but {refused}; change that, or set train: any"
-        )
+    with errors_unfilled(config.filled_in):
+        for name, engine in plan.engines.items():
+            asking = [p for p in participants if p.model in models_on(name, plan.engines)]
+            samplings = {p.name: p.sampling for p in asking}
+            uses_tools = any(has_tools(plan.environment, p) for p in asking)
+            engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency, plan.engines))
+        if config.groups.minimum > config.tasks.repeats:
+            raise UserError(
+                f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
+            )
+        if config.train == "strict" and plan.not_plain:
+            refused = "; ".join(f"participants.{name}: {reason}" for name, reason in plan.not_plain.items())
+            raise UserError(
+                f"{file}: train: strict takes plain samples only, but {refused}; change that, or set train: any"
+            )
     return plan
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.errors import UserError
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.logs import configure, is_json
@@ -64,7 +65,7 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, run=directory.name)
-    with unwind_on_sigterm(), cluster.connect():
+    with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
@@ -115,7 +116,7 @@ def resume(
     directory = reopen(run, config.output)
     configure(config.log, run=directory.name)
     try:
-        with unwind_on_sigterm(), cluster.connect():
+        with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait, wait_deadline_s)
             return _play(plan, directory, console, wait)
@@ -140,6 +141,7 @@ def unwind_on_sigterm() -> Iterator[None]:
 
 def _play(plan: Plan, directory: RunDirectory, console: Console, wait: bool) -> Submitted:
     def say(text: str) -> None:
+        text = unfilled(text, plan.config.filled_in)
         if is_json():
             logger.info(text)
         else:

@@ -15,6 +15,8 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
+from ray_gym.config.interpolations import errors_unfilled, unfilled
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import RELEASE_S
 from ray_gym.logs import configure
@@ -49,6 +51,11 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
     """
     config = load_config(config_path, overrides)
     configure(config.log, service=config.service.name)
+    with errors_unfilled(config.filled_in):
+        _serve(config, config_path, lambda text: say(unfilled(text, config.filled_in)), wait)
+
+
+def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wait: bool) -> None:
     engines = make_engines(config, offers_of(config), config_path)
     directory, folder = service_directory(config), config_path.parent.absolute()
     gateway: Gateway = find_gateway()(config.service, directory, folder)

@@ -25,6 +25,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
@@ -78,7 +79,8 @@ class Stream:
 
     async def __aenter__(self) -> Stream:
         try:
-            await self._open()
+            with errors_unfilled(self._config.filled_in):
+                await self._open()
         except BaseException:
             await self._started.aclose()
             raise
@@ -111,13 +113,16 @@ class Stream:
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
-            await asyncio.to_thread(engine.start, opened.name, name, _say)
+            await asyncio.to_thread(engine.start, opened.name, name, self._say_unfilled)
         self._engines = engines
         self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped, opened.flat)
         self._reader = GroupReader(storage_at(opened.location))
+
+    def _say_unfilled(self, text: str) -> None:
+        _say(unfilled(text, self._config.filled_in))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
         """Raises the stream's version of the weights to the lowest of the `served` versions, if that is higher.

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playing import Alone
 
 from ray_gym.config.file import as_yaml, read_config, read_config_text
-from ray_gym.config.sections import RunConfig, ServiceSection
-from ray_gym.errors import UserError
+from ray_gym.config.interpolations import errors_unfilled, unfilled
+from ray_gym.config.sections import LimitsSection, RunConfig, ServiceSection
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import Failure, FailureKind, RunFailed, UserError
+from ray_gym.play.play import bare_episode, fail_episode
+from ray_gym.record.rows import row_of
 from ray_gym.run.directory.directory import create, find_run, plan_directory
+from ray_gym.run.plan import make_plan
 from ray_gym.run.resume import config_to_resume, meaning_diff, with_absolute_path
 from ray_gym.service.offers import offers_of
+from ray_gym.testing import says, stage_of
 
 CONFIG = """
 run: {seed: 7}
@@ -27,6 +35,12 @@ models:
 participants:
   policy: {model: far, system_prompt: "${oc.env:KEY}"}
 limits: {max_turns: "${oc.decode:${oc.env:TURNS}}"}
+"""
+FAR = """
+environment: {id: tic_tac_toe}
+models: {far: {engine: openai, base_url: 'http://127.0.0.1:9/v1', model: m}}
+tasks: {generate: 1}
+participants: {policy: {model: far}, user: {model: far}}
 """
 SECRET = "hunter2-of-the-environment"
 
@@ -88,6 +102,45 @@ def test_going_on_compares_and_shows_the_text(config: Path, monkeypatch: pytest.
     assert line == "participants.policy.system_prompt: ${oc.env:KEY} -> Hello"
     resumed = config_to_resume(kept, "RUN", overrides=["fanout.workers=3"])
     assert resumed.fanout.workers == 3 and resumed.models == kept.models
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "environment.id=${oc.env:KEY}",
+        "models.far.engine=${oc.env:KEY}",
+        "models.far.engine=x${oc.env:KEY}y",
+        "participants.policy.model=${oc.env:KEY}",
+        "models.far.api_key_env=${oc.env:KEY}",
+    ],
+)
+def test_errors_of_a_plan_show_the_text(config: Path, override: str) -> None:
+    config.write_text(FAR)
+    with pytest.raises(UserError) as refused:
+        make_plan(read(config, override), config)
+    assert SECRET not in str(refused.value) and "${oc.env:KEY}" in str(refused.value)
+
+
+def test_parts_that_come_from_the_environment_are_shown_as_the_text(config: Path) -> None:
+    config.write_text(FAR)
+    given = read(config, "models.far.base_url=http://127.0.0.1:9/${oc.env:KEY}/v1/")
+    for text in (f"model http://127.0.0.1:9/{SECRET}/v1", f"no {SECRET} there", f"%{ord(SECRET[0]):02x}{SECRET[1:]}"):
+        shown = unfilled(text, given.filled_in)
+        assert SECRET[1:] not in shown and "${oc.env:KEY}" in shown
+    with pytest.raises(RunFailed, match=r"no \$\{oc.env:KEY\}"), errors_unfilled(given.filled_in):
+        raise RunFailed(f"no {SECRET}")
+
+
+async def test_failures_of_episodes_show_the_text(config: Path) -> None:
+    config.write_text(FAR)
+    given = read(config, "models.far.base_url=http://127.0.0.1:9/${oc.env:KEY}/v1/")
+    stage = replace(stage_of(Alone(), {"policy": says("Hi.")}, LimitsSection(), None, {}), filled_in=given.filled_in)
+    where, told = f"model http://127.0.0.1:9/{SECRET}/v1", f"it refused {SECRET}"
+    played = fail_episode(
+        bare_episode(EpisodeSpec("e", "g", "t", 0, 1, "{}"), stage), Failure(FailureKind.INFRA, where, told)
+    )
+    row = row_of(played, "run", "alone")
+    assert SECRET not in str(row) and "${oc.env:KEY}" in row["failure"]["where"]
 
 
 def test_a_secret_is_not_shown_by_repr(config: Path) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, shown_error
@@ -23,6 +28,25 @@ def test_a_key_is_masked_before_the_text_is_cut(before: int, form: str) -> None:
     assert not any(part in shown for part in parts_of(KEY)) and len(shown) <= LONGEST_ERROR
     failure = Endpoint(OPTIONS, KEY).failure(error_text(body)).failure
     assert not any(part in failure.message for part in parts_of(KEY))
+
+
+@pytest.mark.parametrize("key", [KEY, 'p&"ss/w<rd+\\key=', "ключ-0123 456/789", "a b c d e f"])
+@pytest.mark.parametrize(
+    "spell",
+    [
+        str,
+        lambda key: quote(key, safe=""),
+        lambda key: quote(key),
+        lambda key: quote(key, safe="").replace("%2F", "%2f"),
+        quote_plus,
+        json.dumps,
+        lambda key: json.dumps(key, ensure_ascii=False),
+        html.escape,
+        lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
+    ],
+)
+def test_a_key_is_masked_however_it_is_spelled(key: str, spell: Callable[[str], str]) -> None:
+    assert shown_error(f"unknown: ({spell(key)}).", key).strip('"') in ("unknown: (***).", 'unknown: ("***").')
 
 
 def test_without_a_key_nothing_is_masked() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.refused import Refused
-from ray_gym.openai_api.request import NEUTRAL
+from ray_gym.openai_api.request import HARMLESS, NEUTRAL
 from ray_gym.openai_api.responses import read_responses
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -31,7 +31,18 @@ SHAPING: dict[str, Any] = {
     "documents": [{"title": "x"}],
     "guided_regex": "a*",
     "best_of": 2,
-    "prompt_logprobs": 1,
+    "prompt_logprobs": 0,
+    "logprob_token_ids": [5],
+    "return_prompt_text": True,
+    "reasoning_effort": "low",
+    "include_reasoning": False,
+    "priority": 1,
+    "request_id": "mine",
+    "session_id": "mine",
+    "kv_transfer_params": {"a": 1},
+    "mm_processor_kwargs": {"a": 1},
+    "watermarking": True,
+    "something_new": 0,
 }
 
 
@@ -41,6 +52,40 @@ def test_what_would_change_the_answer_is_refused_by_name_in_a_session(field: str
         with pytest.raises(Refused) as refused:
             read({"model": "small", **body, field: SHAPING[field]})
         assert refused.value.status == 400 and field in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [0, 1.0, -1])
+def test_a_thinking_budget_is_refused_whatever_it_is(value: float) -> None:
+    with pytest.raises(Refused, match="thinking_token_budget"):
+        read_chat({"model": "small", "messages": HELLO, "thinking_token_budget": value})
+
+
+def test_an_effort_of_the_responses_api_is_refused() -> None:
+    body = {"model": "small", "input": "Hello"}
+    assert read_responses({**body, "reasoning": {"effort": None, "summary": "auto"}, "text": {"verbosity": "medium"}})
+    for field, value in {"reasoning": {"effort": "low"}, "text": {"verbosity": "low"}, "max_tokens": 5}.items():
+        with pytest.raises(Refused, match=field):
+            read_responses({**body, field: value})
+
+
+@pytest.mark.parametrize("more", [{"max_tokens": 8.0}, {"temperature": "0"}, {"top_k": 1.0}, {"min_p": True}])
+def test_numbers_have_their_types_at_both_doors(more: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": HELLO, **more}
+    for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
+        with pytest.raises(Refused, match=next(iter(more))):
+            refused_by()
+
+
+@pytest.mark.parametrize("more", [{"tools": []}, {"tool_choice": "auto"}, {"tools": [], "tool_choice": "none"}])
+def test_no_tools_may_be_given_at_both_doors(more: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": HELLO, **more}
+    assert read_chat(body).tools == ()
+    assert not more.keys() & json.loads(check_body(json.dumps(body).encode(), "small", True)).keys(), "vLLM refuses it"
+
+
+@pytest.mark.parametrize("field", sorted(HARMLESS))
+def test_fields_that_change_nothing_are_taken(field: str) -> None:
+    assert read_chat({"model": "small", "messages": HELLO, field: "x" if field != "metadata" else {"x": "y"}})
 
 
 @pytest.mark.parametrize("field", NEUTRAL)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from ray_gym.deployments.vllm.openai_rules import check_body
+from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.responses import read_responses
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}
 
@@ -63,3 +65,19 @@ def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as refused:
         check_body(body, "small", takes_seeds=True)
     assert refused.value.status == 400
+
+
+def test_sessions_know_the_defaults_of_all_fields_of_vllm() -> None:
+    """A field that vLLM adds has to be read by sessions, or to be refused there unless it asks for nothing."""
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+
+    for kind, read, asked in (
+        (ChatCompletionRequest, read_chat, {"messages": [{"role": "user", "content": "Hello"}]}),
+        (ResponsesRequest, read_responses, {"input": "Hello"}),
+    ):
+        for name, field in kind.model_fields.items():
+            if name in asked or name in ("model", "request_id"):  # the latter's default is random
+                continue
+            given = field.get_default(call_default_factory=True)
+            read({"model": "mine", **asked, name: given if isinstance(given, int | float | str | list) else None})

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from ray_gym.config.interpolations import unfilled
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.pulse import Export, beating
 from ray_gym.metrics.ray_export import RayExport
@@ -134,6 +135,7 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         journal=directory.journal if directory.keeps_journal else None,
         export=RayExport,
         log=config.log,
+        filled_in=config.filled_in,
     )
 
 
@@ -143,7 +145,7 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
         "run": run,
         "environment": plan.config.environment.id,
         "interrupted": outcome.interrupted,
-        "failure": outcome.failure,
+        "failure": outcome.failure and unfilled(outcome.failure, plan.config.filled_in),
         **outcome.tally.summary(),
         "models_without_token_ids": [name for name, gives in plan.gives_tokens.items() if not gives],
     }

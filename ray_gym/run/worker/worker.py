@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
@@ -84,6 +85,8 @@ class WorkerSetup:
     """Function that makes the exporter of metrics; None if they are not exported."""
     log: LogSection | None = None
     """Logging of the worker's process; None leaves it as it is."""
+    filled_in: tuple[Interpolation, ...] = ()
+    """Values of the config that failures show as its file has them, with ${...}."""
 
 
 class Worker:
@@ -101,7 +104,14 @@ class Worker:
         self._admission = Admission(models.values(), concurrency / setup.fanout.concurrency)
         self._journal = _open_journal(name, setup)
         self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
-        stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
+        stage = Stage(
+            setup.environment,
+            setup.participants,
+            models,
+            setup.limits,
+            metrics=self._metrics.play,
+            filled_in=setup.filled_in,
+        )
         histories = HistoryReader(setup.journal) if setup.journal else None
         self._player = self._make_player(stage, setup.groups, self._journal, histories)
         self._waiting: deque[tuple[Lease, Gathering]] = deque()
