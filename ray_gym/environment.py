@@ -206,8 +206,8 @@ class Environment(Generic[TaskT, StateT]):
         return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
 
     def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """Returns the text of the user message that tells `listener`, who is not the speaker, of an ended turn; None if
-        the listener is told nothing.
+        """Returns the text of the user message that tells `listener`, who is not the speaker, of an ended turn; None or
+        a blank text if the listener is told nothing.
 
         By default the listener hears all words of the turn or, if nothing was said, the results of those tools that the
         listener may call, too.

@@ -94,11 +94,13 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return STILL_BUSY if turn.speaker == "policy" else None
 
     def finished(self, state: Office, episode: Episode) -> str | None:
-        """Returns the outcome if the policy's last message has a completion signal and calls no tool, else None."""
+        """Returns the outcome if the policy's last words have a completion signal, and its last message calls no tool,
+        else None.
+        """
         signals, said = self.options.completion_signals, episode.messages_of("policy")
         if not signals or not said or said[-1].tool_calls:
             return None
-        heard = (signal for signal in signals if has_words(said[-1].content, signal, any_case=True))
+        heard = (signal for signal in signals if has_words(episode.answer, signal, any_case=True))
         return next((f"the agent said {signal!r}" for signal in heard), None)
 
     async def score(self, state: Office, episode: Episode) -> Score:

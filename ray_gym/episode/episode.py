@@ -285,8 +285,8 @@ class Episode(BoundedEpisode):
                 continue
             listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)
-            if text is None:
-                continue
+            if text is None or not text.strip():
+                continue  # blank is silence
             said = self.transcript.last_message()
             if said is not None and said.content == text:
                 said.visible_to.append(listener.name)

@@ -108,9 +108,11 @@ class EpisodeView:
 
     @property
     def answer(self) -> str:
-        """Returns the text of the policy's last message; an empty text if it has said nothing."""
-        said = self.messages_of("policy")
-        return said[-1].content if said else ""
+        """Returns the text of the policy's last message that has words, which may stand beside a call; an empty text if
+        it has said nothing.
+        """
+        said = [message.content for message in self.messages_of("policy") if message.content.strip()]
+        return said[-1] if said else ""
 
     def note(self, text: str) -> None:
         """Writes a remark into the record. No participant sees it. Errors: TypeError if `text` is no text."""

@@ -21,6 +21,9 @@ SpanKind = Literal["plain", "truncated", "constrained"]
 NO_TOKENS: TokenIds = np.zeros(0, dtype=np.int32)
 NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
 
+NEAR_ZERO = 0.01
+"""Temperatures and values of top-p up to this make sampling all but greedy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -49,6 +52,19 @@ class Sampling:
         """
         unpenalised = (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) == (0, 0, 1)
         return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
+
+    @property
+    def greedy(self) -> str | None:
+        """Returns the option that leaves (almost) only the likeliest token to be drawn, as `name: value`; None if there
+        is none.
+        """
+        if self.temperature <= NEAR_ZERO:
+            return f"temperature: {self.temperature:g}"
+        if self.top_k == 1:
+            return "top_k: 1"
+        if self.top_p <= NEAR_ZERO:
+            return f"top_p: {self.top_p:g}"
+        return f"min_p: {self.min_p:g}" if self.min_p >= 1 - NEAR_ZERO else None
 
     def shape(self) -> dict[str, Any]:
         """Returns the options that shape the distribution, under vLLM's names, which are the record's too.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from msgspec.structs import asdict
 
@@ -136,13 +137,14 @@ def _samples(played: Sequence[Played]) -> pa.Array:
 
 def _is_trainable(played: Played, sample: Sample, participant: Participant) -> bool:
     """Says whether a trainer can use a sample: its participant is trained and has a reward, its episode is completed,
-    and at least one of its tokens was generated.
+    at least one of its tokens was generated, and all its logprobs are finite.
     """
     return (
         participant.trainable
         and played.status == "completed"
         and _reward_of(participant.name, played.score) is not None
         and any(span.generated and span.end > span.start for span in sample.spans)
+        and bool(np.isfinite(sample.logprobs).all())
     )
 
 

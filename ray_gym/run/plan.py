@@ -83,10 +83,10 @@ class Plan:
         ]
         repeats = self.config.tasks.repeats
         equal = [
-            f"participants.{p.name}.sampling.temperature: 0, so the {repeats} episodes of a task (tasks.repeats) may all "
-            "be equal, and a trainer learns nothing from such a group"
+            f"participants.{p.name}.sampling.{p.sampling.greedy}, so the {repeats} episodes of a task (tasks.repeats) may "
+            "all be equal, and a trainer learns nothing from such a group"
             for p in self.participants.values()
-            if p.trainable and p.sampling.temperature == 0 and repeats > 1 and self.engines[p.model].gives_tokens
+            if p.trainable and p.sampling.greedy and repeats > 1
         ]
         return reshaped + equal
 

@@ -131,7 +131,7 @@ def test_parts_that_come_from_the_environment_are_shown_as_the_text(config: Path
         raise RunFailed(f"no {SECRET}")
 
 
-async def test_failures_of_episodes_show_the_text(config: Path) -> None:
+def test_failures_of_episodes_show_the_text(config: Path) -> None:
     config.write_text(FAR)
     given = read(config, "models.far.base_url=http://127.0.0.1:9/${oc.env:KEY}/v1/")
     stage = replace(stage_of(Alone(), {"policy": says("Hi.")}, LimitsSection(), None, {}), filled_in=given.filled_in)

@@ -254,6 +254,9 @@ async def test_a_completion_signal_beside_a_call_waits_for_what_comes_of_it() ->
     look = Message("assistant", MORE.content, tool_calls=call("look_up_customer", number_or_phone="x").tool_calls)
     one = await played(task, signals, policy=says(look, "Nobody found.", MORE), user=says("Hi."))
     assert [turn.text for turn in one.episode.turns] == ["Hi.", f"{MORE.content}\nNobody found.", "Hi.", MORE.content]
+    one = await played(task, signals, policy=says(look, ""), user=says("Hi."))
+    assert [turn.text for turn in one.episode.turns] == ["Hi.", MORE.content], "its last message may be empty"
+    assert one.episode.stop is not None and one.episode.stop.reason == StopReason.FINISHED
 
 
 async def test_an_earlier_conversation_does_not_end_by_its_own_signal() -> None:

@@ -93,6 +93,28 @@ async def test_thoughts_neither_stop_nor_are_told(said: str) -> None:
     assert "###STOP###" in (event.reasoning or "") and event.content == heard[1]
 
 
+class Mute(Office):
+    """Its `relay` tells blank texts."""
+
+    def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return "  \n" if turn.speaker == "user" else turn.text
+
+
+async def test_a_blank_text_of_relay_tells_nothing() -> None:
+    game = await play_script(Mute(), ["Hello.", "bye"], ["Good day."], policy={"stop_text": "bye"})
+    assert game.models["policy"].seen()[0][0] == "user" and game.models["user"].seen() == [("user", "Hello.")]
+    assert [event.participant for event in game.episode.events if event.kind == "relay"] == []
+    assert all(text.strip() for _, text in game.models["policy"].seen())
+
+
+@pytest.mark.parametrize("last", ["", "  \n"])
+async def test_the_answer_is_the_last_message_with_words(last: str) -> None:
+    game = await play_script(
+        Office(), ["Hello.", calls("look_up", "Answer: 4"), last], ["Well?"], policy={"max_turns": 2}
+    )
+    assert game.episode.answer == "Answer: 4"
+
+
 async def test_a_speaker_is_not_told_of_its_own_turn() -> None:
     game = await play_script(Chatty(), ["Hello.", "bye"], ["Good day."], policy={"stop_text": "bye"})
     assert game.stop == ("stop_text", "bye")

@@ -38,6 +38,13 @@ async def test_an_answer_of_no_tokens_trains_nothing() -> None:
     assert samples_of(game) == [("policy", False, 1.0)]
 
 
+@pytest.mark.parametrize("logprob", [float("nan"), float("-inf"), float("inf")])
+async def test_logprobs_that_are_no_numbers_train_nothing(logprob: float) -> None:
+    answer = with_tokens("42", [1, 2], [3, 4])
+    answer.logprobs[1] = logprob
+    assert samples_of(await play_script(Alone(), [answer])) == [("policy", False, 1.0)]
+
+
 async def test_a_failed_episode_trains_nothing() -> None:
     game = await play_script(Broken(), [with_tokens("42", [1, 2], [3, 4])])
     assert game.played.status == "failed" and samples_of(game) == [("policy", False, None)]

@@ -188,14 +188,30 @@ def test_calls_that_nobody_can_read_are_found_without_loading_the_model(tmp_path
     assert plan(models=vllm(**options)).engines, "what is in a comment is not shown"
 
 
-@pytest.mark.parametrize(("temperature", "repeats", "told"), [(0, 4, True), (0, 1, False), (0.5, 4, False)])
-def test_groups_of_equal_episodes_are_remarked(temperature: float, repeats: int, told: bool) -> None:
-    cast = {"policy": {"model": "small", "sampling": {"temperature": temperature}}, "user": {"model": "small"}}
-    made = plan(
-        models=vllm(model="smollm2-135m-instruct"), participants=cast, tasks={"generate": 2, "repeats": repeats}
-    )
-    remarks = [line for line in made.warnings if "sampling.temperature: 0, so the 4 episodes of a task" in line]
-    assert len(remarks) == told
+@pytest.mark.parametrize(
+    ("sampling", "repeats", "told"),
+    [
+        ({"temperature": 0}, 4, "temperature: 0"),
+        ({"temperature": 0}, 1, None),
+        ({"temperature": 0.01}, 4, "temperature: 0.01"),
+        ({"temperature": 0.5}, 4, None),
+        ({"top_k": 1}, 4, "top_k: 1"),
+        ({"top_k": 2}, 4, None),
+        ({"top_p": 1e-6}, 4, "top_p: 1e-06"),
+        ({"top_p": 0.5}, 4, None),
+        ({"min_p": 1}, 4, "min_p: 1"),
+    ],
+)
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_groups_of_equal_episodes_are_remarked(
+    sampling: dict[str, float], repeats: int, told: str | None, with_ids: bool
+) -> None:
+    cast = {"policy": {"model": "small", "sampling": sampling}, "user": {"model": "small"}}
+    models = vllm(model="smollm2-135m-instruct") if with_ids else {"small": RANDOM}
+    made = plan(models=models, participants=cast, tasks={"generate": 2, "repeats": repeats})
+    remarks = [line for line in made.warnings if f"sampling.{told}, so the 4 episodes of a task" in line]
+    assert len(remarks) == (told is not None)
+    assert not any("episodes of a task" in line for line in made.warnings) or told
 
 
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}

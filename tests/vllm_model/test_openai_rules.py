@@ -68,7 +68,6 @@ def test_what_is_no_json_is_refused(body: bytes) -> None:
 
 
 def test_sessions_know_the_defaults_of_all_fields_of_vllm() -> None:
-    """A field that vLLM adds has to be read by sessions, or to be refused there unless it asks for nothing."""
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
