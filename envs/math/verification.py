@@ -38,11 +38,27 @@ _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
-_GROUPED = re.compile(r"(?<=\d)(?:\\[,!;: ]|\{,\}|~)(?=\d{3}(?!\d))")
+_GAP = r"\\[,!;: ]|\\thinspace\s*|\{,\}|~|[\u00a0\u2007-\u200a\u202f]"
+_GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
 """Space, or a comma in braces, between groups of three digits."""
-_SPACE = re.compile(r"~|\\[,;: ]")
-_UNIT = re.compile(r"\\(?:mathrm|mathit|mbox|textrm)\s*\{([A-Za-z ./^0-9]+)\}")
-_FULL_STOP = re.compile(r"(?<=[\w})\]$])\.$")
+_GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
+_SPACE = re.compile(r"~|\\[,;: ]|\\thinspace(?![A-Za-z])|[\u00a0\u2007-\u200a\u202f]")
+_FONT = re.compile(
+    r"\\(?:mathrm|mathit|mathsf|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
+    r"|\{\s*\\rm\s([\w ./^]+)\}"
+)
+_CONSTANTS = frozenset("eij")
+"""Letters that stand for numbers, also in an upright font."""
+_OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
+_FULL_STOP = re.compile(r"(?<=[\w})\]$])\\?[.。]$")
+_NUMBER_AND_UNIT = re.compile(r"([-+]?[\d.,]*\d)\s+([A-Za-z]{3,}(?: [A-Za-z]+)*)")
+_PLAIN_NUMBER = re.compile(r"[-+]?[\d.,]*\d")
+_NUMERAL = re.compile(
+    r"\b(?:and|or|pi|times|over|plus|minus|mod|percent|dozen|hundred|\w+illions?|thousand|hal\w+|thirds?|quarters?|\w+th(?:s)?)\b",
+    re.IGNORECASE,
+)
+"""Words that make another number of the one before them."""
+_TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
@@ -67,8 +83,12 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
     if _WORDS.fullmatch(expected):  # as an expression it would be a product of its letters, in any order
-        return float(folded(_bare(said)) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
-    gold, given = _read_alone(expected), _read(said) if box is None else _read_alone(_bare(box))
+        words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
+        return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
+    gold, given = (
+        _read_alone(expected),
+        _read(_tidy(said)) if box is None else _read_alone(_without_unit(box, expected)),
+    )
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if not _are_equal(gold, given):
@@ -114,11 +134,34 @@ def _short(written: Any) -> str:
 
 
 def _bare(text: str) -> str:
-    """Returns an expression without dollar signs around it, a full stop at its end, and spaces that group its digits;
-    other spaces of LaTeX become plain ones, and units in another font become text.
+    """Returns an expression that is tidy (`_tidy`), without dollar signs around it, a full stop at its end, and plain
+    spaces that group its digits.
     """
-    bare = _FULL_STOP.sub("", _FULL_STOP.sub("", text.strip()).strip("$").strip())
-    return _UNIT.sub(r"\\text{\1}", _SPACE.sub(" ", _GROUPED.sub("", bare)))
+    tidy = _GROUPED_PLAINLY.sub("", _tidy(_FULL_STOP.sub("", text.strip()).strip("$").strip()))
+    return _FULL_STOP.sub("", tidy.strip())
+
+
+def _tidy(text: str) -> str:
+    """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
+    font become text; numbers and constants in another font lose it.
+    """
+    spaced = _SPACE.sub(" ", _GROUPED.sub("", text)).replace("°", "^{\\circ}")
+    return _OHM.sub(r"\1\\text{ohm}", _FONT.sub(_unfonted, spaced))
+
+
+def _unfonted(found: re.Match[str]) -> str:
+    inside = (found[1] or found[2]).strip()
+    is_number = inside in _CONSTANTS or inside[:1].isdigit()
+    return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
+
+
+def _without_unit(box: str, expected: str) -> str:
+    """Returns a box's bare expression. If a number is expected, words after a number are its unit, and left out."""
+    bare = _bare(box)
+    both = _NUMBER_AND_UNIT.fullmatch(bare)
+    if both is None or _NUMERAL.search(both[2]) or not _PLAIN_NUMBER.fullmatch(expected):
+        return bare
+    return both[1]
 
 
 def _read_alone(expression: str) -> list[Any]:

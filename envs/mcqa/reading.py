@@ -13,10 +13,13 @@ Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon
 OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
-_TEXT = re.compile(r"\\text\s*\{(.*)\}", re.DOTALL)
-_TEXT_WITHIN = re.compile(r"\\text\s*\{([^{}]*)\}")
+_TEXT = re.compile(r"\\text\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_FONT = re.compile(
+    r"\\(?:text\w*|math\w+|mbox|emph|operatorname\*?|rm|bf|sf|it)\s*\{([^{}]*)\}|\{\s*\\(?:rm|bf|sf|it)\s([^{}]*)\}"
+)
+_SPACE = re.compile(r"~|\\[,;:! ]|\\(?:q?quad|thinspace|enspace|space)(?![A-Za-z])")
 _ONLY_A_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:,;]*")
-_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Z])[)\].:,;-]+\s+(.+)", re.DOTALL)
+_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*[.:：,;=–—-]*\s*(.+)", re.DOTALL)  # noqa: RUF001
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*:", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*:", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
@@ -41,7 +44,7 @@ def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
     boxed = _last_box(text)
-    return letter_or_text(_TEXT_WITHIN.sub(r"\1", boxed), options) if boxed is not None else None
+    return letter_or_text(boxed, options) if boxed is not None else None
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
@@ -75,16 +78,19 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
     """Returns the option's letter that a text is (also small, in brackets or with a full stop, or before the text of
-    that option), or the letter of the only option with this text; None if there is neither.
+    that option), or the letter of the only option with this text; None if there is neither, or if both are there and
+    differ. Fonts and spaces of LaTeX make no difference.
     """
+    found = _plain(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
+    meant = [letter for letter, option in options.items() if _normalise(option) == _normalise(found)]
     both = _LETTER_AND_TEXT.fullmatch(found)
-    if both is not None and both[1] in options:
-        return both[1] if _normalise(both[2]) == _normalise(options[both[1]]) else None
-    same = [letter for letter, option in options.items() if _normalise(option) == _normalise(found)]
-    return same[0] if len(same) == 1 else None
+    letter = both[1].upper() if both is not None else ""
+    if both is not None and letter in options and _normalise(both[2]) == _normalise(options[letter]):
+        meant.append(letter)
+    return meant[0] if len(meant) == 1 else None
 
 
 def _last_box(text: str) -> str | None:
@@ -119,5 +125,13 @@ def _letters_in(rest: str) -> list[str]:
     return pattern.findall(_PRONOUN.sub("", rest))
 
 
+def _plain(text: str) -> str:
+    """Returns a text without LaTeX's fonts, with plain spaces, and without dollar signs and spaces around it."""
+    plain = _SPACE.sub(" ", text)
+    while (bare := _FONT.sub(lambda found: found[1] or found[2] or "", plain)) != plain:
+        plain = bare
+    return plain.strip().strip("$").strip()
+
+
 def _normalise(text: str) -> str:
-    return folded(text).rstrip(".")
+    return folded(_plain(text)).rstrip(".")

@@ -82,7 +82,25 @@ def test_strict_boxed(text: str, letter: str | None) -> None:
         (r"\boxed{\text{E: a tie}}", "E"),
         (r"\boxed{\text{D:} a tie.}", "D"),
         (r"\boxed{(C) Vitamin C}", "C"),
+        (r"\boxed{E:a tie}", "E"),
+        (r"\boxed{E:\text{a tie}}", "E"),
+        (r"\boxed{E - a tie}", "E"),
+        (r"\boxed{E — a tie}", "E"),
+        (r"\boxed{\text{E}: \text{a tie}}", "E"),
+        (r"\boxed{E:~a tie}", "E"),
+        (r"\boxed{E:\ a tie}", "E"),
+        (r"\boxed{E\quad\text{a tie}}", "E"),
+        (r"\boxed{E a tie}", "E"),
+        (r"\boxed{e: a tie}", "E"),
+        (r"\boxed{\textbf{E}}", "E"),
+        (r"\boxed{\mathbf{E}}", "E"),
+        (r"\boxed{\mathrm{E}}", "E"),
+        (r"\boxed{{\rm E}}", "E"),
+        (r"\boxed{$E$}", "E"),
+        (r"\boxed{\textbf{\text{E}: a tie}}", "E"),
         (r"\boxed{B: 12 km}", None),
+        (r"\boxed{Ea tie}", None),
+        (r"\boxed{E or a tie}", None),
         (r"\boxed{Z: a tie}", None),
         (r"\boxed{AB}", None),
         (r"\boxed{16 km}", None),
@@ -94,6 +112,20 @@ def test_lenient_boxed(text: str, letter: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "text", "letter"),
+    [
+        ({"A": "tie", "B": "a tie"}, "a tie", None),
+        ({"C": "E. coli", "E": "yeast"}, "E. coli", "C"),
+        ({"A": "5", "B": "-5"}, "A: -5", None),
+        ({"A": "5", "B": "-5"}, "B: -5", "B"),
+        ({"A": "$x^2$"}, r"A: x^2", "A"),
+    ],
+)
+def test_a_letter_and_a_text_that_differ_choose_nothing(options: dict[str, str], text: str, letter: str | None) -> None:
+    assert READERS["lenient_boxed"](rf"\boxed{{{text}}}", options) == letter
+
+
+@pytest.mark.parametrize(
     ("text", "letter"),
     [
         ("Answer: B", "B"),
@@ -101,6 +133,10 @@ def test_lenient_boxed(text: str, letter: str | None) -> None:
         ("Answer: A\nNo.\nThe final answer : B.\nThat is all.", "B"),
         ("Answer: A. No, answer: B", "B"),
         ("Answer: 15 km", "B"),
+        ("Answer: E: a tie", "E"),
+        ("Answer: E. a tie", "E"),
+        ("Answer: B 15 km", "B"),
+        ("Answer: B: 12 km", None),
         ("Answer: a tie", None),
         ("Answer: A or B", None),
         ("Answer:\nB", None),
