@@ -5,7 +5,8 @@ task}`.
 stay as they are. Everything else is dropped here, and nowhere else:
 
 * `tools`: the environment has its own, whose schemas come from its code;
-* sampling and other settings of the request: the run's config has them, for every episode alike;
+* sampling and other settings of the request: the run's config has them, for every episode alike (`dropped_settings`
+  names them, for a remark);
 * bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there need not be
   unique, so it does not become the `task_id`. Bookkeeping fields that the environment's task defines are kept.
 """
@@ -34,6 +35,10 @@ BOOKKEEPING = frozenset(
     }
 )
 """Fields that are dropped unless the task has them."""
+READ = frozenset({"input", "instructions", "tools"})
+"""Keys of a request that are read, or that the environment has."""
+ASKING = frozenset({"chat_template_kwargs", "extra_body"})
+"""Keys of a request's metadata by which NeMo Gym's model servers change the request."""
 BOOKKEEPING_PREFIX = "_ng_"
 """Prefix of further fields that are dropped unless the task has them."""
 ELSEWHERE = ("previous_response_id", "prompt", "conversation")
@@ -58,6 +63,26 @@ def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
         raise ValueError(f"messages: the conversation is in {REQUEST}.input already")
     own = {name: value for name, value in fields.items() if name != REQUEST and not _is_dropped(name, known)}
     return {**own, "messages": _messages(request)}
+
+
+def dropped_settings(fields: Mapping[str, Any]) -> list[str]:
+    """Returns the settings of a row's request that are dropped, as dotted keys in sorted order: all that are not null
+    or empty but `input`, `instructions` and `tools`. Of `metadata` these are the ones that ask the server for something.
+    For a row in another form, they are those that a request would have under the same keys: template arguments.
+    """
+    request = fields.get(REQUEST, fields)
+    if not isinstance(request, Mapping):
+        return []
+    found = {name: value for name, value in request.items() if value not in (None, "", [], {})}
+    nested = {
+        f"{outer}.{name}"
+        for outer in ("metadata", "extra_body")
+        if isinstance(inside := found.pop(outer, None), Mapping)
+        for name, value in inside.items()
+        if value not in (None, "", [], {}) and (outer == "extra_body" or name in ASKING)
+    }
+    own = found.keys() - READ if REQUEST in fields else found.keys() & {"chat_template_kwargs"}
+    return sorted(own | nested)
 
 
 def _is_dropped(name: str, known: Set[str]) -> bool:

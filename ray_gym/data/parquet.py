@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from ray_gym.errors import describe
 
 BATCH = 1000
 """Number of rows that are read at once."""
@@ -25,13 +28,42 @@ _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa
 def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the fields of each row of a Parquet file, without null fields and null keys of nested columns.
 
-    Errors: exceptions of pyarrow; ValueError for a JSON column with invalid JSON.
+    A value that can't be read is `Unreadable`. Errors: exceptions of pyarrow.
     """
     with pq.ParquetFile(path) as file:
         json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
         for batch in _batches(file):
-            for row in batch.to_pylist(maps_as_pydicts="strict"):
+            for row in _rows(batch):
                 yield _fields(row, json_columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for a value that Python can't hold, such as a map with a key twice."""
+
+    why: str
+
+
+def unreadable_in(fields: Mapping[str, Any]) -> str:
+    """Describes the first field that is `Unreadable`; "" if there is none."""
+    return next((f"{name}: {value.why}" for name, value in fields.items() if isinstance(value, Unreadable)), "")
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Returns the rows of a batch. If some value can't be read, the others are read one by one."""
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    except Exception:  # it depends on the type which exceptions pyarrow raises
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        rows = [{name: _value(column, row) for name, column in columns.items()} for row in range(batch.num_rows)]
+    return rows
+
+
+def _value(column: pa.Array, row: int) -> Any:
+    try:
+        return column[row].as_py(maps_as_pydicts="strict")
+    except Exception as error:  # as above
+        return Unreadable(f"a {column.type} that can't be read: {describe(error)}")
 
 
 def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
@@ -92,17 +124,24 @@ def _json(value: Any) -> str:
 def _fields(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
     fields = {name: _without_nulls(value) for name, value in row.items() if value is not None}
     for name in json_columns:
-        if name in fields:
-            fields[name] = json.loads(fields[name])
+        if isinstance(fields.get(name), str):
+            fields[name] = _decode(fields[name])
     return fields
 
 
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Unreadable(f"invalid JSON: {describe(error)}")
+
+
 def _without_nulls(value: Any) -> Any:
-    """Returns a value without null keys, with dates and times as texts (ISO 8601), and with decimal numbers as
+    """Returns a value (or a key) without null keys, with dates and times as texts (ISO 8601), and with decimal numbers as
     texts.
     """
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {_without_nulls(key): _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [_without_nulls(item) for item in value]
     if isinstance(value, date | time):

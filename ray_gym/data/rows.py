@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import msgspec
 
-from ray_gym.data.parquet import plain_rows
+from ray_gym.data.nemo_gym import dropped_settings
+from ray_gym.data.parquet import plain_rows, unreadable_in
 from ray_gym.errors import UserError, describe
 
 LONGEST_LINE = 32 * 2**20
@@ -116,16 +117,15 @@ class TaskFile:
         return FileRow(place, number, fields)
 
     def _remark_dropped(self, fields: dict[str, Any], number: int) -> None:
-        """Notes template arguments of a row in `remarks`: the config has them for all episodes alike."""
-        request = fields.get("responses_create_params", fields)
-        if isinstance(request, dict) and request.get("chat_template_kwargs"):
-            self._remark("chat_template_kwargs of its own, which are not used (models.NAME has them for all)", number)
+        """Notes a row's own settings of requests in `remarks`: the config has them for all episodes alike."""
+        for name in dropped_settings(fields):
+            self._remark(f"{name} of its own, which are not used (the config has such settings for all rows)", number)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
         try:
             for number, fields in enumerate(plain_rows(self.path)):
                 place = f"{self.path} row {number}"
-                found = not_finite(fields)
+                found = unreadable_in(fields) or not_json(fields)
                 self._remark_dropped(fields, number)
                 yield FileRow(place, number, None, found) if found else FileRow(place, number, fields)
         except UserError:
@@ -158,7 +158,12 @@ def not_json(fields: dict[str, Any]) -> str:
 
 
 def _foreign(value: Any, field: str = "") -> str:
-    """Describes the first value in some data whose type JSON does not have (bytes, a date); "" if there is none."""
+    """Describes the first value or key in some data whose type JSON does not have (bytes, a date); "" if there is
+    none.
+    """
+    if isinstance(value, dict) and (odd := [key for key in value if not isinstance(key, str | int)]):
+        kind = type(odd[0]).__name__
+        return f"{field or '(top level)'}: JSON has no keys of type {kind} (found {reprlib.repr(odd[0])})"
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return next((found for key, item in items if (found := _foreign(item, f"{field}.{key}".lstrip(".")))), "")

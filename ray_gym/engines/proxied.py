@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,17 +23,21 @@ def proxy_to(url: str) -> str | None:
     every call.
     """
     parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as other programs read it
 
 
 def through_proxy(url: str) -> str:
-    """Returns a text for messages that names the proxy for a URL and how to go without it; "" if there is none."""
+    """Returns a text for messages that names the proxy for a URL, the variable that has set it, and how to go without
+    it; "" if there is none.
+    """
     proxy = proxy_to(url)
     if proxy is None:
         return ""
-    parts = urlsplit(proxy)
-    shown = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"  # without a password
-    host, variable = urlsplit(url).hostname, f"{urlsplit(url).scheme.upper()}_PROXY"
+    scheme, _, address = proxy.partition("://")
+    shown = f"{scheme}://{address.rpartition('@')[2].rstrip('/')}"  # without a password
+    host, variable = urlsplit(url).hostname, f"{urlsplit(url).scheme}_proxy"
+    variable = variable if os.environ.get(variable) else variable.upper()
     return f", through the proxy {shown} of {variable}; NO_PROXY={host} goes without it"
 
 

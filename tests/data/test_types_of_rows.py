@@ -132,3 +132,54 @@ def test_template_arguments_of_a_row_are_remarked(tmp_path: Path) -> None:
     assert len(list(file.rows())) == 3
     [(remark, lines)] = file.remarks.items()
     assert remark.startswith("chat_template_kwargs of its own, which are not used") and lines == [1, 3]
+
+
+ODD: dict[str, pa.Array] = {
+    "nanosecond": pa.array([1], pa.timestamp("ns")),
+    "far": pa.array([2**60], pa.timestamp("us")),
+    "twice": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64())),
+    "struct key": pa.array([[({"a": 1}, 1)]], pa.map_(pa.struct([("a", pa.int64())]), pa.int64())),
+    "bytes key": pa.array([[(b"\xff", 1)]], pa.map_(pa.binary(), pa.int64())),
+    "nested": pa.array([[{"when": 2**60}]], pa.list_(pa.struct([("when", pa.timestamp("us"))]))),
+    "json": pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{"])),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_one_odd_value_is_one_bad_row_with_its_field(tmp_path: Path, kind: str) -> None:
+    odd = ODD[kind]
+    column = pa.chunked_array([pa.nulls(2, odd.type), odd, pa.nulls(1, odd.type)])
+    pq.write_table(pa.table({"name": ["a", "b", "c", "d"], "blob": column}), tmp_path / "rows.parquet")
+    rows = list(TaskFile(tmp_path / "rows.parquet").rows())
+    assert [row.fields is None for row in rows] == [False, False, True, False]
+    assert rows[2].place.endswith("rows.parquet row 2") and rows[2].problem.startswith("blob")
+    assert rows[3].fields == {"name": "d"}
+
+
+@pytest.mark.parametrize(
+    ("key", "read"), [(datetime.date(2026, 1, 2), "2026-01-02"), (Decimal("1.50"), "1.50"), ("a", "a"), (7, 7)]
+)
+def test_keys_of_maps_are_texts_as_values_are(tmp_path: Path, key: Any, read: Any) -> None:
+    maps = pa.array([[(key, 1)]], pa.map_(pa.scalar(key).type, pa.int64()))
+    pq.write_table(pa.table({"blob": maps}), tmp_path / "rows.parquet")
+    assert [row.fields for row in TaskFile(tmp_path / "rows.parquet").rows()] == [{"blob": {read: 1}}]
+
+
+@pytest.mark.parametrize(
+    ("request_", "named"),
+    [
+        ({"metadata": {"chat_template_kwargs": '{"enable_thinking": false}'}}, ["metadata.chat_template_kwargs"]),
+        ({"metadata": {"extra_body": "{}", "note": "x"}}, ["metadata.extra_body"]),
+        ({"extra_body": {"chat_template_kwargs": {"a": 1}}}, ["extra_body.chat_template_kwargs"]),
+        ({"reasoning": {"effort": "low"}, "top_p": 0.5}, ["reasoning", "top_p"]),
+        ({"metadata": {"note": "x"}, "reasoning": None, "tools": [], "extra_body": {}}, []),
+    ],
+)
+def test_settings_of_a_request_that_are_dropped_are_remarked(
+    tmp_path: Path, request_: dict[str, Any], named: list[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"responses_create_params": {"input": "Hi", "instructions": "x", **request_}}) + "\n")
+    file = TaskFile(path)
+    assert len(list(file.rows())) == 1
+    assert [remark.partition(" of its own")[0] for remark in file.remarks] == named

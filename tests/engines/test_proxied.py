@@ -58,20 +58,23 @@ async def test_answers_that_come_together_are_told_in_several_turns(proxy: str) 
             "http://127.0.0.1:8000/v1",
             "http_proxy",
             "http://10.0.0.1:3128",
-            "http://10.0.0.1:3128 of HTTP_PROXY; NO_PROXY=127.0.0.1",
+            "http://10.0.0.1:3128 of http_proxy; NO_PROXY=127.0.0.1",
         ),
         (
             "https://models.test/v1",
             "https_proxy",
             "http://me:secret@p.test:1",
-            "http://p.test:1 of HTTPS_PROXY; NO_PROXY=models.test",
+            "http://p.test:1 of https_proxy; NO_PROXY=models.test",
         ),
+        ("http://a.test/v1", "http_proxy", "127.0.0.1:9", "http://127.0.0.1:9 of http_proxy; NO_PROXY=a.test"),
+        ("http://a.test/v1", "HTTP_PROXY", "me:secret@p.test:9/", "http://p.test:9 of HTTP_PROXY; NO_PROXY=a.test"),
+        ("http://a.test/v1", "HTTP_PROXY", "http://[::1]:9", "http://[::1]:9 of HTTP_PROXY; NO_PROXY=a.test"),
     ],
 )
 def test_a_proxy_is_named_with_the_way_around_it(
     monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, told: str
 ) -> None:
-    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert through_proxy(url) == ""
     monkeypatch.setenv(variable, value)
