@@ -8,18 +8,25 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from traceback import FrameSummary, extract_tb
+from traceback import FrameSummary, extract_tb, walk_tb
+from types import FunctionType, ModuleType
 
 DEEPEST = 5
 """Most lines of a failure's traceback."""
+MOST_TOLD = 3
+"""Most exceptions of a group that are told."""
 _ENGINE = Path(__file__).parent
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Folders of installed packages."""
 
 
 class UserError(Exception):
@@ -55,7 +62,7 @@ class Failure:
     def of(cls, error: BaseException, where: str, kind: FailureKind = FailureKind.ENVIRONMENT) -> Failure:
         """Makes the failure of an exception that an author's code raised. Its place is `where` with file and line."""
         frames = own_frames(error)
-        place = f"{where} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else where
+        place = f"{where}{_place(frames[-1])}" if frames else where
         return cls(kind, place, describe(error), "\n".join(map(_line_of, frames[-DEEPEST:])))
 
 
@@ -86,15 +93,56 @@ class EpisodeFailure(Exception):
 
 def own_frames(error: BaseException) -> list[FrameSummary]:
     """Returns the frames of an exception that lie in an author's code: neither in ray_gym (but for its environments)
-    nor in Python's library or an installed package.
+    nor in Python's library or an installed package that does not use ray_gym. For a group of exceptions, and for a
+    StopIteration that Python has turned into a RuntimeError, the frames of the inner exception follow. An exception
+    without such frames has those of its cause.
     """
-    return [frame for frame in extract_tb(error.__traceback__) if _is_an_authors(frame.filename)]
+    traceback = error.__traceback__
+    frames = [
+        summary
+        for summary, (frame, _) in zip(extract_tb(traceback), walk_tb(traceback), strict=True)
+        if _is_an_authors(summary.filename, str(frame.f_globals.get("__name__", "")))
+    ]
+    if isinstance(error, BaseExceptionGroup):
+        return frames + own_frames(error.exceptions[0])
+    cause = error.__cause__
+    if cause is not None and (not frames or isinstance(cause, StopIteration | StopAsyncIteration)):
+        return frames + own_frames(cause)
+    return frames
 
 
-def _is_an_authors(file: str) -> bool:
-    if file.startswith(str(_ENGINE)):
-        return file.startswith(str(_ENGINE / "envs"))
-    return not file.startswith(("<", *_LIBRARIES)) and "site-packages" not in file
+def leaves(error: BaseException) -> list[BaseException]:
+    """Returns the exceptions in a group of exceptions, and in the groups within it; else the exception alone."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for inner in error.exceptions for leaf in leaves(inner)]
+
+
+def _is_an_authors(file: str, module: str) -> bool:
+    path = Path(file)
+    if path.is_relative_to(_ENGINE):
+        return path.is_relative_to(_ENGINE / "envs")
+    if _INSTALLED.intersection(path.parts):
+        return _uses_ray_gym(module.partition(".")[0])
+    return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in _LIBRARIES)
+
+
+@lru_cache(maxsize=64)
+def _uses_ray_gym(package: str) -> bool:
+    """Says whether an imported module of a package has a name of ray_gym's, as an installed environment's has."""
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == package]
+    return any(_home(value) == "ray_gym" for module in modules for value in list(vars(module).values()))
+
+
+def _home(value: object) -> str:
+    """Returns the package of a module, a class or a function; "" for any other value."""
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0]
+    return str(value.__module__).partition(".")[0] if isinstance(value, type | FunctionType) else ""
+
+
+def _place(frame: FrameSummary) -> str:
+    return f" ({Path(frame.filename).name}:{frame.lineno})"
 
 
 def _line_of(frame: FrameSummary) -> str:
@@ -103,8 +151,30 @@ def _line_of(frame: FrameSummary) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Returns `TypeName: message`, or the name alone without a message, for errors whose message alone says little."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """Returns `TypeName: message`, or the name alone without a message, for errors whose message alone says little. For
+    a group of exceptions, the first of them follow.
+    """
+    text = text_of(error)
+    described = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if not isinstance(error, BaseExceptionGroup):
+        return described
+    inner = [describe(leaf) for leaf in leaves(error)]
+    more = f"; and {len(inner) - MOST_TOLD} more" if len(inner) > MOST_TOLD else ""
+    return f"{described}: {'; '.join(inner[:MOST_TOLD])}{more}"
+
+
+def placed(error: BaseException) -> str:
+    """Returns `TypeName: message (file.py:12)`, with the author's line at which the error was raised, if there is one."""
+    frames = own_frames(error)
+    return f"{describe(error)}{_place(frames[-1])}" if frames else describe(error)
+
+
+def text_of(error: BaseException) -> str:
+    """Returns an exception's own text, also if its `__str__` raises."""
+    try:
+        return str(error)
+    except Exception as fault:
+        return f"(its __str__ raises {type(fault).__name__})"
 
 
 @contextmanager

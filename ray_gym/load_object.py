@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ray_gym.deprecation import warn_renamed_in
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, placed
 
 FORMER_PACKAGES = ("envs", "deployments")
 """Top-level packages of before 0.2, which lie in `ray_gym` now. A user's own package of such a name goes first."""
@@ -57,7 +57,7 @@ def load_object(path: str, where: str) -> Any:
         is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
         raise UserError(f"{where}: can't import {module_name}: {error}{_searched() if is_missing else ''}") from None
     except (Exception, SystemExit) as error:
-        raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
+        raise UserError(f"{where}: importing {module_name} failed: {placed(error)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, dir(found), n=1)

@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, describe, placed
 from ray_gym.installed.extras import NotInstalled
 from ray_gym.load_object import load_object
 
@@ -125,7 +125,7 @@ def left_out(kind: PluginKind) -> dict[str, str]:
         try:
             importlib.import_module(module)
         except (Exception, SystemExit) as error:
-            reasons[module] = describe(error)
+            reasons[module] = placed(error)
     return reasons
 
 
@@ -159,7 +159,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
         try:
             found = _exported_class(kind, users[name])
         except (Exception, SystemExit) as error:
-            raise UserError(f"{where}: importing {users[name]} failed: {describe(error)}") from error
+            raise UserError(f"{where}: importing {users[name]} failed: {placed(error)}") from error
         if found is not None:
             return found
     known = names(kind)
@@ -176,7 +176,7 @@ def _project_entry_points(kind: PluginKind) -> dict[str, str]:
     folder is a checkout, or the working directory of a submitted job. Errors: UserError if the file can't be read.
     """
     try:
-        project = tomllib.loads(PROJECT.read_text()).get("project", {})
+        project = tomllib.loads(PROJECT.read_text("utf-8")).get("project", {})
         return {str(name): str(path) for name, path in project.get("entry-points", {}).get(kind.group, {}).items()}
     except FileNotFoundError:
         return {}

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ray_gym import Environment, Task, plugins
+from ray_gym.cli.main import envs
+from ray_gym.cli.output import DataTable
 from ray_gym.printable import data, printable
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
@@ -45,4 +48,31 @@ def test_only_output_writes_to_the_terminal() -> None:
         if file.name != "output.py":
             tree = ast.parse(file.read_text())
             names = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-            assert not {"print", "typer.echo", "sys.stdout.write", "Console"} & set(names), file
+            assert not {"print", "typer.echo", "sys.stdout.write", "Console", "Table"} & set(names), file
+            assert not [name for name in names if name.endswith(".add_row")], file
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_cells_of_tables_are_printed_as_text(text: str) -> None:
+    table = DataTable("what")
+    table.add_data(text)
+    console = Console(width=200, force_terminal=True, color_system=None)
+    with console.capture() as shown:
+        console.print(table, highlight=False)
+    assert shown.get().splitlines()[1].strip() == printable(text).strip()
+
+
+class Evil(Environment[Task, None]):
+    __doc__ = "Has [bold]x[/bold] [n] \x1b[31m \x1b]0;evil\x07."
+    pattern = scoring = "[/b]\x1b]0;x"
+    participants = ("policy[/b]\x1b",)
+
+
+def test_the_listing_of_environments_shows_data_as_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plugins, "names", lambda kind: ["ev[/b]\x1b"])
+    monkeypatch.setattr(plugins, "load_for_listing", lambda name: Evil())
+    envs()
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and r"ev[/b]\x1b" in shown and "[bold]" in shown

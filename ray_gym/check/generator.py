@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
-from ray_gym.errors import describe
+from ray_gym.errors import placed
 from ray_gym.seeds import derive_seed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def look(evidence: Evidence) -> list[Finding]:
         first = await _generate(evidence, range(GENERATED))
         again = await _generate(evidence, reversed(range(GENERATED)))
     except Exception as error:
-        return [Finding(where, f"it raises {describe(error)}", "make it give a valid task for every rng and index")]
+        return [Finding(where, f"it raises {placed(error)}", "make it give a valid task for every rng and index")]
     findings = []
     for index in range(GENERATED):
         if first[index] != again[index]:

@@ -21,7 +21,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import describe
+from ray_gym.errors import placed
 from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.messages import Message
@@ -148,7 +148,7 @@ class Theatre:
             try:
                 await environment.close()
             except Exception as error:
-                self.bad_ends.append(describe(error))
+                self.bad_ends.append(placed(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
         """Returns the spec of a scene's episode, with a seed of its own for each repeat (from 0)."""

@@ -10,7 +10,7 @@ from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
 from ray_gym.check.waiting import limit_waiting
-from ray_gym.errors import FailureKind, describe
+from ray_gym.errors import FailureKind, placed
 from ray_gym.play.play import Played, score, score_group
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
         try:
             players = environment.perfect(evidence.subject.task(play.scene.task))
         except Exception as error:
-            yield f"perfect() raises {describe(error)} (task {play.scene.task})", "make it give players for every task"
+            yield f"perfect() raises {placed(error)} (task {play.scene.task})", "make it give players for every task"
             return
         reward, high = _reward(play.played), environment.reward_range[1]
         if "policy" not in players:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from ray_gym.cli import configs, data, doctor, export, model, serve, weights
-from ray_gym.cli.output import make_console, say
+from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
@@ -130,13 +129,13 @@ def envs() -> None:
     """List the environments that a config can name."""
     from ray_gym.plugins import ENVIRONMENT, left_out, load_for_listing, names
 
-    table = Table("id", "pattern", "participants", "tools", "scoring", "what it is", box=None, header_style="bold")
+    table = DataTable("id", "pattern", "participants", "tools", "scoring", "what it is")
     for name in names(ENVIRONMENT):
         environment = load_for_listing(name)
         summary = (environment.__doc__ or "").strip().splitlines()
         tools = ", ".join([*environment.tools, *(["the task's own"] if environment.brings_tools() else [])]) or "-"
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
-        table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
+        table.add_data(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)
     for module, reason in left_out(ENVIRONMENT).items():
         say(f"left out: {module}, which can't be imported: {reason}", err=True)

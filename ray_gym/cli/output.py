@@ -8,8 +8,9 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
-from ray_gym.printable import printable
+from ray_gym.printable import data, printable
 
 PIPE_WIDTH = 160
 
@@ -19,6 +20,17 @@ def make_console() -> Console:
     `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`.
     """
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
+
+
+class DataTable(Table):
+    """Represents a table whose cells are data, which it makes safe to print."""
+
+    def __init__(self, *columns: str) -> None:
+        super().__init__(*columns, box=None, header_style="bold")
+
+    def add_data(self, *cells: object) -> None:
+        """Adds a row of data."""
+        self.add_row(*map(data, cells))
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from ray_gym.errors import UserError, describe
+from ray_gym.cli.output import DataTable
+from ray_gym.errors import UserError, placed
 from ray_gym.load import Run
 from ray_gym.plugins import find_environment
 from ray_gym.printable import data
@@ -95,11 +95,11 @@ def show_run(console: Console, run: Run, *, failed: bool = False, everything: bo
     rows = [row for row in episodes if row["status"] == "failed"] if failed else episodes
     shown = rows if everything else rows[:LISTED]
     columns = [*columns[:3], "failure"] if failed else columns
-    table = Table(box=None, header_style="bold")
+    table = DataTable()
     for column in columns:
         table.add_column(column, no_wrap=column in ("episode_id", "task_id", "status"))
     for row in shown:
-        table.add_row(*(data(_cell(row, column)) for column in columns))
+        table.add_data(*(_cell(row, column) for column in columns))
     console.print(table)
     if len(rows) > len(shown):
         console.print(f"... and {len(rows) - len(shown)} more (--all shows them)")
@@ -162,7 +162,7 @@ def _print_metrics(console: Console, run: Run) -> None:
         figures = environment.metrics(run.episodes.select(list(environment.metrics_columns)).to_pylist())
         shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
     except Exception as error:
-        why = str(error) if isinstance(error, UserError) else describe(error)
+        why = str(error) if isinstance(error, UserError) else placed(error)
         console.print(f"[dim]the metrics of {data(name)} can't be worked out: {data(why)}[/]", soft_wrap=True)
         return
     if shown:

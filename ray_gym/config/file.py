@@ -6,7 +6,6 @@ Every mistake in a config is a `UserError` that names the file and, where they a
 from __future__ import annotations
 
 import difflib
-import json
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +31,10 @@ LONGEST_FOUND = 60
 """Characters of a wrong value that a message shows at most."""
 LONGEST_SHOWN = 80
 """Characters of an override that a message shows at most."""
+_STRUCTURED = ("[", "{", "'", '"')
+"""Beginnings of lists, of mappings and of texts in quotes."""
+_LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
+"""Parts of YAML that are no part of a value."""
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -142,14 +145,41 @@ def _overridden(config: Any, override: str) -> Any:
 
 
 def _whole(value: str) -> str:
-    """Returns the value of an override as YAML that stands for all of its text: YAML would take what is behind a # for
-    a comment, and the value for nothing if it begins with one.
+    """Returns the value of an override as YAML that stands for all of its text. A list, a mapping, a text in quotes, a
+    number and the like stay as they are. Any other text that YAML would read as less (a comment, a mark of a document,
+    an anchor, spaces, line ends) or could not read is put into quotes.
+
+    Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out.
     """
-    if "#" not in value:
-        return value
-    node = yaml.compose(value, Loader=yaml.SafeLoader)
-    is_whole = node is not None and not value[node.end_mark.index :].strip()
-    return value if is_whole else json.dumps(value, ensure_ascii=False)
+    try:
+        node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
+    except yaml.YAMLError:
+        return value if value.lstrip()[:1] in _STRUCTURED else _quoted(value)
+    if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
+        of_text = node.tag.endswith(":str") or node.value != value.strip()
+        return _quoted(value) if of_text and node.value != value else value
+    if node is None:
+        return _quoted(value) if value else value
+    _require_all(value, tokens)
+    return value
+
+
+def _require_all(value: str, tokens: list[yaml.Token]) -> None:
+    """Checks that YAML reads all of a text whose tokens are given. Errors: ValueError."""
+    end = 0
+    for token in tokens:
+        if value[end : token.start_mark.index].strip():
+            raise ValueError("what is behind a # would be left out; put the text into quotes")
+        if isinstance(token, _LEFT_OUT):
+            raise ValueError("& * and ! have a meaning in YAML; put the text into quotes")
+        if isinstance(token, yaml.ScalarToken) and token.start_mark.line != token.end_mark.line:
+            raise ValueError(r"a line end would become a space; write it as \n in double quotes")
+        end = token.end_mark.index
+
+
+def _quoted(text: str) -> str:
+    """Returns a text as YAML in double quotes, with escapes for all but ASCII, since YAML would drop some of the rest."""
+    return '"{}"'.format(re.sub(r'[^ -~]|["\\]', lambda found: f"\\U{ord(found[0]):08x}", text))
 
 
 def _by_name(plain: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ray_gym.config.file import explain, explained, keys_of, types_inside
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, placed, text_of
 from ray_gym.task import Task
 
 STRICT = frozenset({"int_type", "float_type", "bool_type", "string_type", "int_from_float"})
@@ -44,7 +44,6 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
         text = json.dumps(fields)
         task = task_type.model_validate_json(text)
         require_types(text, task_type)
-        environment.check(task)
     except BadRow:
         raise
     except ValidationError as error:
@@ -52,11 +51,24 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     except (ValueError, UserError) as error:
         raise BadRow([str(error)]) from None
     except Exception as error:
-        raise BadRow([f"(top level): the task's validator failed: {describe(error)}"]) from None
+        raise BadRow([f"(top level): the task's validator failed: {placed(error)}"]) from None
+    _check(task, environment)
     problems = play_problems(task, environment)
     if problems:
         raise BadRow(problems)
     return task
+
+
+def _check(task: Task, environment: Environment[Any, Any]) -> None:
+    """Has the environment check a task. Errors: BadRow with what `check` says, or with the place at which it failed."""
+    try:
+        environment.check(task)
+    except ValidationError as error:
+        raise BadRow(explain(error, type(task))) from None
+    except (ValueError, UserError) as error:
+        raise BadRow([text_of(error)]) from None
+    except Exception as error:
+        raise BadRow([f"(top level): {type(environment).__name__}.check failed: {placed(error)}"]) from None
 
 
 def require_types(text: str, task_type: type[Task]) -> None:

@@ -13,7 +13,7 @@ from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, play_problems, task_of
 from ray_gym.data.rows import TaskFile
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, placed
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task
 
@@ -88,7 +88,7 @@ def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) ->
         except NotImplementedError as error:
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
-            raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
+            raise UserError(f"tasks.generate: the generator failed on task {index}: {placed(error)}") from error
         for problem in play_problems(task, environment):
             raise UserError(f"{place}: {problem}")
         yield place, task

@@ -22,7 +22,7 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.score import Score, as_score
-from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.stop import EpisodeOver, StopReason, engines_own
 
 
 @dataclass(slots=True)
@@ -270,6 +270,8 @@ class blame_environment:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is None or isinstance(error, EpisodeFailure | EpisodeOver | GeneratorExit):
             return
+        if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
+            raise told from error
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             return
         where = f"{type(self._environment).__name__}.{_inner_hook(error, self._environment) or self._hook}"

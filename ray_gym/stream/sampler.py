@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ray_gym.config.sections import SamplerSection
 from ray_gym.data.tasks import TaskRow
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, placed
 from ray_gym.seeds import derive_seed
 
 Pool = Literal["easy", "middle", "hard"]
@@ -124,7 +124,7 @@ class Sampler:
         try:
             weights = np.array([float(weight) for weight in self._weigh(rates)])
         except Exception as error:
-            raise UserError(f"tasks.sampler.weights: the function failed: {describe(error)}") from error
+            raise UserError(f"tasks.sampler.weights: the function failed: {placed(error)}") from error
         if len(weights) != len(rates) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum():
             raise UserError(
                 f"tasks.sampler.weights: it gave {len(weights)} weights for {len(rates)} tasks; each is a finite number from 0 "

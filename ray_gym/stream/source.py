@@ -21,7 +21,7 @@ from ray_gym.data.checking import play_problems
 from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError, placed
 from ray_gym.load_object import load_object
 from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
@@ -205,7 +205,7 @@ class GroupSource:
         except NotImplementedError as error:
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
-            raise UserError(f"tasks.generate: the generator failed on task {number}: {describe(error)}") from error
+            raise UserError(f"tasks.generate: the generator failed on task {number}: {placed(error)}") from error
         for problem in play_problems(task, self.environment):
             raise UserError(f"generated task {number}: {problem}")
         text = task.model_dump_json()

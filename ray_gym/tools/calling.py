@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ray_gym.errors import EpisodeFailure, Failure
 from ray_gym.messages import ToolCall
-from ray_gym.stop import EpisodeOver
+from ray_gym.stop import EpisodeOver, engines_own
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, as_text
 from ray_gym.tools.arguments import BadArguments
 
@@ -64,6 +64,8 @@ async def call_tool(
     except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:
+        if isinstance(error, ExceptionGroup) and (told := engines_own(error)) is not None:
+            raise told from error
         raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}")) from error
 
 

@@ -17,6 +17,8 @@ from ray_gym.tools.isolated import CallFailed, IsolatedCall, IsolatedPool
 
 IN_CODE = "episode.isolated"
 """Place of a function's name, for warnings."""
+CALL = "call"
+"""Name of the method by which a `Module` calls its functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +94,13 @@ class Libraries:
         if module not in self._libraries:
             self._libraries[module] = _Library(Module(module), IsolatedPool(self.slots))
         library = self._libraries[module]
-        call = IsolatedCall("call", None, None, {"function": name, "arguments": arguments}, memory_mb)
+        call = IsolatedCall(CALL, None, None, {"function": name, "arguments": arguments}, memory_mb)
         try:
             return await library.pool.run(library.module, call, deadline_s), None
         except TimeoutError:
             why = f"{function} gave nothing within {deadline_s:g} s"
         except CallFailed as error:
-            why = error.failure.message
+            why = f"{error.failure.message}{error.failure.where.removeprefix(f'tool {CALL}')}"  # with file and line
         except ToolError as error:
             why = describe(error)
         except EpisodeFailure as error:

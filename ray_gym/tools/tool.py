@@ -62,6 +62,13 @@ class ToolOptions:
     with the type `IdempotencyKey` gets a key that is the same in every attempt; models don't see it.
     """
 
+    def __new__(cls, *given: object, **options: object) -> ToolOptions:
+        """Makes the options. Errors: TypeError for `@tool` without parentheses."""
+        if given:
+            name = getattr(given[0], "__name__", "the method")
+            raise TypeError(f"write @tool() above {name}, with parentheses; options of it are given by name")
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         if self.isolated and self.blocking:
             raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")

@@ -64,7 +64,7 @@ def test_a_run_can_be_looked_at_without_its_environment(tmp_path: Path) -> None:
     for name, env_id, why in [
         ("unknown", "chess_on_mars", "there is no environment 'chess_on_mars'"),
         ("module", "no_such_module:Mars", "can't import no_such_module"),
-        ("broken", "test_show_metrics:Broken", "KeyError: 'no such [column]'"),
+        ("broken", "test_show_metrics:Broken", "KeyError: 'no such [column]' (test_show_metrics.py:"),
     ]:
         text = shown(tmp_path / name, env_id)
         assert f"the metrics of {env_id} can't be worked out: " in text and why in text

@@ -195,11 +195,49 @@ def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -
         ("a=b", "a=b"),
         ("STOP", "STOP"),
         ("你好 #1", "你好 #1"),
+        ("---", "---"),
+        ("--- END ---", "--- END ---"),
+        ("...", "..."),
+        ("&STOP", "&STOP"),
+        ("&STOP now", "&STOP now"),
+        ("*STOP", "*STOP"),
+        ("!", "!"),
+        ("!done over", "!done over"),
+        ("|", "|"),
+        (">", ">"),
+        ("%END", "%END"),
+        ("@you", "@you"),
+        ("line one\nline two", "line one\nline two"),
+        (" lead", " lead"),
+        ("trail ", "trail "),
+        ("\t", "\t"),
+        ("\u2028 # \U0001f600", "\u2028 # \U0001f600"),
+        ("'---'", "---"),
+        (r'"a\nb"', "a\nb"),
     ],
 )
 def test_an_override_keeps_all_of_its_text(config: Path, written: str, value: str) -> None:
     read = read_config(config, [f"participants.policy.stop_text={written}"])
     assert read.participants["policy"].stop_text == value
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("[a, #b\n c]", "behind a #"),
+        ("[&STOP now]", "have a meaning in YAML"),
+        ("[!!str x]", "have a meaning in YAML"),
+        ("['a\nb']", "a line end would become a space"),
+        ("'a\nb'", "a line end would become a space"),
+    ],
+)
+def test_an_override_whose_text_yaml_would_cut_is_refused(config: Path, value: str, told: str) -> None:
+    assert told in error_of(config, f"participants.policy.sampling.stop={value}")
+
+
+def test_numbers_and_lists_of_overrides_may_have_spaces_around_them(config: Path) -> None:
+    read = read_config(config, ["tasks.limit= 8 ", "participants.policy.sampling.stop= [a, 'b #c'] "])
+    assert (read.tasks.limit, list(read.participants["policy"].sampling.stop or ())) == (8, ["a", "b #c"])
 
 
 def test_a_file_is_utf_8_whatever_the_locale(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:

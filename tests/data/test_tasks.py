@@ -25,6 +25,9 @@ class Sum(Task):
     words: tuple[str, ...] = ()
 
 
+ZERO = "integer division or modulo by zero"
+
+
 class Adding(Environment[Sum, int]):
     participants = ("policy", "user")
 
@@ -63,6 +66,29 @@ def test_an_environment_can_refuse_a_row_for_what_the_schema_does_not_see(tmp_pa
     problems = error_of(path, tmp_path, environment=AddingLittle()).splitlines()
     assert problems[0].endswith("tasks.jsonl:2: a: 10 is too much") and "tasks.jsonl:3: a: " in problems[1]
     assert len(read(jsonl(tmp_path, {"a": 9}), tmp_path, environment=AddingLittle())) == 1
+
+
+class AddingBadly(Adding):
+    def check(self, task: Sum) -> None:
+        1 // (task.a - 9)  # check
+
+    def generate(self, rng: random.Random, index: int) -> Sum:
+        return Sum(a=1 // (index - 2))  # generate
+
+
+def line_of(mark: str) -> int:
+    lines = Path(__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
+
+
+def test_a_check_and_a_generator_that_fail_are_named_with_their_line(tmp_path: Path) -> None:
+    told = error_of(jsonl(tmp_path, {"a": 9}), tmp_path, environment=AddingBadly())
+    place = f"(test_tasks.py:{line_of('check')})"
+    assert told.endswith(f": (top level): AddingBadly.check failed: ZeroDivisionError: {ZERO} {place}")
+    with pytest.raises(UserError) as caught:
+        read_tasks(TasksSection(generate=3), AddingBadly(), 0, Path())
+    place = f"(test_tasks.py:{line_of('generate')})"
+    assert str(caught.value) == (f"tasks.generate: the generator failed on task 2: ZeroDivisionError: {ZERO} {place}")
 
 
 def test_rows_of_both_formats_are_the_same_tasks(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from playing import Alone, calls, play_script
 
+import ray_gym
 from ray_gym import Episode, Participant, Task, tool
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe, own_frames
 from ray_gym.record.rows import row_of
 
 
@@ -83,3 +88,110 @@ async def test_an_error_in_pythons_library_is_placed_at_the_authors_line() -> No
 async def test_an_episode_without_a_failure_has_no_traceback() -> None:
     game = await play_script(Alone(), ["42"])
     assert row_of(game.played, "run", "env")["traceback"] is None
+
+
+async def fails(number: int) -> None:
+    divide(number)
+
+
+class InTaskGroup(Alone):
+    async def run(self, episode: Episode) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails(5))
+            group.create_task(fails(6))
+
+
+class InTaskGroupOfTool(Alone):
+    @tool()
+    async def break_it(self, state: Any, caller: Participant) -> str:
+        async with asyncio.TaskGroup() as group, asyncio.TaskGroup() as inner:
+            inner.create_task(fails(7))
+        return str(group)
+
+
+class NoneFound(Alone):
+    async def run(self, episode: Episode) -> None:
+        next(number for number in [1] if number > 1)  # next
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+class Unspeakable(Alone):
+    def score(self, state: Any, episode: Episode) -> Any:
+        raise Unprintable  # unprintable
+
+
+class LostInAGroup(Alone):
+    async def run(self, episode: Episode) -> None:
+        async def lose() -> None:
+            raise EpisodeFailure(FailureKind.INFRA, "model", "lost")
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(lose())
+
+
+@pytest.mark.parametrize(
+    ("environment", "message", "mark"),
+    [
+        (
+            InTaskGroup,
+            "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions): "
+            "ZeroDivisionError: division by zero; ZeroDivisionError: division by zero",
+            "divides",
+        ),
+        (
+            InTaskGroupOfTool,
+            "ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception): ZeroDivisionError: division by zero",
+            "divides",
+        ),
+        (NoneFound, "RuntimeError: coroutine raised StopIteration", "next"),
+        (Unspeakable, "Unprintable: (its __str__ raises ValueError)", "unprintable"),
+    ],
+)
+async def test_errors_within_others_have_their_place(environment: type[Alone], message: str, mark: str) -> None:
+    game = await play_script(environment(), [calls("break_it"), "42"])
+    failure = game.played.failure
+    assert failure is not None and failure.message == message
+    assert failure.where.endswith(f"(test_places_of_failures.py:{line_of(mark)})")
+
+
+async def test_a_lost_call_in_a_group_of_tasks_stays_what_it_is() -> None:
+    game = await play_script(LostInAGroup(), ["42"])
+    assert game.played.failure == Failure(FailureKind.INFRA, "model", "lost")
+
+
+def test_many_errors_of_a_group_are_counted() -> None:
+    group = ExceptionGroup("all", [ValueError(str(number)) for number in range(5)])
+    assert describe(group) == (
+        "ExceptionGroup: all (5 sub-exceptions): ValueError: 0; ValueError: 1; ValueError: 2; and 2 more"
+    )
+
+
+def frames_of(file: Path, module: str, source: str = "1 / 0\n") -> list[str]:
+    """Returns the author's frames of an error in a module of this name whose file would be `file`."""
+    found = ModuleType(module)
+    try:
+        exec(compile(source, str(file), "exec"), vars(found))
+    except ZeroDivisionError as error:
+        return [frame.filename for frame in own_frames(error) if frame.filename == str(file)]
+    raise AssertionError
+
+
+def test_an_installed_environment_is_an_authors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    uses, other = ModuleType("my_installed.shop"), ModuleType("other_installed")
+    vars(uses)["Task"] = Task
+    monkeypatch.setitem(sys.modules, "my_installed.shop", uses)
+    monkeypatch.setitem(sys.modules, "other_installed", other)
+    for folder in ("site-packages", "dist-packages"):
+        assert frames_of(tmp_path / folder / "my_installed" / "prices.py", "my_installed.prices")
+        assert not frames_of(tmp_path / folder / "other_installed.py", "other_installed")
+
+
+def test_a_folder_whose_name_begins_as_ours_is_an_authors() -> None:
+    package = Path(ray_gym.__file__).parent
+    assert frames_of(package.with_name("ray_gym_envs") / "x.py", "ray_gym_envs.x")
+    assert not frames_of(package / "x.py", "ray_gym.x")
+    assert frames_of(package / "envs" / "x.py", "ray_gym.envs.x")

@@ -50,7 +50,9 @@ def test_a_generator_that_fails_is_named() -> None:
         def generate(self, rng: object, index: int) -> object:  # type: ignore[override]
             raise ZeroDivisionError("no")
 
-    with pytest.raises(UserError, match=r"tasks\.generate: the generator failed on task 7: ZeroDivisionError: no"):
+    with pytest.raises(
+        UserError, match=r"tasks\.generate: the generator failed on task 7: ZeroDivisionError: no \(test_source\.py:"
+    ):
         source(rows=(), environment=Broken(Broken.Options())).make_group(7)
 
 

@@ -6,13 +6,15 @@ import asyncio
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
 from ray_gym import Environment, Participant, ToolCall, ToolError, tool
-from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
+from ray_gym.load_object import load_object
 from ray_gym.models.base import Sampling
 from ray_gym.tools.answer import ToolAnswer
 from ray_gym.tools.calling import LONGEST_RESULT, call_tool
@@ -121,6 +123,17 @@ def test_a_property_named_title_survives_and_titles_do_not() -> None:
 def test_a_tool_without_arguments_has_a_schema_of_an_object() -> None:
     assert Desk.tools["refuse"].schema.parameters["type"] == "object"
     assert Desk.tools["refuse"].schema.parameters["properties"] == {}
+
+
+def test_a_decorator_without_parentheses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bare_tool.py").write_text("from ray_gym import tool\n\n\n@tool\ndef buy(self, state, caller): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as told:
+        load_object("bare_tool:Shop", "environment.id")
+    assert str(told.value) == (
+        "environment.id: importing bare_tool failed: TypeError: write @tool() above buy, with parentheses; options of it "
+        "are given by name (bare_tool.py:4)"
+    )
 
 
 @pytest.mark.parametrize(
