@@ -19,6 +19,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECIPES = REPOSITORY / "examples" / "trainers"
 LOCK, STAMP = "requirements.lock", "lock.sha256"
+LATER_PYTHON = "later_python.txt"
+"""File beside the lock of a trainer that asks for a later Python than this one, and whose classes load here. It says why."""
 TORCH = REPOSITORY / "requirements-torch.lock"
 """File with the build of torch for CPUs, which PyTorch's own index has. Each lock has its other requirements."""
 TORCH_INDEX = os.environ.get("TORCH_INDEX") or "https://download.pytorch.org/whl/cpu"
@@ -70,6 +72,8 @@ def make(name: str) -> bool:
         install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps"]
         torch = [*install, "--extra-index-url", TORCH_INDEX, "-r", str(TORCH)]
         others = [*install, "--require-hashes", "-r", str(RECIPES / name / LOCK)]
+        if (RECIPES / name / LATER_PYTHON).exists():
+            others.append("--ignore-requires-python")
         if any(subprocess.run(command, check=False).returncode for command in (torch, others)):
             return False
         (folder / STAMP).write_text(digest_of(name) + "\n")

@@ -1,0 +1,39 @@
+"""Checks the commit of a trainer that is a repository, and no package of a registry."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ray_gym.errors import UserError
+
+SHOWN = 9
+"""Number of digits of a commit that messages show."""
+
+
+def commit_of(folder: Path) -> str | None:
+    """Returns the commit of the checkout that a folder is the top of; None if git knows none."""
+    asked = ["git", "-C", str(folder), "rev-parse", "--show-prefix", "HEAD"]
+    try:
+        ended = subprocess.run(asked, check=False, capture_output=True, text=True)
+    except OSError:
+        return None
+    prefix, _, commit = ended.stdout.partition("\n")
+    return commit.strip() if ended.returncode == 0 and not prefix else None
+
+
+def check_commit(name: str, folder: Path, tested: Sequence[str], *, any_version: bool = False) -> str:
+    """Checks that a trainer's checkout is of a commit that its bridge was tested with, and returns the commit.
+
+    `any_version`: True accepts every commit. Errors: UserError, which names the commit and the tested ones.
+    """
+    found = commit_of(folder)
+    if found not in tested and not any_version:
+        known = " or ".join(commit[:SHOWN] for commit in tested)
+        said = "is no checkout of git" if found is None else f"is at commit {found[:SHOWN]}"
+        raise UserError(
+            f"{name}: {folder} {said}, and the bridge was tested with {known}; check that one out, or say that any "
+            "version will do"
+        )
+    return found or "unknown"
