@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
+from conftest import PATIENT
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SCRIPTS = REPOSITORY / "tests" / "trainers"
@@ -54,7 +55,8 @@ class TrainerVenv:
         """
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
         path = os.pathsep.join([str(REPOSITORY), str(SCRIPTS)])
-        environment = {**kept, "PYTHONPATH": path, "RAY_ADDRESS": "local", "OMP_NUM_THREADS": "1", **variables}
+        alone = {"PYTHONPATH": path, "RAY_ADDRESS": "local", "OMP_NUM_THREADS": "1"}
+        environment = {**kept, **PATIENT, **alone, **variables}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen([str(self.python), *arguments], cwd=cwd, env=environment, **pipes) as process:
             try:
