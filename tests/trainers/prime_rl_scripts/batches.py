@@ -13,7 +13,7 @@ from typing import Any
 
 from absent import pretend
 
-pretend("vllm", "torchtitan", "verifiers", "renderers", "wandb", "loguru")  # they need GPUs, play, or log
+pretend("vllm", "torchtitan", "verifiers", "renderers", "wandb")  # they need GPUs, play, or log
 
 CHECKOUT = Path(sys.argv[1])
 sys.path[:0] = [str(CHECKOUT / "src"), str(CHECKOUT / "packages" / "prime-rl-configs" / "src")]
@@ -115,7 +115,9 @@ def main(folder: Path, step: int, ranks: int) -> None:
                 "expected": -sum(row.advantage * row.generated for row in rows) / sum(row.generated for row in rows),
                 "generated": sum(row.generated for row in rows),
                 "largest_gap": max(ratios),
-                "own": sorted([list(b.input_ids), list(b.advantages), list(b.position_ids)] for b in packed),
+                "own": sorted(
+                    [list(b.input_ids), torch.tensor(b.advantages).tolist(), list(b.position_ids)] for b in packed
+                ),
                 "read": sorted(
                     [b["input_ids"][0].tolist(), b["advantages"][0].tolist(), b["position_ids"][0].tolist()]
                     for b in batches
