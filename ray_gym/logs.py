@@ -11,11 +11,12 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.config.interpolations import Interpolation, unfilled
 from ray_gym.printable import printable
 
 if TYPE_CHECKING:
@@ -76,20 +77,24 @@ class JsonLines(_About):
 class _Stderr(logging.Handler):
     """Writes to the present `sys.stderr`, since a progress bar puts itself in its place."""
 
+    def __init__(self, filled_in: Sequence[Interpolation]) -> None:
+        super().__init__()
+        self._filled_in = filled_in
+
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            print(self.format(record), file=sys.stderr, flush=True)
+            print(unfilled(self.format(record), self._filled_in), file=sys.stderr, flush=True)
         except Exception:
             self.handleError(record)
 
 
-def configure(section: LogSection, **always: Any) -> None:
+def configure(section: LogSection, filled_in: Sequence[Interpolation] = (), **always: Any) -> None:
     """Sets the format and the level of this process's log lines (the level of those of ray_gym), and writes them to
     standard error.
 
-    All lines carry the ids `always`.
+    All lines carry the ids `always`, and show values of the config that are in `filled_in` as its file has them.
     """
-    handler = _Stderr()
+    handler = _Stderr(filled_in)
     handler.setFormatter((JsonLines if section.format == "json" else PlainLines)(always))
     root = logging.getLogger()
     for before in [each for each in root.handlers if isinstance(each, _Stderr)]:

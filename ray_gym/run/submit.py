@@ -62,9 +62,10 @@ def submit(
     KeyboardInterrupt if the process is told to stop before episodes are played.
     """
     config = load_config(config_path, overrides)
+    configure(config.log, config.filled_in)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
-    configure(config.log, run=directory.name)
+    configure(config.log, config.filled_in, run=directory.name)
     with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
@@ -110,11 +111,12 @@ def resume(
     began = before.read_fingerprint()
     if began is not None and began.folder:
         import_from(Path(began.folder))
+    configure(config.log, config.filled_in)
     plan = make_plan(config, config_path or before.config_file)
     if began is not None:
         began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
     directory = reopen(run, config.output)
-    configure(config.log, run=directory.name)
+    configure(config.log, config.filled_in, run=directory.name)
     try:
         with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)

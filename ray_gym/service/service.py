@@ -42,6 +42,7 @@ class Service:
         """
         offers = offers_of(setup.config)
         self._log, self._name = setup.config.log, setup.config.service.name
+        self._filled_in = setup.config.filled_in
         self._models = list(setup.config.models)
         self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
         recorder = Recorder()
@@ -53,7 +54,7 @@ class Service:
 
     async def start(self) -> None:
         """Resumes the rollouts and sessions that an earlier service left unfinished."""
-        configure(self._log, service=self._name)
+        configure(self._log, self._filled_in, service=self._name)
         self._pulse.start()
         await self._rollouts.recover()
         await self._sessions.recover()

@@ -50,7 +50,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
     the service's directory can't be made. Everything that was started is stopped then.
     """
     config = load_config(config_path, overrides)
-    configure(config.log, service=config.service.name)
+    configure(config.log, config.filled_in, service=config.service.name)
     with errors_unfilled(config.filled_in):
         _serve(config, config_path, lambda text: say(unfilled(text, config.filled_in)), wait)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from errands import LIMITS, SPECS, Errand, Walker, played, setup_of_errands
 
+from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import GroupsSection, LogSection, ParticipantSection, RetriesSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.stage import Stage
@@ -93,6 +94,17 @@ class Broken(Errand):
         raise KeyError("total")
 
 
+@pytest.mark.parametrize("form", ["plain", "json"])
+def test_values_of_the_environment_are_shown_as_the_config_has_them(capsys: Said, form: Any) -> None:
+    key = Interpolation(
+        ("models", "far", "base_url"), "http://a.test/${oc.env:KEY}/v1", 'http://a.test/hunter"2-secret/v1'
+    )
+    configure(LogSection(format=form), (key,), run="r1")
+    logger.warning("%s gives no token ids", 'http://a.test/hunter"2-secret/v1')
+    said = capsys.readouterr().err
+    assert "secret" not in said and "http://a.test/${oc.env:KEY}/v1 gives no token ids" in said
+
+
 async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: Said, tmp_path: Path) -> None:
     made, commits, _ = setup_of_errands(
         tmp_path, None, environment=Broken(), log=LogSection(format="json", level="debug")
@@ -107,7 +119,7 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
     await worker.close()
     await commits.lose("1-0", "killed")
     spoken = [(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)]
-    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:93): KeyError: 'total'"
+    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:94): KeyError: 'total'"
     for number in range(2):
         assert ("about to break", f"e{number}", 0) in spoken
         assert (failed, f"e{number}", 0) in spoken

@@ -96,7 +96,7 @@ class Worker:
 
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
         if setup.log is not None:
-            configure(setup.log, run=setup.run_id, worker=name)
+            configure(setup.log, setup.filled_in, run=setup.run_id, worker=name)
         models = {model: engine.connect() for model, engine in setup.engines.items()}
         self._name = name
         self._setup = setup
