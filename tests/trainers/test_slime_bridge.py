@@ -5,7 +5,6 @@ slime is no package of a registry: RAY_GYM_SLIME names a checkout of the commit 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("ray")
+from checkouts import checkout as find_checkout
 from trainer_venvs import TrainerVenv
 
 from ray_gym.errors import UserError
@@ -25,11 +25,7 @@ pytestmark = pytest.mark.trainers
 @pytest.fixture
 def checkout() -> Path:
     """Gives the checkout, whose commit is a tested one."""
-    given = os.environ.get("RAY_GYM_SLIME")
-    if not given:
-        pytest.skip(f"RAY_GYM_SLIME names no checkout of slime (THUDM/slime at commit {TESTED[-1][:9]})")
-    check_commit("slime", Path(given), TESTED)
-    return Path(given).absolute()
+    return find_checkout("RAY_GYM_SLIME", TESTED[-1])
 
 
 @pytest.fixture
