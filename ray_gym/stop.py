@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ray_gym.errors import EpisodeFailure, leaves
-
 
 class StopReason(StrEnum):
     """A stop reason says why an episode ended, as the record spells it."""
@@ -47,13 +45,3 @@ class EpisodeOver(Exception):
 
 class Closed(EpisodeOver):
     """Says that an episode that is driven from outside was closed before this command was done."""
-
-
-def engines_own(error: BaseException) -> EpisodeFailure | EpisodeOver | None:
-    """Returns the engine's own exception in a group of exceptions, which has to pass as it is: a failure of the
-    episode, or else its end if there is nothing else in the group. None if there is neither.
-    """
-    inner = leaves(error)
-    failure = next((one for one in inner if isinstance(one, EpisodeFailure)), None)
-    over = next((one for one in inner if isinstance(one, EpisodeOver)), None)
-    return failure or (over if all(isinstance(one, EpisodeOver) for one in inner) else None)

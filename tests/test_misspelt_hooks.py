@@ -68,7 +68,59 @@ class OfTools(Good):
         return ""
 
 
-@pytest.mark.parametrize("environment", [Good, InGroups, OfTools])
+class Participant_(Good):
+    participant = ("policy", "user")
+
+
+class Auxilliary(Good):
+    auxilliary = ("judge",)
+
+
+class RewardRanges(Good):
+    reward_ranges = (0.0, 2.0)
+
+
+class BelowGood(Good):
+    def scroe(self, state: None, episode: Any) -> float:
+        return 1.0
+
+
+class AsyncFinished(Good):
+    async def finished(self, state: None, episode: Any) -> str | None:  # type: ignore[override]
+        return None
+
+
+class AsyncCheck(Good):
+    async def check(self, task: Task) -> None:  # type: ignore[override]
+        return None
+
+
+class Yielding(Good):
+    def generate(self, rng: Any, index: int) -> Any:
+        yield Task()
+
+
+class AsyncWhereItMay(Good):
+    async def setup(self, task: Task, episode: Any) -> None: ...
+
+    async def score(self, state: None, episode: Any) -> float:  # type: ignore[override]
+        return 1.0
+
+    async def run(self, episode: Any) -> None: ...
+
+
+def test_a_tool_may_not_replace_a_hook() -> None:
+    for hook in ("check", "close", "run", "finished"):
+
+        def method(self: Any, state: None, caller: Participant) -> str:
+            return ""
+
+        method.__annotations__ = {"caller": Participant, "return": str}
+        with pytest.raises(TypeError, match=f"Shop: the tool {hook} would replace the hook of that name; rename it"):
+            type("Shop", (Good,), {hook: tool()(method)})
+
+
+@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, InGroups, OfTools])
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
     assert environment.wrong_hooks() == []
 
@@ -82,6 +134,13 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (Oppening, "Oppening.oppening is near to the hook opening: rename one"),
         (NextSpeakers, "NextSpeakers.next_speakers is near to the hook next_speaker: rename one"),
         (Finish, "Finish.finish is near to the hook finished: rename one"),
+        (Participant_, "Participant_.participant is near to the hook participants: rename one"),
+        (Auxilliary, "Auxilliary.auxilliary is near to the hook auxiliary: rename one"),
+        (RewardRanges, "RewardRanges.reward_ranges is near to the hook reward_range: rename one"),
+        (BelowGood, "BelowGood.scroe is near to the hook score: rename one"),
+        (AsyncFinished, "AsyncFinished.finished is async, and nothing awaits it: write it without async"),
+        (AsyncCheck, "AsyncCheck.check is async, and nothing awaits it: write it without async"),
+        (Yielding, "Yielding.generate has a yield: return the value instead"),
     ],
 )
 def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, Any]], told: str) -> None:

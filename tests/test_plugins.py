@@ -84,7 +84,10 @@ def test_a_package_envs_of_the_user_s(folder: Path) -> None:
     assert {"mine", "tic_tac_toe", "blackjack"} <= set(names(ENVIRONMENT))
     (folder / "envs" / "ending.py").write_text("import ray_gym\nraise SystemExit\n")
     assert {"training", "ending", "broken"}.isdisjoint(names(ENVIRONMENT))
-    assert left_out(ENVIRONMENT) == {"envs.broken": "OSError: no game here", "envs.ending": "SystemExit"}
+    assert left_out(ENVIRONMENT) == {
+        "envs.broken": "OSError: no game here (broken.py:2)",
+        "envs.ending": "SystemExit (ending.py:2)",
+    }
     assert find_environment("mine").__module__ == find_environment("envs.mine:Mine").__module__ == "envs.mine"
     assert find_environment("tic_tac_toe").__module__ == "ray_gym.envs.tic_tac_toe.environment"
     with pytest.raises(UserError, match=r"environment\.id: importing envs\.broken failed: .*no game here"):

@@ -40,5 +40,5 @@ def cpu_dtype() -> str:
     """Returns the dtype that is fastest on this CPU. Without instructions for bfloat16, a CPU computes in it several
     times slower than in float32 (measured).
     """
-    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    flags = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").exists() else ""
     return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"

@@ -68,7 +68,7 @@ class NodeCopy:
 def remove_unused(directory: Path) -> None:
     """Removes the copies in a folder that no living process uses, as killed processes leave them."""
     for path in directory.glob("*.lock"):
-        with path.open("a") as lock:
+        with path.open("a", encoding="utf-8") as lock:
             _remove_if_unused(path.with_suffix(""), lock)
 
 
@@ -85,7 +85,7 @@ def _open_locked(path: Path, how: int) -> IO[str]:
     process removes the file meanwhile, a new file is opened and locked.
     """
     while True:
-        lock = path.open("a")
+        lock = path.open("a", encoding="utf-8")
         fcntl.flock(lock, how)
         if path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino:
             return lock

@@ -55,7 +55,7 @@ def _template_words(options: VllmOptions, chat_format: ChatFormat, directory: Pa
     if chat_format.uses_fallback_template and chat_format.tool_template is not None:
         file = directory / "chat_template.jinja"
         with_tools, without = chat_format.tool_template.source, chat_format.template.source
-        file.write_text(_EITHER_TEMPLATE.format(with_tools=with_tools, without=without))
+        file.write_text(_EITHER_TEMPLATE.format(with_tools=with_tools, without=without), "utf-8")
         return [f"--chat-template={file}", "--chat-template-content-format=string"]
     return [f"--chat-template={options.chat_template}"] if options.chat_template else []
 

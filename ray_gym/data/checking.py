@@ -5,9 +5,12 @@ checks.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel, Strict, ValidationError
 
@@ -18,8 +21,12 @@ from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of
 from ray_gym.task import Task
 
-STRICT = frozenset({"int_type", "float_type", "bool_type", "string_type", "int_from_float"})
+STRICT = frozenset(
+    {"int_type", "float_type", "bool_type", "string_type", "int_from_float", "enum"}
+    | {"date_type", "datetime_type", "time_type", "time_delta_type"}
+)
 """Kinds of pydantic's problems that say that a value has another type than its field."""
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
 
 
 class BadRow(Exception):
@@ -44,6 +51,8 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
         text = json.dumps(fields)
         task = task_type.model_validate_json(text)
         require_types(text, task_type)
+        if wrong := list(_other_values(fields, task, task_type, ())):
+            raise BadRow(wrong)
     except BadRow:
         raise
     except ValidationError as error:
@@ -88,6 +97,43 @@ def require_types(text: str, task_type: type[Task]) -> None:
         ]
         if wrong:
             raise BadRow(wrong) from None
+
+
+def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: tuple[Any, ...]) -> Iterator[str]:
+    """Yields a line for each value of a row that pydantic's strict mode takes for what it is not: a number as text for a
+    date or a time, and true or 1.0 for a 1 that an enumeration or a `Literal` allows.
+    """
+    if isinstance(read, BaseModel) and isinstance(given, Mapping):
+        for name, field in type(read).model_fields.items():
+            for key in keys_of(name, field):
+                if key in given:
+                    yield from _other_values(given[key], getattr(read, name), task_type, (*location, key))
+    elif isinstance(read, list | tuple) and isinstance(given, list) and len(given) == len(read):
+        for index, pair in enumerate(zip(given, read, strict=True)):
+            yield from _other_values(*pair, task_type, (*location, index))
+    elif isinstance(read, Mapping) and isinstance(given, Mapping):
+        for key in given.keys() & read.keys():
+            yield from _other_values(given[key], read[key], task_type, (*location, key))
+    elif _is_other(given, read, kinds_at(task_type, location)) and not is_lax(task_type, location):
+        yield f"{'.'.join(map(str, location))}: Input should not stand for {read!r:.60} (found {given!r:.60})"
+
+
+def _is_other(given: Any, read: Any, kinds: Sequence[Any]) -> bool:
+    if isinstance(read, date | time | timedelta):
+        return isinstance(given, str) and _NUMBER.fullmatch(given.strip()) is not None
+    value = read.value if isinstance(read, Enum) else read
+    listed = isinstance(read, Enum) or any(get_origin(kind) is Literal for kind in kinds)
+    if not listed or not isinstance(given, int | float) or not isinstance(value, int | float):
+        return False
+    return isinstance(given, bool) != isinstance(value, bool) or (isinstance(given, float) and isinstance(value, int))
+
+
+def kinds_at(task_type: type[BaseModel], location: Sequence[Any]) -> list[Any]:
+    """Returns the types that a model allows at a location (keys and indices)."""
+    kinds: list[Any] = [task_type]
+    for part in location:
+        kinds = [inner for kind in kinds for inner in types_inside(kind, part)] or kinds
+    return kinds
 
 
 def is_lax(task_type: type[BaseModel], location: Sequence[Any]) -> bool:

@@ -50,7 +50,7 @@ def hold_lock(folder: Path) -> Iterator[None]:
     """Holds a lock in a folder until the context ends, while the nodes try to take it. Errors: OSError if it can't be
     taken.
     """
-    with (folder / LOCK).open("w") as file:
+    with (folder / LOCK).open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
@@ -60,7 +60,7 @@ def lock_problem(folder: Path) -> str | None:
     should be; else the problem as text: the folder has no locks, or the lock was given to this node, too.
     """
     try:
-        with (folder / LOCK).open("r+") as file:
+        with (folder / LOCK).open("r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return None
@@ -73,7 +73,7 @@ def _lock_problem(path: Path) -> str | None:
     """Returns a problem if a lock on a file is given to two handles on this node; None if the second is refused.
     Errors: OSError if the file can't be locked.
     """
-    with path.open("r+") as one, path.open("r+") as other:
+    with path.open("r+", encoding="utf-8") as one, path.open("r+", encoding="utf-8") as other:
         fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
+from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.player import Player
 
@@ -70,6 +71,10 @@ class ScriptedModel:
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             raise EpisodeFailure.of(Failure.of(error, "scripted player")) from error
+        if not isinstance(message, Message):
+            name = getattr(self._player, "__qualname__", type(self._player).__name__)
+            told = f"the player {name} returned a {type(message).__name__}; expected a Message"
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", told)
         return Completion(message)
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Asked, Thread
 from ray_gym.episode.view import EpisodeView
 from ray_gym.episode.wording import has_words
-from ray_gym.errors import EpisodeFailure
+from ray_gym.errors import EpisodeFailure, wrong_return
 from ray_gym.events import EventKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion
@@ -129,7 +129,11 @@ class BoundedEpisode(EpisodeView):
         shown = self._tools_shown_to(participant)
         if not shown or not self.environment.narrows():
             return shown, shown
-        return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
+        narrowed = tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
+        for schema in narrowed:
+            if not isinstance(schema, ToolSchema):
+                raise wrong_return(self.environment, "narrow", schema, "a ToolSchema")
+        return shown, narrowed
 
     def _tools_shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
         if participant.tool_choice == "none":
@@ -180,6 +184,8 @@ class BoundedEpisode(EpisodeView):
         Returns True if the environment says so.
         """
         outcome = self.environment.finished(self.state, self)
+        if outcome is not None and not isinstance(outcome, str):
+            raise wrong_return(self.environment, "finished", outcome, "a text, or None while the episode goes on")
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))
         return outcome is not None

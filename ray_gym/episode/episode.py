@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.bounded import BoundedEpisode
 from ray_gym.episode.opening_messages import earlier_messages, first_messages, next_to_answer
+from ray_gym.episode.rules import Rules
 from ray_gym.episode.thread import Asked
 from ray_gym.episode.turn import Turn
+from ray_gym.errors import wrong_return
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion
 from ray_gym.stop import StopReason
@@ -43,6 +45,7 @@ class Episode(BoundedEpisode):
         Errors: ValueError if the opening names an unknown participant; EpisodeFailure (data) if nobody could answer the
         task's messages.
         """
+        _require_opening(self.environment, opening)
         for name in [*opening.messages, *opening.system, opening.first]:
             if name not in (self.participants if name in opening.system else self.threads):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
@@ -66,6 +69,10 @@ class Episode(BoundedEpisode):
         before; EpisodeFailure if it fails, also because a simulated user said nothing.
         """
         self._require_open()
+        if name not in self.threads:
+            raise ValueError(
+                f"turn: there is no participant {name!r}; there are: {', '.join(self.environment.participants)}"
+            )
         participant = self.participants[name]
         turn = Turn(name, len(self.turns))
         if self._turns_are_used_up(name):
@@ -285,7 +292,11 @@ class Episode(BoundedEpisode):
                 continue
             listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)
-            if text is None or not text.strip():
+            if text is None:
+                continue
+            if not isinstance(text, str):
+                raise wrong_return(self.environment, "relay", text, "a text, or None")
+            if not text.strip():
                 continue  # blank is silence
             said = self.transcript.last_message()
             if said is not None and said.content == text:
@@ -293,3 +304,21 @@ class Episode(BoundedEpisode):
                 self.threads[listener.name].append(Message("user", text), said.seq)
             else:
                 self.tell(listener.name, text, spoken_by=turn.speaker)
+
+
+def _require_opening(environment: Rules, opening: object) -> None:
+    """Checks that `opening` returned messages, prompts and a name. Errors: EpisodeFailure (environment)."""
+    if not isinstance(opening, Opening):
+        raise wrong_return(environment, "opening", opening, "an Opening")
+    for name, given in opening.messages.items():
+        if not isinstance(given, str) and not (
+            isinstance(given, list | tuple) and all(isinstance(message, Message) for message in given)
+        ):
+            raise wrong_return(
+                environment, "opening", {name: given}, "a text or a list of Message for each participant"
+            )
+    for name, prompt in opening.system.items():
+        if not isinstance(prompt, str):
+            raise wrong_return(
+                environment, "opening", {name: prompt}, "a text as the system prompt of each participant"
+            )

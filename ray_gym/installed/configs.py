@@ -38,7 +38,7 @@ class ReadyConfig:
         """Returns the config's text for a file elsewhere: a relative path of its tasks is made absolute, and a first
         line names the config and ray_gym's version.
         """
-        text = self.path.read_text()
+        text = self.path.read_text("utf-8")
         given = yaml.safe_load(text)["tasks"].get("path")
         if given is not None:
             text = text.replace(given, json.dumps(str((self.path.parent / given).resolve())))
@@ -48,7 +48,7 @@ class ReadyConfig:
 def ready_configs() -> list[ReadyConfig]:
     """Returns all configs that come with ray_gym, sorted by name; those in subfolders come after the others."""
     paths = [*sorted(FOLDER.glob(f"*{SUFFIX}")), *sorted(FOLDER.glob(f"*/*{SUFFIX}"))]
-    return [ReadyConfig(_name(path), path, _comment(path.read_text())) for path in paths]
+    return [ReadyConfig(_name(path), path, _comment(path.read_text("utf-8"))) for path in paths]
 
 
 def find_config(given: Path) -> Path:

@@ -28,7 +28,7 @@ def _of_checkout() -> str:
     file of ray-gym. A submitted working directory has that file, too.
     """
     try:
-        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     except (OSError, ValueError, KeyError):
         return UNKNOWN
     return f"{project['version']}+checkout" if project.get("name") == "ray-gym" else UNKNOWN

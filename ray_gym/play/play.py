@@ -22,7 +22,8 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.score import Score, as_score
-from ray_gym.stop import EpisodeOver, StopReason, engines_own
+from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.tools.calling import engines_own
 
 
 @dataclass(slots=True)
@@ -190,7 +191,17 @@ async def score(episode: Episode) -> Score:
     episode.begin_scoring()
     with blame_environment(environment, "score"):
         given = environment.score(episode.state, episode)
-        return as_score(await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
+        given = await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s)
+        return _known(as_score(given), environment)
+
+
+def _known(score: Score, environment: Rules) -> Score:
+    """Returns a score. Errors: ValueError if it rewards a participant that the environment does not have."""
+    names = (*environment.participants, *environment.auxiliary)
+    for name in score.others:
+        if name not in names:
+            raise ValueError(f"score() returned a reward for {name!r}, and the participants are {', '.join(names)}")
+    return score
 
 
 async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
@@ -244,7 +255,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
                 async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
-                    scores = [as_score(given) for given in await environment.score_group(episodes)]
+                    scores = [_known(as_score(given), environment) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:

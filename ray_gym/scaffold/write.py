@@ -63,7 +63,7 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
         try:
             for target, text in texts.items():
                 (folder / target).parent.mkdir(exist_ok=True)
-                (folder / target).write_text(text)
+                (folder / target).write_text(text, "utf-8")
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -81,7 +81,7 @@ def _template(pattern: str, name: str) -> str:
     """Returns the text of a template: the pattern's own, or else the one that all patterns share."""
     templates = files("ray_gym.scaffold") / "templates"
     own = templates / pattern / f"{name}.template"
-    return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
+    return (own if own.is_file() else templates / "common" / f"{name}.template").read_text("utf-8")
 
 
 def _fill(text: str, fields: Mapping[str, str]) -> str:

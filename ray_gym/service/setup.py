@@ -25,7 +25,7 @@ def claim_directory(directory: Path) -> Iterator[None]:
     OSError if it can't be made or locked.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / LOCK).open("w") as lock:
+    with (directory / LOCK).open("w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -18,7 +18,7 @@ from pydantic_core import to_json, to_jsonable_python
 from ray_gym.messages import utf8
 
 Result = TypeVar("Result")
-_SCALARS = (date, time, timedelta, Decimal, Enum, UUID)
+_SCALARS = (date, time, timedelta, Decimal, UUID)
 """Types beside JSON's own whose values have a text of their own."""
 
 
@@ -92,17 +92,63 @@ def _plain(value: Any) -> Any:
             raise ValueError(f"it returned {value}, which is no number that JSON has")
         return value
     if isinstance(value, BaseModel):
+        _require_declared(value)
         return _plain(value.model_dump(mode="json", by_alias=True))
     if isinstance(value, Mapping):
         return {_plain_key(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"it returned {value}, which is no number that JSON has")
     if isinstance(value, _SCALARS):
         return to_jsonable_python(value)
-    raise TypeError(
+    raise _might_show_all(value)
+
+
+def _might_show_all(value: object) -> TypeError:
+    return TypeError(
         f"it returned a {type(value).__name__}, of which all might be shown: return a text, numbers, lists, mappings, or "
         "a pydantic model"
     )
+
+
+def _require_declared(model: BaseModel) -> None:
+    """Checks that the fields of a pydantic model that are shown hold nothing of which all might be shown, unless their
+    types say so. A model with serializers of its own says itself what it shows. Errors: TypeError.
+    """
+    serializers = type(model).__pydantic_decorators__
+    if serializers.field_serializers or serializers.model_serializers:
+        return
+    for name, field in type(model).model_fields.items():
+        if not field.exclude:
+            _require_plain(getattr(model, name), field.annotation)
+    for extra in (model.model_extra or {}).values():
+        _require_plain(extra, Any)
+
+
+def _require_plain(value: Any, annotation: Any) -> None:
+    """Checks a value of a field with this annotation. Errors: TypeError."""
+    if isinstance(value, BaseModel):
+        _require_declared(value)
+    elif isinstance(value, Enum):
+        _require_plain(value.value, annotation)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _require_plain(item, annotation)
+    elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        for item in value:
+            _require_plain(item, annotation)
+    elif (is_dataclass(value) or isinstance(value, set | frozenset | tuple)) and not _names(annotation, type(value)):
+        raise _might_show_all(value)
+
+
+def _names(annotation: Any, wanted: type) -> bool:
+    """Says whether an annotation has a type in it."""
+    if annotation is wanted or get_origin(annotation) is wanted:
+        return True
+    return any(_names(inner, wanted) for inner in get_args(annotation))
 
 
 def _plain_key(key: Any) -> Any:

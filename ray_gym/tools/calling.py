@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.errors import EpisodeFailure, Failure
+from ray_gym.errors import EpisodeFailure, Failure, leaves
 from ray_gym.messages import ToolCall
-from ray_gym.stop import EpisodeOver, engines_own
+from ray_gym.stop import EpisodeOver
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, as_text
 from ray_gym.tools.arguments import BadArguments
 
@@ -83,3 +83,13 @@ def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:
 
 def _refuse(message: str) -> ToolAnswer:
     return ToolAnswer(json.dumps({"error": message}, ensure_ascii=False), error=message)
+
+
+def engines_own(error: BaseException) -> EpisodeFailure | EpisodeOver | None:
+    """Returns the engine's own exception in a group of exceptions, which has to pass as it is: a failure of the
+    episode, or else its end if there is nothing else in the group. None if there is neither.
+    """
+    inner = leaves(error)
+    failure = next((one for one in inner if isinstance(one, EpisodeFailure)), None)
+    over = next((one for one in inner if isinstance(one, EpisodeOver)), None)
+    return failure or (over if all(isinstance(one, EpisodeOver) for one in inner) else None)

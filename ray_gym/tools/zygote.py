@@ -130,7 +130,7 @@ def _run_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoRet
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with contextlib.suppress(OSError):
             # if the node's memory runs out, the kernel kills this process before the worker
-            Path("/proc/self/oom_score_adj").write_text("1000")
+            Path("/proc/self/oom_score_adj").write_text("1000", "utf-8")
         reply = json.dumps(_call(environment, call)).encode()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -174,7 +174,7 @@ def _limit_memory(memory_mb: int) -> None:
 
     A limit of the address space alone would be loose: allocators have reserved some of it, and data may grow into that.
     """
-    sizes = [int(pages) * resource.getpagesize() for pages in Path("/proc/self/statm").read_text().split()]
+    sizes = [int(pages) * resource.getpagesize() for pages in Path("/proc/self/statm").read_text("utf-8").split()]
     for kind, size in ((resource.RLIMIT_AS, sizes[0]), (resource.RLIMIT_DATA, sizes[5])):
         limit = size + memory_mb * 2**20
         resource.setrlimit(kind, (limit, limit))
@@ -204,7 +204,7 @@ def _end() -> NoReturn:
 
 
 def _children() -> frozenset[int]:
-    return frozenset(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+    return frozenset(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text("utf-8").split()))
 
 
 def _kill_children(spared: frozenset[int]) -> None:

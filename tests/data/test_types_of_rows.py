@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import json
 from decimal import Decimal
+from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,7 +34,18 @@ class LaxWare(BaseModel):
     stock: int
 
 
+class Size(IntEnum):
+    SMALL = 1
+
+
 class Offer(Task):
+    day: datetime.date | None = None
+    opens: datetime.time | None = None
+    takes: datetime.timedelta | None = None
+    size: Size = Size.SMALL
+    version: Literal[1] = 1
+    versions: tuple[Literal[1, "x"], ...] = ()
+    lax_size: Annotated[Size, Field(strict=False)] = Size.SMALL
     list_price: int = 0
     weight: float = 0.0
     is_new: bool = False
@@ -72,6 +84,47 @@ def test_other_types_are_refused(fields: dict[str, Any], told: str) -> None:
     with pytest.raises(BadRow) as bad:
         read(**fields)
     assert bad.value.problems == [told]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"day": 0},
+        {"day": "0"},
+        {"when": 0},
+        {"when": 1.5},
+        {"when": "1700000000"},
+        {"when": "-1700000000.5"},
+        {"opens": 5},
+        {"takes": 5},
+        {"size": "1"},
+        {"size": True},
+        {"size": 1.0},
+        {"version": True},
+        {"version": 1.0},
+        {"versions": ["x", 1, True]},
+    ],
+)
+def test_other_types_for_dates_and_listed_values_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(BadRow) as bad:
+        read(**fields)
+    [told] = bad.value.problems
+    assert told.startswith(next(iter(fields)) + (".2: " if "versions" in fields else ": ")) and "(found " in told
+
+
+def test_dates_and_listed_values_are_taken() -> None:
+    task = read(
+        day="2026-01-02",
+        when="2026-01-01",
+        opens="12:00",
+        takes="PT5S",
+        size=1,
+        version=1,
+        versions=["x", 1],
+        lax_size=1.0,
+    )
+    assert (task.size, task.version, task.versions, task.lax_size) == (Size.SMALL, 1, ("x", 1), Size.SMALL)
+    assert task.day == datetime.date(2026, 1, 2) and read(day="2026-01-02T00:00:00").day == task.day
 
 
 def test_what_fits_or_is_declared_lax_is_taken() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from playing import Alone, calls, play_script
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ray_gym import Participant, tool
 from ray_gym.errors import FailureKind
@@ -25,6 +26,22 @@ class State:
 class Answer(BaseModel):
     text: str
     left: float = 1.5
+
+
+class Pair(NamedTuple):
+    shown: int = 1
+    hidden: str = "SECRET"
+
+
+class Whole(Enum):
+    STATE = State()
+
+
+class Holder(BaseModel):
+    held: Any = None
+    declared: State | None = None
+    tags: set[str] = set()
+    secret: Any = Field(None, exclude=True)
 
 
 class Colour(Enum):
@@ -44,6 +61,11 @@ class Colour(Enum):
         ({1: "one"}, '{"1":"one"}'),
         ({"when": datetime.date(2026, 1, 2), "of": Colour.RED}, '{"when":"2026-01-02","of":"red"}'),
         (None, "null"),
+        (
+            Holder(held=[1, {"a": Colour.RED}], tags={"x"}, secret={1}),
+            '{"held":[1,{"a":"red"}],"declared":null,"tags":["x"]}',
+        ),
+        (Decimal("1.50"), '"1.50"'),
     ],
 )
 def test_results_that_are_text_or_json(result: Any, text: str) -> None:
@@ -57,6 +79,16 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         ({"state": State()}, "it returned a State"),
         ({1, 2}, "it returned a set"),
         (b"x", "it returned a bytes"),
+        (Pair(), "it returned a Pair"),
+        ([Pair()], "it returned a Pair"),
+        (Whole.STATE, "it returned a State"),
+        (Holder(held=State()), "it returned a State"),
+        (Holder(held=[{"x": State()}]), "it returned a State"),
+        (Holder(held={1}), "it returned a set"),
+        (Holder(held=Pair()), "it returned a Pair"),
+        (Holder(held=Whole.STATE), "it returned a State"),
+        (Decimal("NaN"), "it returned NaN"),
+        ([Decimal("Infinity")], "it returned Infinity"),
         (float("nan"), "it returned nan"),
         ({"mean": [float("inf")]}, "it returned inf"),
         (Answer(text="x", left=float("nan")), "it returned nan"),

@@ -208,7 +208,7 @@ async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("crash")
     failure = caught.value.failure
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:62)")
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:64)")
     assert failure.message == "ZeroDivisionError: division by zero"
 
 
@@ -217,7 +217,9 @@ async def test_an_async_tool_has_a_deadline() -> None:
     began = time.monotonic()
     with pytest.raises(EpisodeFailure) as caught:
         await ask("wait", '{"for_ever": true}', deadline_s=0.01)
-    assert caught.value.failure.where == "tool wait" and "TimeoutError" in caught.value.failure.message
+    assert (
+        caught.value.failure.where == "tool wait (test_tools.py:68)" and "TimeoutError" in caught.value.failure.message
+    )
     assert time.monotonic() - began < 5
 
 

@@ -78,7 +78,7 @@ class FileOwner:
         """Locks the file at `path`, takes the next epoch, and returns the claim. Errors: RunIsTaken if another driver
         has the lock; UserError if the file `epoch` is damaged; OSError.
         """
-        lock = path.open("w")
+        lock = path.open("w", encoding="utf-8")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -246,7 +246,7 @@ def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCo
 
 def memory_bytes() -> int:
     """Returns the resident memory of this process, in bytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * resource.getpagesize()
 
 
 def _in_mb(size: int) -> str:

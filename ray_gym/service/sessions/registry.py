@@ -41,7 +41,7 @@ class Registry:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(session.spec.episode_id)
         scratch = path.with_suffix(".new")
-        with scratch.open("w") as file:
+        with scratch.open("w", encoding="utf-8") as file:
             json.dump(asdict(session), file)
             file.flush()
             os.fsync(file.fileno())
@@ -54,7 +54,7 @@ class Registry:
     def all(self) -> Iterator[SessionRecord]:
         """Yields all sessions in the registry. Errors: OSError; ValueError, KeyError or TypeError for a broken file."""
         for path in sorted(self.folder.glob("*.json")):
-            fields = json.loads(path.read_text())
+            fields = json.loads(path.read_text("utf-8"))
             yield SessionRecord(**{**fields, "spec": EpisodeSpec(**fields["spec"])})
 
     def _path(self, session_id: str) -> Path:

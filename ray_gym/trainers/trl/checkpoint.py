@@ -30,7 +30,7 @@ class SaveCursor(TrainerCallback):  # type: ignore[misc]  # mypy does not follow
             folder = Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
             scratch = folder / f"{CURSOR}.new"
             saved = {"cursor": self._stream.cursor, "version": self._version_at(state.global_step)}
-            scratch.write_text(json.dumps(saved))
+            scratch.write_text(json.dumps(saved), "utf-8")
             scratch.rename(folder / CURSOR)
 
 
@@ -44,7 +44,7 @@ def opening(checkpoint: str | Path | None, model: str = "policy") -> tuple[list[
         return [], None
     folder = Path(checkpoint).expanduser().absolute()
     try:
-        saved = json.loads((folder / CURSOR).read_text())
+        saved = json.loads((folder / CURSOR).read_text("utf-8"))
         cursor, version = saved["cursor"], int(saved["version"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(

@@ -1,0 +1,74 @@
+"""Checks that a hook which returns something wrong is named, with what it returned and what is expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playing import Alone, bare, play_script
+
+from ray_gym import Opening, Score
+from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.models.base import CompletionRequest, Sampling
+
+
+def returning(hook: str, value: Any) -> Alone:
+    """Makes an environment of which one hook returns this value."""
+    environment: Alone = type("Odd", (Alone,), {hook: lambda self, *given: value})()
+    return environment
+
+
+@pytest.mark.parametrize("value", [False, True, 0, [], ["over"]])
+async def test_an_outcome_is_a_text_or_none(value: Any) -> None:
+    game = await play_script(returning("finished", value), ["42"])
+    failure = game.played.failure
+    assert failure is not None and failure.kind is FailureKind.ENVIRONMENT and bare(failure.where) == "Odd.finished"
+    assert failure.message == (
+        f"it returned {value!r}, a {type(value).__name__}; expected a text, or None while the episode goes on"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hook", "value", "told"),
+    [
+        ("next_speaker", "usr", "it returned 'usr', a str; expected one of policy, or None to end"),
+        ("next_speaker", True, "it returned True, a bool; expected one of policy, or None to end"),
+        ("opening", None, "it returned None, a NoneType; expected an Opening"),
+        ("opening", Opening(messages={"policy": 5}), "it returned {'policy': 5}"),  # type: ignore[dict-item]
+        ("opening", Opening(messages={"policy": [5]}), "it returned {'policy': [5]}"),  # type: ignore[list-item]
+        ("opening", Opening(system={"policy": None}), "it returned {'policy': None}"),  # type: ignore[dict-item]
+    ],
+)
+async def test_the_hook_is_named(hook: str, value: Any, told: str) -> None:
+    failure = (await play_script(returning(hook, value), ["42"])).played.failure
+    assert failure is not None and bare(failure.where) == f"Odd.{hook}" and failure.message.startswith(told)
+    assert failure.where.startswith(f"Odd.{hook} (test_wrong_returns.py:")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"a": "1"}, "TypeError: score() returned a str for a; expected a number: '1'"),
+        ({"a": None}, "TypeError: score() returned a NoneType for a; expected a number: None"),
+        ({"a": 1.0, "b": float("nan")}, "ValueError: score() returned nan for b, which is no reward"),
+        (Score("1"), "TypeError: score() returned a str; expected a number: '1'"),  # type: ignore[arg-type]
+        (
+            Score(1.0, others={"usr": 1.0}),
+            "ValueError: score() returned a reward for 'usr', and the participants are policy",
+        ),
+    ],
+)
+async def test_a_wrong_score_is_named(value: Any, told: str) -> None:
+    failure = (await play_script(returning("score", value), ["42"])).played.failure
+    assert failure is not None and failure.message == told and failure.where.startswith("Odd.score")
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ("hello", "str")])
+async def test_a_player_returns_a_message(answer: Any, kind: str) -> None:
+    def odd_player(request: CompletionRequest) -> Any:
+        return answer
+
+    with pytest.raises(EpisodeFailure) as caught:
+        await ScriptedModel(odd_player, {}, 0.0).complete(CompletionRequest("t", [], Sampling(), seed=0))
+    assert caught.value.failure.message.endswith(f"odd_player returned a {kind}; expected a Message")
