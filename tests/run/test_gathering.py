@@ -82,4 +82,4 @@ def test_what_was_said_in_a_cut_off_episode_is_kept(played: Any) -> None:
     episode.stop = None
     cut = cut_off(episode)
     assert cut.status == "cancelled" and cut.score is None and cut.episode.stop.reason == "surplus"
-    assert "It is." in [event.content for event in cut.episode.events]
+    assert [event.content for event in cut.episode.events] == ["Well?", "said"], "the opening, and the note of its end"

@@ -114,7 +114,7 @@ async def test_receipts_say_what_the_rows_say() -> None:
     one.status, one.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad \ud83d")
     rows = Rows("run", "env")
     [receipt] = rows.add([one])
-    assert receipt == receipt_of(rows.table().to_pylist()[0])
+    assert receipt == receipt_of(rows.table().to_pylist()[0], versions=(("m", 0),))
     assert (receipt.stop_text, receipt.failure) == ("guessed a?", "environment in x: bad ?")
 
 
