@@ -36,7 +36,7 @@ def main() -> None:
         generator = GroupGenerator(client, temperature=1.0, longest=None, filler=0, seed=1)
         parts = {"tracker": None, "tokenizer": tokenizer(), "train_dataset": dataset, "inference_engine_client": None}
         trainer = RayPPOTrainer(cfg=cfg, generator=generator, **parts)
-        trainer.dispatch = LocalDispatch(cfg, policy, ranks=4)  # so that SkyRL pads the batch
+        trainer.dispatch = LocalDispatch(cfg, policy)
         prompts = dataset.collate_fn([dataset[number] for number in range(len(dataset))])
         asked, uids = prepare_generator_input(prompts, REPEATS, {}, "none", "train", 1)
         output = asyncio.run(generator.generate(asked))

@@ -75,9 +75,8 @@ class LocalDispatch:
     Its losses are those of SkyRL's registry.
     """
 
-    def __init__(self, cfg: Any, policy: torch.nn.Module, ranks: int) -> None:
+    def __init__(self, cfg: Any, policy: torch.nn.Module) -> None:
         self.cfg = cfg
-        self.ranks = ranks
         self.policy = policy
         self.optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-3)
         self.ratios: list[float] = []
@@ -87,7 +86,7 @@ class LocalDispatch:
         return lambda *_, **__: {} if name == "get_timing_metrics" else None
 
     def get_lcm_dp_size(self) -> int:
-        return self.ranks
+        return 1
 
     def forward(self, model: str, data: Any) -> WorkerOutput:
         with torch.no_grad():

@@ -83,11 +83,12 @@ def main() -> None:
             colocate_pg=None,
         )
         policy = tiny_model()
-        trainer.dispatch = LocalDispatch(cfg, policy, ranks=1)
+        trainer.dispatch = LocalDispatch(cfg, policy)
         before = [parameter.detach().clone() for parameter in policy.parameters()]
         asyncio.run(trainer.train())
     saved = LlamaForCausalLM.from_pretrained(folder / "weights" / str(model.served()))
-    pairs = list(zip(saved.parameters(), policy.parameters(), before, strict=True))
+    now = [parameter.detach() for parameter in policy.parameters()]
+    pairs = list(zip([parameter.detach() for parameter in saved.parameters()], now, before, strict=True))
     print(
         json.dumps(
             {
