@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -191,6 +192,12 @@ def text_of(error: BaseException) -> str:
         return str(error)
     except Exception as fault:
         return f"(its __str__ raises {type(fault).__name__})"
+
+
+def remedy_of(error: BaseException | None) -> str:
+    """Returns what the user can do about an error, for the end of a message; "" for unknown errors."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return ": free some space, and resume the run with --resume" if is_full else ""
 
 
 @contextmanager

@@ -69,12 +69,16 @@ def load_object(path: str, where: str) -> Any:
 
 def _searched() -> str:
     """Returns the folders in which modules are looked for, besides those of Python and of installed packages."""
-    folders = [str(Path(path or ".").absolute()) for path in sys.path if not _is_pythons(path)]
+    folders = [str(Path(path or ".").absolute()) for path in sys.path if not path or _is_anothers(path)]
     return f"; it is in none of the folders {', '.join(dict.fromkeys(folders))}: go to its folder, or install it"
 
 
-def _is_pythons(path: str) -> bool:
-    return path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path or path.endswith(".zip")
+def _is_anothers(path: str) -> bool:
+    """Says whether an import path is a folder that is neither Python's nor of installed packages. (The hooks of editable
+    installs put names there that are no folders.)
+    """
+    is_pythons = path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path
+    return not is_pythons and Path(path).is_dir()
 
 
 def _folder_hint(found: Any) -> str:

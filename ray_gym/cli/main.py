@@ -14,7 +14,7 @@ import typer
 
 from ray_gym.cli import configs, data, doctor, export, model, serve, weights
 from ray_gym.cli.output import DataTable, make_console, say
-from ray_gym.errors import RunFailed, UserError
+from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
 from ray_gym.installed.version import describe_version
@@ -266,7 +266,7 @@ def main() -> None:
     except RunFailed as error:
         _fail(str(error), 1)
     except OSError as error:
-        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
+        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{remedy_of(error)}", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)
 

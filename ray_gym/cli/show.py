@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from ray_gym.cli.output import DataTable
 from ray_gym.errors import UserError, placed
+from ray_gym.hosting.import_paths import import_from
 from ray_gym.load import Run
 from ray_gym.plugins import find_environment
 from ray_gym.printable import data
 from ray_gym.run.directory.directory import CONFIG, find_run
 from ray_gym.run.directory.location import shell_quoted
-from ray_gym.run.driver.tally import shorten
+from ray_gym.run.driver.tally import kind_of, shorten
 
 LISTED = 50
 MOST_FAILURES = 5
@@ -56,10 +58,12 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
             f"({summary['tokens_per_s']:,.0f} tok/s), {summary['episodes_per_s']:.1f} episodes/s",
             soft_wrap=True,
         )
-    else:
+    elif summary["episodes"] >= summary["of"]:
         console.print("  nothing was left to play")
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
+    if (failed or 0) > (listed := sum(summary["failures"].values())):
+        console.print(f"  [red]{(failed or 0) - listed} more failed[/red] in other ways")
     recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
     if recovered:
         console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
@@ -141,11 +145,17 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]]) -> 
     if rewards:
         mean = f"mean reward: {sum(rewards) / len(rewards):.3f}, of {len(rewards)} episodes"
         console.print(mean, highlight=False, soft_wrap=True)
-    failures = Counter(shorten(_cell(row, "failure")) for row in episodes if row["status"] == "failed")
+    told = [_cell(row, "failure") for row in episodes if row["status"] == "failed"]
+    examples = {kind_of(failure): shorten(failure) for failure in reversed(told)}
+    failures = Counter(examples[kind_of(failure)] for failure in told)
     if failures:
         console.print(f"[red]{failures.total()} failed[/] (--failed shows which):", highlight=False)
     for failure, count in failures.most_common(MOST_FAILURES):
         console.print(f"  {count} {data(failure)}", highlight=False, soft_wrap=True)
+    if len(failures) > MOST_FAILURES:
+        console.print(f"  ... and {len(failures) - MOST_FAILURES} more kinds of failures", highlight=False)
+    if why := (run.summary or {}).get("failure"):
+        console.print(f"[red]the run was ended:[/] {data(why)}", highlight=False, soft_wrap=True)
 
 
 def _print_metrics(console: Console, run: Run) -> None:
@@ -155,6 +165,9 @@ def _print_metrics(console: Console, run: Run) -> None:
     if not run.episodes.num_rows:
         return
     name = run.episodes.column("env_id")[0].as_py()
+    began = find_run(run.location).read_fingerprint() if run.storage.exists(CONFIG) else None
+    if began is not None and began.folder:
+        import_from(Path(began.folder))
     try:
         environment = find_environment(name)
         if not environment.has_metrics():

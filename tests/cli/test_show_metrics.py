@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from rich.console import Console
 
 from ray_gym import Environment, Task
@@ -15,6 +18,7 @@ from ray_gym.cli.show import show_episode, show_run
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.fingerprint import Fingerprint
 
 
 class Plain(Environment[Task, None]):
@@ -69,6 +73,44 @@ def test_a_run_can_be_looked_at_without_its_environment(tmp_path: Path) -> None:
         text = shown(tmp_path / name, env_id)
         assert f"the metrics of {env_id} can't be worked out: " in text and why in text
         assert "e2" in text and "one of them" in text
+
+
+def test_the_environment_is_looked_for_beside_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "shown_from_afar.py").write_text(
+        "from test_show_metrics import Counted\n\n\nclass Mine(Counted):\n    pass\n"
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    run = tmp_path / "run"
+    (run / "episodes").mkdir(parents=True)
+    (run / "plan.json").write_text(Fingerprint("shown_from_afar:Mine", 3, "", str(project)).as_json())
+    (run / "run.yaml").write_text("")
+    (run / "summary.json").write_text(json.dumps({"episodes": 3, "failure": "all[/] failed"}))
+    rows = [
+        failed_row(EpisodeSpec(f"e{n}", "group", "task", n, n, "{}"), "run", "shown_from_afar:Mine", "x")
+        for n in range(3)
+    ]
+    pq.write_table(as_table(rows), run / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(run))
+    assert "metrics: episodes 3.000" in out.getvalue()
+    assert "the run was ended: all[/] failed" in out.getvalue()
+
+
+def test_kinds_of_failures_that_are_not_shown_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "episodes").mkdir()
+    failures = ["bad", "worse", "no good", "broken", "lost", "gone", "gone"]
+    specs = [EpisodeSpec(f"e{n}", "group", "task", n, n, "{}") for n in range(len(failures))]
+    rows = [
+        failed_row(spec, "run", "test_show_metrics:Plain", failure)
+        for spec, failure in zip(specs, failures, strict=True)
+    ]
+    pq.write_table(as_table(rows), tmp_path / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path))
+    assert "  ... and 1 more kinds of failures" in out.getvalue()
 
 
 def test_a_run_shows_its_state_and_what_failed(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ def unnamed_encodings(source: str) -> list[str]:
 
 def _is_of_text(call: ast.Call) -> bool:
     function = ast.unparse(call.func)
+    if function == "installed.read_text":
+        return False  # importlib.metadata's, which always reads UTF-8
     if function.endswith((".read_text", ".write_text")):
         return True
     modes = [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]

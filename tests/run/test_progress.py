@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from ray_gym.cli.show import print_summary
+from ray_gym.errors import remedy_of
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
-from ray_gym.run.driver.driver import _remedy
 from ray_gym.run.driver.progress import Reporter
 from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
 
@@ -92,7 +92,7 @@ def test_nothing_played_has_no_figures() -> None:
 
 
 def test_texts_that_all_differ_fill_no_memory() -> None:
-    tally = tally_of(*[receipt(stop_text=f"text {n}") for n in range(1000)], *[failed(f"{n}") for n in range(1000)])
+    tally = tally_of(*[receipt(stop_text=f"text {n}") for n in range(1000)], *[failed("a" * n) for n in range(1, 1001)])
     tally.add(receipt(stop_text="text 0"))
     assert len(tally.by_outcome) == MAX_OUTCOMES and len(tally.failures) == MAX_FAILURES
     assert tally.by_outcome["text 0"] == 2 and tally.by_status == {"completed": 1001, "failed": 1000}
@@ -159,6 +159,34 @@ def test_failures_that_differ_in_what_they_quote_are_one() -> None:
     assert list(tally_of(*quoted).summary()["failures"].values()) == [5]
 
 
+def test_failures_of_one_kind_are_one_with_an_example() -> None:
+    of_code = [failed_by("tool a (x.py:3)", f"ValueError: no {'a' * number}") for number in range(5)]
+    others = [failed_by("tool a (x.py:4)", "ValueError: no"), failed_by("tool a (x.py:3)", "KeyError")]
+    elsewhere = [failed_by("model", f"HTTP 500 after {number}.5 s") for number in range(3)]
+    assert tally_of(*of_code, *others, *elsewhere).summary()["failures"] == {
+        "environment in tool a (x.py:3): ValueError: no ": 5,
+        "environment in tool a (x.py:4): ValueError: no": 1,
+        "environment in tool a (x.py:3): KeyError": 1,
+        "environment in model: HTTP 500 after 0.5 s": 3,
+    }
+
+
+def failed_by(where: str, message: str) -> Receipt:
+    return receipt(status="failed", failure=f"environment in {where}: {message}", reward=None)
+
+
+def test_the_kinds_that_are_not_listed_are_counted_and_an_early_end_is_not_called_done() -> None:
+    tally = tally_of(*[failed("a" * number) for number in range(1, 31)])
+    assert "10 more failed in other ways" in printed(tally)
+    assert "nothing was left" not in printed(tally_of(total=6))
+
+
+def printed(tally: Tally) -> str:
+    shown = io.StringIO()
+    print_summary(Console(file=shown), "run", {**tally.summary(), "interrupted": True, "models_without_token_ids": []})
+    return shown.getvalue()
+
+
 def test_rewards_out_of_range_are_counted() -> None:
     tally = Tally.of_resumed(10, [receipt(reward=2.0)], (0.0, 1.0))
     for reward in (0.0, 0.5, 1.0, -0.1, 1.1):
@@ -168,5 +196,5 @@ def test_rewards_out_of_range_are_counted() -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
-    assert "free some space, and resume the run with --resume" in _remedy(OSError(number, "full"))
-    assert _remedy(OSError(errno.EACCES, "denied")) == _remedy(None) == _remedy(ValueError("x")) == ""
+    assert "free some space, and resume the run with --resume" in remedy_of(OSError(number, "full"))
+    assert remedy_of(OSError(errno.EACCES, "denied")) == remedy_of(None) == remedy_of(ValueError("x")) == ""

@@ -59,7 +59,10 @@ def test_a_tool_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str
 def test_a_hook_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str, subprocess.Popen[str]]) -> None:
     charge = charge_of(workers["look"])
     assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("stuck", "episode-look", 3)
-    assert re.search(r"in Sleepy.score \(watched.py:\d+\)$", charge["message"])
+    assert re.search(
+        r"in Sleepy.score \(watched.py:\d+\); .* run in a thread: `await episode.in_thread\(function, ...\)`$",
+        charge["message"],
+    )
 
 
 def test_a_loop_that_is_stuck_outside_any_episode_charges_none_even_if_nobody_listens(

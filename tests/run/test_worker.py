@@ -15,6 +15,7 @@ from ray_gym import Environment, Episode, Opening, Task
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, OutputSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import RunFailed
 from ray_gym.models.base import Sampling
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.lease import Lease
@@ -55,6 +56,27 @@ async def test_a_worker_that_ends_closes_its_environment(tmp_path: Path) -> None
     assert environment.closed == 0
     await worker.close()
     assert environment.closed == 1
+
+
+CLOSES = next(
+    number for number, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.endswith("# closes")
+)
+
+
+class Unclosable(Connected):
+    async def close(self) -> None:
+        raise ZeroDivisionError("no")  # closes
+
+
+async def test_a_close_that_raises_is_named_with_its_line(tmp_path: Path) -> None:
+    worker = make_worker(tmp_path, Unclosable(), {}, 1)
+    await worker.hello()
+    with pytest.raises(RunFailed) as told:
+        await worker.close()
+    assert str(told.value) == (
+        f"Unclosable.close failed: ZeroDivisionError: no (test_worker.py:{CLOSES}); the episodes and their rows are kept"
+    )
+    assert (await worker.cancel()).finished == [], "what was played is told all the same"
 
 
 class Held(Environment[Task, Any]):

@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 
 from ray_gym.aio.backoff import pause_s
-from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.errors import RunFailed, UserError, describe, remedy_of
 from ray_gym.logs import about
 from ray_gym.run.cluster.nodes import Hello, Nodes
 from ray_gym.run.directory.directory import RunDirectory
@@ -48,6 +48,8 @@ CANCEL_S = 4
 CALLS = 8
 """Number of calls that the driver may make to one worker at the same time."""
 
+_FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT})\][^\n]*")
+"""An error of a full disk in the text of an exception of Ray's, of a worker that could not even be made."""
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
@@ -191,13 +193,17 @@ class Driver:
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason)
                     raise _code_is_missing(missing[1], str(error)) from None
+                if full := _FULL.search(str(error)):
+                    raise RunFailed(f"a worker failed: {full[0]}{remedy_of(OSError(int(full[1]), ''))}") from None
             except RayTaskError as error:
+                if isinstance(error.cause, RunFailed):
+                    raise RunFailed(str(error.cause)) from None
                 await self._commits.lose(name, describe(error.cause or error))
                 if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
                     raise _code_is_missing(error.cause.name, str(error)) from None
                 if isinstance(error.cause, UserError):
                     raise error.cause from None
-                raise RunFailed(f"a worker failed: {describe(error.cause or error)}{_remedy(error.cause)}") from error
+                raise RunFailed(f"a worker failed: {describe(error.cause or error)}{remedy_of(error.cause)}") from error
             finally:
                 self.workers.pop(name, None)
                 ray.kill(actor)
@@ -328,12 +334,6 @@ class Driver:
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
     """Returns how many episodes may fail; None means no limit. A float is a share of all `episodes`, rounded down."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
-
-
-def _remedy(cause: BaseException | None) -> str:
-    """Returns what the user can do about the error of a worker, for the end of a message; "" for unknown errors."""
-    is_full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
-    return ": free some space, and resume the run with --resume" if is_full else ""
 
 
 def _code_is_missing(module: str, told: str) -> UserError:

@@ -24,12 +24,23 @@ FIRST_FAILED, FIRST_CHARGED = 16, 3
 their workers, which takes half a minute each."""
 LONGEST_QUOTED = 40
 """Most characters of a text in quotes in a failure: longer ones differ from episode to episode."""
+_PLACED = re.compile(r".*?\(\S+:\d+\): [A-Za-z_]\w*(?=: |$)", re.DOTALL)
+"""Place and type of an exception in an author's code."""
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _QUOTED = re.compile(rf"(['\"])((?:(?!\1).){{{LONGEST_QUOTED + 1}}}).*?\1", re.DOTALL)
 
 
 def shorten(failure: str) -> str:
     """Returns a failure with its long quotations cut, so that equal failures of several episodes are counted as one."""
     return _QUOTED.sub(lambda found: f"{found[1]}{found[2][:LONGEST_QUOTED]}...{found[1]}", failure)
+
+
+def kind_of(failure: str) -> str:
+    """Returns what failures of one kind have in common: a failure's place and the type of its exception if it has them;
+    else its text without numbers and long quotations.
+    """
+    found = _PLACED.match(failure)
+    return found[0] if found else _NUMBER.sub("#", shorten(failure))
 
 
 @dataclass
@@ -70,7 +81,9 @@ class Tally:
     by_outcome: Counter[str] = field(default_factory=Counter)
     """Episodes by stop text, for those that the environment finished; at most MAX_OUTCOMES distinct texts."""
     failures: Counter[str] = field(default_factory=Counter)
-    """Episodes by the text of their failure; at most MAX_FAILURES distinct texts."""
+    """Episodes by their failure: of each kind, the text of the first; at most MAX_FAILURES kinds."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """First failure of each kind that is counted, by what the kind has in common."""
     reward_range: tuple[float, float] = (float("-inf"), float("inf"))
     """Lowest and highest reward that the environment declares."""
     out_of_range: int = 0
@@ -128,9 +141,9 @@ class Tally:
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
             self.by_outcome[outcome] += sign
         if receipt.failure:
-            failure = shorten(receipt.failure)
-            if failure in self.failures or len(self.failures) < MAX_FAILURES:
-                self.failures[failure] += sign
+            kind, failure = kind_of(receipt.failure), shorten(receipt.failure)
+            if kind in self.examples or len(self.examples) < MAX_FAILURES:
+                self.failures[self.examples.setdefault(kind, failure)] += sign
             self.failed_by_code += sign * failure.startswith(BY_CODE)
 
     @property

@@ -223,10 +223,11 @@ def _line(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def _hint(place: str | None) -> str:
-    """Returns what an author can do about code that blocks the event loop, if it is a tool; else ""."""
-    is_tool = place is not None and place.startswith("tool ")
-    return "; declare it with @tool(blocking=True), and it runs in a thread" if is_tool else ""
+def _hint(running: RunningCode) -> str:
+    """Returns what an author can do about code that blocks the event loop: a tool, or another part of an environment."""
+    if running.place.startswith("tool "):
+        return "; declare it with @tool(blocking=True), and it runs in a thread"
+    return "; have what it waits for run in a thread: `await episode.in_thread(function, ...)`" if running.spec else ""
 
 
 def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCode | None) -> Charge:
@@ -234,9 +235,7 @@ def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCo
         return Charge(reason, None, None, message)
     spec, message = (
         running.spec,
-        f"{message} in {running.place}{_hint(running.place)}"
-        if reason == "stuck"
-        else f"{message}, in {running.place}",
+        f"{message} in {running.place}{_hint(running)}" if reason == "stuck" else f"{message}, in {running.place}",
     )
     return Charge(reason, spec.episode_id if spec else None, spec.attempt if spec else None, message)
 

@@ -5,6 +5,7 @@ Ray actor.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -21,7 +22,7 @@ from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection,
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import UserError
+from ray_gym.errors import RunFailed, UserError, placed
 from ray_gym.hosting.admission import Admission
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
@@ -41,6 +42,8 @@ from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.rows import Rows, take_batch
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
+
+logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 1.0
 """Seconds that an exchange waits for news at most, so that progress is shown and files are staged in time."""
@@ -221,20 +224,29 @@ class Worker:
         if self._playing:
             await asyncio.wait(self._playing, timeout=CANCELLING_S)
         report = await self.finish()
-        await self.close()
+        try:
+            await self.close()
+        except RunFailed as error:
+            logger.warning(str(error))  # the report is worth more
         return report
 
     async def close(self) -> None:
         """Stops the watchdog and the metrics, and closes tools, environment and models, when no episode is left. The
-        journal may be deleted afterwards, since the watchdog no longer takes that for a fence. Errors: exceptions of
-        closing the environment and the models.
+        journal may be deleted afterwards, since the watchdog no longer takes that for a fence. Errors: RunFailed if the
+        environment's `close` raises; exceptions of closing the models.
         """
         self._watchdog.stop()
         await self._metrics.stop()
         await self._player.stage.tool_runner.close()
-        await self._player.stage.environment.close()
-        for model in self._player.stage.models.values():
-            await model.close()
+        environment = self._player.stage.environment
+        try:
+            await environment.close()
+        except Exception as error:
+            fault = f"{type(environment).__name__}.close failed: {placed(error)}; the episodes and their rows are kept"
+            raise RunFailed(fault) from None
+        finally:
+            for model in self._player.stage.models.values():
+                await model.close()
 
     def _watch(self) -> None:
         """Starts the watchdog, which ends this process if its event loop is stuck, it takes too much memory, or its
