@@ -150,7 +150,8 @@ async def test_what_is_told_must_be_text() -> None:
 
     game = await play_script(Broken(), ["hello"], ["hi"])
     assert game.played.status == "failed" and game.played.failure is not None
-    assert "relay: expected text, got int" in game.played.failure.message
+    assert "it returned 5, a int; expected a text, or None" in game.played.failure.message
+    assert "relay" in game.played.failure.where
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}])
