@@ -81,6 +81,8 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
             return
         if reward is None:
             failure = play.played.failure
+            if failure is not None and failure.message.startswith("it returned "):
+                return  # what a hook returned is told by the check of hooks
             what = shorten(str(failure.message)) if failure else "no score"
             yield f"perfect players get no reward: {what} ({play.scene})", "mend the players of `perfect`, or the hook"
             return

@@ -166,9 +166,9 @@ def _print_metrics(console: Console, run: Run) -> None:
         return
     name = run.episodes.column("env_id")[0].as_py()
     began = find_run(run.location).read_fingerprint() if run.storage.exists(CONFIG) else None
-    if began is not None and began.folder:
-        import_from(Path(began.folder))
     try:
+        if began is not None and began.folder:
+            import_from(Path(began.folder))
         environment = find_environment(name)
         if not environment.has_metrics():
             return

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import suppress
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 from ray_gym.errors import UserError
@@ -12,6 +17,9 @@ from ray_gym.installed.place import PACKAGE, is_installed
 
 UNUSED = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "turtle", "turtledemo"})
 """Modules of Python's library that nothing imports. Many projects have a folder `test`."""
+PROJECT = "ray-gym"
+"""Name under which the package is installed."""
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 HERE = PACKAGE.parent
 """Folder that contains the folder `ray_gym`."""
 
@@ -30,29 +38,68 @@ def import_paths() -> list[str]:
 
 def import_from(folder: Path) -> None:
     """Lets this process, and those that are started from it, import modules of a folder (of a config, say), after all
-    others. A folder that has only configs of ray_gym's own is left out.
+    others. A folder that has only configs of ray_gym's own is left out. Errors: UserError for a folder with a module
+    that hides another.
     """
     path = str(folder.absolute())
     if path in sys.path or folder.absolute().is_relative_to(FOLDER):
         return
+    refuse_hidden_modules(folder)
     sys.path.append(path)
     inherited = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = f"{inherited}{os.pathsep}{path}" if inherited else path
 
 
 def hidden_modules(folder: Path) -> list[Path]:
-    """Returns the modules and packages in a folder that would hide those of Python's library with the same names."""
+    """Returns the modules and packages in a folder that would hide those with the same names of Python's library, of
+    ray_gym or of what it is built on.
+    """
     found = [*folder.glob("*.py"), *(init.parent for init in folder.glob("*/__init__.py"))]
-    return sorted(path for path in found if path.stem in sys.stdlib_module_names - UNUSED)
+    return sorted(path for path in found if _owner(path))
+
+
+def _owner(path: Path) -> str:
+    """Returns which module a file or folder of the user's would hide; "" if none."""
+    if path.stem in sys.stdlib_module_names - UNUSED:
+        return f"Python's own module {path.stem}"
+    if path.resolve() == PACKAGE.resolve():
+        return ""
+    is_ours = path.stem == PACKAGE.name or (_is_installed(path.stem) and path.stem in _built_on())
+    return f"the module {path.stem}, which ray_gym needs," if is_ours else ""
+
+
+def _is_installed(name: str) -> bool:
+    """Says whether a folder of installed packages has a module of this name."""
+    folders = [folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages")]
+    return PathFinder.find_spec(name, folders) is not None
+
+
+@cache
+def _built_on() -> frozenset[str]:
+    """Returns the names of the modules that ray_gym needs and that come from other packages, which need others."""
+    needed, waiting = set(), [PROJECT]
+    while waiting:
+        name = waiting.pop()
+        with suppress(PackageNotFoundError):
+            asked = [line for line in requires(name) or () if "extra ==" not in line]
+            found = {_normal(_NAME.match(line)[0]) for line in asked}  # type: ignore[index]
+            waiting += found - needed
+            needed |= found
+    modules = packages_distributions().items()
+    return frozenset(module for module, owners in modules if needed.intersection(map(_normal, owners)))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def refuse_hidden_modules(folder: Path) -> None:
-    """Checks that no module in a folder hides one of Python's library: Ray's processes could not even start. Errors:
-    UserError.
+    """Checks that no module in a folder hides one of Python's library, of ray_gym or of what it is built on: Ray's
+    processes could not even start. Errors: UserError.
     """
     for path in hidden_modules(folder):
         raise UserError(
-            f"{path}: it hides Python's own module {path.stem} from Ray's processes, which import from this folder: "
+            f"{path}: it hides {_owner(path)} from Ray's processes, which import from this folder: "
             "rename it, or start from another folder"
         )
 

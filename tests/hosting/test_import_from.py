@@ -11,6 +11,7 @@ import pytest
 from ray_gym.errors import UserError
 from ray_gym.hosting.import_paths import as_variable, hidden_modules, import_from, import_paths, refuse_hidden_modules
 from ray_gym.installed.configs import FOLDER
+from ray_gym.installed.place import PACKAGE
 from ray_gym.load_object import load_object
 
 
@@ -54,8 +55,24 @@ def test_a_module_that_hides_pythons_is_told(tmp_path: Path, name: str) -> None:
         refuse_hidden_modules(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["numpy.py", "yaml.py", "pydantic/__init__.py", "ray_gym/__init__.py", "aiohttp.py"])
+def test_a_module_that_hides_one_of_what_we_are_built_on_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("")
+    stem = Path(name.partition("/")[0]).stem
+    with pytest.raises(
+        UserError, match=f"{stem}.*: it hides the module {stem}, which ray_gym needs, from Ray's processes"
+    ):
+        import_from(tmp_path)
+    assert str(tmp_path) not in sys.path
+
+
+def test_our_own_folder_hides_nothing() -> None:
+    assert not [path for path in hidden_modules(PACKAGE.parent) if path.name == "ray_gym"]
+
+
 def test_other_modules_and_folders_hide_nothing(tmp_path: Path) -> None:
-    for name in ("mine.py", "test/__init__.py", "email/notes.txt", "envs/__init__.py", "Glob.py"):
+    for name in ("mine.py", "test/__init__.py", "email/notes.txt", "envs/__init__.py", "Glob.py", "pytest.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     refuse_hidden_modules(tmp_path)
