@@ -151,10 +151,7 @@ async def test_what_is_told_must_be_text() -> None:
     game = await play_script(Broken(), ["hello"], ["hi"])
     assert game.played.status == "failed" and game.played.failure is not None
     assert "it returned 5, a int; expected a text, or None" in game.played.failure.message
-<<<<<<< HEAD
     assert "relay" in game.played.failure.where
-=======
->>>>>>> f5021d57 (Modules that hide what ray_gym needs are named before a run)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}])
