@@ -77,7 +77,8 @@ def _is_installed(name: str) -> bool:
 @cache
 def _built_on() -> frozenset[str]:
     """Returns the names of the modules that ray_gym needs and that come from other packages, which need others."""
-    needed, waiting = set(), [PROJECT]
+    needed: set[str] = set()
+    waiting = [PROJECT]
     while waiting:
         name = waiting.pop()
         with suppress(PackageNotFoundError):
