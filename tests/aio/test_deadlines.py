@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script
+from playing import Alone, Game, Reply, ScriptModel, Talk, bare, calls, play_script
 
 from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection, ParticipantSection
@@ -27,7 +27,7 @@ async def never(*_: Any) -> Any:
 def ended(game: Game) -> tuple[str, str, str, str]:
     failure = game.played.failure
     assert failure is not None and game.played.score is None
-    return game.played.status, failure.kind.value, failure.where, failure.message
+    return game.played.status, failure.kind.value, bare(failure.where), failure.message
 
 
 class Waits(Talk):
@@ -176,7 +176,7 @@ async def test_a_simulator_that_the_episodes_deadline_cut_off_is_not_to_blame_fo
 
     game = await judged([never], Cut(), episode_deadline_s=0.05, score_deadline_s=0.05)
     assert game.stop[0] == "deadline"
-    assert game.played.failure is not None and game.played.failure.where == "Cut.score"
+    assert game.played.failure is not None and bare(game.played.failure.where) == "Cut.score"
 
 
 class Judged(Alone):
