@@ -81,7 +81,7 @@ async def test_a_timeout_of_the_authors_own_is_not_taken_for_a_deadline() -> Non
                 await never()
 
     game = await play_script(Own(), [])
-    assert ended(game) == ("failed", "environment", "Own.run (test_deadlines.py:80)", "TimeoutError")
+    assert ended(game) == ("failed", "environment", "Own.run", "TimeoutError")
 
 
 async def test_the_episodes_deadline_also_ends_what_a_tool_waits_for() -> None:
