@@ -21,6 +21,10 @@ ENVIRONMENT = {
     "TRANSFER_QUEUE_ENABLE": "1",
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
+    "TQ_NUM_THREADS": "2",
+    "TQ_STORAGE_HANDSHAKE_TIMEOUT": "300",  # this and the next two: seconds and attempts, for a machine under load
+    "TQ_STORAGE_HANDSHAKE_MAX_RETRIES": "30",
+    "TQ_DATA_UPDATE_RESPONSE_TIMEOUT": "300",
     "PYTHONPATH": os.pathsep.join([str(HERE), os.environ["PYTHONPATH"]]),
 }
 """Variables that each process of verl needs from its start on."""
@@ -59,7 +63,8 @@ class Played:
             if one.startswith("models.policy.model="):
                 from transformers import LlamaForCausalLM
 
-                self.served.model = LlamaForCausalLM.from_pretrained(one.partition("=")[2]).float().eval()
+                folder = one.partition("=")[2]
+                self.served.model = LlamaForCausalLM.from_pretrained(folder, dtype="float32").eval()
         sections = {
             "models": {"policy": {"engine": "vllm", "model": str(checkpoint)}},
             "participants": {"policy": {"model": "policy"}},
@@ -128,8 +133,7 @@ def main(folder: Path, steps: int, save_freq: int = -1) -> None:
             f"actor_rollout_ref.actor.ppo_mini_batch_size={2 * GROUPS}",
             "++actor_rollout_ref.actor.use_torch_compile=false",
             "++actor_rollout_ref.actor.fsdp_config.use_torch_compile=false",
-            "++actor_rollout_ref.actor.fsdp_config.dtype=float32",
-            "++actor_rollout_ref.actor.fsdp_config.model_dtype=fp32",
+            "++actor_rollout_ref.actor.fsdp_config.mixed_precision={param_dtype: fp32}",  # bfloat16 by itself
             "actor_rollout_ref.actor.optim.lr=1e-3",
             f"actor_rollout_ref.rollout.n={REPEATS}",
             f"data.train_batch_size={GROUPS}",
