@@ -19,7 +19,7 @@ def save_cursor(folder: Path, step: int, cursor: Any) -> None:
     place = _cursor_of(folder, step)
     place.parent.mkdir(parents=True, exist_ok=True)
     scratch = place.with_suffix(".new")
-    scratch.write_text(json.dumps(cursor))
+    scratch.write_text(json.dumps(cursor), "utf-8")
     scratch.rename(place)
 
 
@@ -37,7 +37,7 @@ def opening(
         return [], None
     place, weights = _cursor_of(Path(folder), step), Path(folder) / "broadcasts" / f"step_{step}"
     try:
-        cursor = json.loads(place.read_text())
+        cursor = json.loads(place.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{place}: no cursor can be read ({error}); resume from another step, or start anew") from None
     if not (weights / "STABLE").exists():

@@ -18,7 +18,7 @@ def save_cursor(folder: Path, cursor: dict[str, Any]) -> None:
     """Writes the cursor into the folder of a checkpoint, which is made if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     scratch = folder / f"{CURSOR}.new"
-    scratch.write_text(json.dumps(cursor))
+    scratch.write_text(json.dumps(cursor), "utf-8")
     scratch.rename(folder / CURSOR)
 
 
@@ -31,7 +31,7 @@ def opening(folder: Path | None, model: str, version: int) -> tuple[list[str], A
     if folder is None:
         return [], None
     try:
-        cursor = json.loads((folder / CURSOR).read_text())
+        cursor = json.loads((folder / CURSOR).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{folder}: it has no readable {CURSOR} ({error}), so no stream can continue from it; resume from a "
