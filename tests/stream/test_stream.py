@@ -110,6 +110,7 @@ async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(conf
         assert not set(numbers(await take(stream, 2))) & set(numbers(groups))
 
 
+@pytest.mark.runs
 def test_a_trainer_without_an_event_loop_gets_the_same(config: Path) -> None:
     with open_stream(config, epochs=1, max_open_groups=200) as stream:
         first, second = next(stream), next(stream)
