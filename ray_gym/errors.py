@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -94,10 +95,14 @@ class EpisodeFailure(Exception):
 
 def wrong_return(owner: object, hook: str, given: object, expected: str) -> EpisodeFailure:
     """Returns the failure of an environment whose hook returned something else than it may."""
-    code = getattr(getattr(type(owner), hook), "__code__", None)
-    place = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
     found = f"it returned {_shown(given)}, a {type(given).__name__}; expected {expected}"
-    return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{place}", found)
+    return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{code_place(getattr(type(owner), hook))}", found)
+
+
+def code_place(function: object) -> str:
+    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python."""
+    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
 
 
 def _shown(value: object) -> str:

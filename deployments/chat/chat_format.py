@@ -90,7 +90,7 @@ class ChatFormat:
         self.template = Template(tokenizer, source, variables)
         self.tool_template: Template | None = self.template if self.template.shows_tools else None
         if self.tool_template is None and "<|im_start|>" in source and "<|im_end|>" in self._stop_strings:
-            self.tool_template = Template(tokenizer, FALLBACK_TEMPLATE.read_text())
+            self.tool_template = Template(tokenizer, FALLBACK_TEMPLATE.read_text("utf-8"))
         self._text = TextTokenizer(tokenizer, {source, (self.tool_template or self.template).source})
 
     @property

@@ -72,11 +72,11 @@ def local_template(name: str) -> str | None:
     """
     folder = Path(resolve_model(name))
     if (folder / "chat_template.jinja").is_file():
-        return (folder / "chat_template.jinja").read_text()
+        return (folder / "chat_template.jinja").read_text("utf-8")
     settings = folder / "tokenizer_config.json"
     if not settings.is_file():
         return None
-    found = json.loads(settings.read_text()).get("chat_template")
+    found = json.loads(settings.read_text("utf-8")).get("chat_template")
     if isinstance(found, list):  # several templates, with names
         found = next((entry["template"] for entry in found if entry.get("name") == "default"), None)
     return found if isinstance(found, str) else None

@@ -23,7 +23,7 @@ def make_formats(
     the template shows none (and is not ChatML) or shows them in an unknown format; OSError if the config's template
     file can't be read.
     """
-    template = Path(options.chat_template).read_text() if options.chat_template else None
+    template = Path(options.chat_template).read_text("utf-8") if options.chat_template else None
     chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
     source = chat_format.template.source
     parsers = choose_parsers(options, model, source, shows_tools=chat_format.shows_tools, uses_tools=uses_tools)
@@ -42,7 +42,7 @@ def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool
     given = options.chat_template
     if given and not Path(given).is_file():
         raise UserError(f"{where}.chat_template: there is no file {given}")
-    template = Path(given).read_text() if given else local_template(model)
+    template = Path(given).read_text("utf-8") if given else local_template(model)
     if template is None:
         return
     written = re.sub(r"\{#.*?#\}", "", template, flags=re.DOTALL)  # without comments

@@ -114,18 +114,19 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
     elif isinstance(read, Mapping) and isinstance(given, Mapping):
         for key in given.keys() & read.keys():
             yield from _other_values(given[key], read[key], task_type, (*location, key))
-    elif _is_other(given, read, kinds_at(task_type, location)) and not is_lax(task_type, location):
+    elif _is_other(given, read, task_type, location) and not is_lax(task_type, location):
         yield f"{'.'.join(map(str, location))}: Input should not stand for {read!r:.60} (found {given!r:.60})"
 
 
-def _is_other(given: Any, read: Any, kinds: Sequence[Any]) -> bool:
+def _is_other(given: Any, read: Any, task_type: type[BaseModel], location: Sequence[Any]) -> bool:
     if isinstance(read, date | time | timedelta):
         return isinstance(given, str) and _NUMBER.fullmatch(given.strip()) is not None
     value = read.value if isinstance(read, Enum) else read
-    listed = isinstance(read, Enum) or any(get_origin(kind) is Literal for kind in kinds)
-    if not listed or not isinstance(given, int | float) or not isinstance(value, int | float):
+    if not isinstance(given, int | float) or not isinstance(value, int | float):
         return False
-    return isinstance(given, bool) != isinstance(value, bool) or (isinstance(given, float) and isinstance(value, int))
+    if isinstance(given, bool) == isinstance(value, bool) and (isinstance(given, int) or isinstance(value, float)):
+        return False
+    return isinstance(read, Enum) or any(get_origin(kind) is Literal for kind in kinds_at(task_type, location))
 
 
 def kinds_at(task_type: type[BaseModel], location: Sequence[Any]) -> list[Any]:

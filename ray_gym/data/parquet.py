@@ -8,6 +8,7 @@ elsewhere may have nested columns instead; their nulls stand for keys that only 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
@@ -18,7 +19,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ray_gym.errors import describe
+from ray_gym.data.each_key_once import RepeatedKey, each_key_once
+from ray_gym.errors import UserError, describe
 
 BATCH = 1000
 """Number of rows that are read at once."""
@@ -28,9 +30,13 @@ _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa
 def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the fields of each row of a Parquet file, without null fields and null keys of nested columns.
 
-    A value that can't be read is `Unreadable`. Errors: exceptions of pyarrow.
+    A value that can't be read is `Unreadable`. Errors: exceptions of pyarrow; UserError if two columns have one name.
     """
     with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        if len(set(names)) < len(names):
+            repeated = Counter(names).most_common(1)[0][0]
+            raise UserError(f"{path}: two columns have the name {repeated!r}; rename one, or leave it out")
         json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
         for batch in _batches(file):
             for row in _rows(batch):
@@ -131,7 +137,9 @@ def _fields(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
 
 def _decode(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=each_key_once)
+    except RepeatedKey as error:
+        return Unreadable(str(error))
     except (ValueError, RecursionError) as error:
         return Unreadable(f"invalid JSON: {describe(error)}")
 

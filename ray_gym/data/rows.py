@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
+from ray_gym.data.each_key_once import RepeatedKey, each_key_once
 from ray_gym.data.nemo_gym import dropped_settings
 from ray_gym.data.parquet import plain_rows, unreadable_in
 from ray_gym.errors import UserError, describe
@@ -25,14 +25,6 @@ LONGEST_LINE = 32 * 2**20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Bytes with which some editors begin a file."""
 _decode = msgspec.json.Decoder().decode
-
-
-class RepeatedKey(ValueError):
-    """Says that an object has a key twice. Other readers of JSON silently take one of the two values."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +98,7 @@ class TaskFile:
             return None
         try:
             fields = _decode(line)
-            json.loads(line, object_pairs_hook=_with_each_key_once)
+            json.loads(line, object_pairs_hook=each_key_once)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return FileRow(place, number, None, _what_is_wrong(line))
         if not isinstance(fields, dict):
@@ -183,15 +175,6 @@ def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
         yield None
 
 
-def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns the pairs of an object as a dict. Errors: RepeatedKey if a key is there twice."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise RepeatedKey(counts.most_common(1)[0][0])
-    return fields
-
-
 def _what_is_wrong(line: bytes) -> str:
     """Returns the problem of a line that can't be read, with its position if known. It uses slower readers."""
     if line.startswith(BYTE_ORDER_MARK):
@@ -201,14 +184,14 @@ def _what_is_wrong(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"(top level): not UTF-8: {error.reason} at byte {error.start + 1}"
     try:
-        found = not_finite(json.loads(text, object_pairs_hook=_with_each_key_once))
+        found = not_finite(json.loads(text, object_pairs_hook=each_key_once))
     except json.JSONDecodeError as error:
         cut = "" if text.endswith("\n") else "; the file ends on this line, perhaps in the middle of it"
         return f"(top level): Invalid JSON: {error.msg} at character {error.pos + 1}{cut}"
     except RecursionError:
         return "(top level): Invalid JSON: nested too deeply"
     except RepeatedKey as error:
-        return f"(top level): the key {error.key!r} is given twice in the same object"
+        return f"(top level): {error}"
     except ValueError:
         return "(top level): Invalid JSON: a whole number with more digits than can be read"
     return found or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"

@@ -13,8 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat
 
+from ray_gym.errors import wrong_return
 from ray_gym.score import Score
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Grader(ABC):
         Errors: EpisodeFailure, whose kind names the party at fault.
         """
         given = await self.grade(episode)
+        if not isinstance(given, Verdict) or not isinstance(given.value, SupportsFloat):
+            raise wrong_return(self, "grade", given, "a Verdict whose value is a number")
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 

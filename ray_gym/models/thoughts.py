@@ -29,10 +29,8 @@ MARKS = (
 """Regular expressions of the marks where a thought begins and ends, in any letter case. A tag is ended by the tag of
 the same name.
 """
-_MARK = re.compile(
-    "|".join(f"(?P<begin{number}>{begin})|(?P<end{number}>{end})" for number, (begin, end) in enumerate(MARKS)),
-    re.IGNORECASE,
-)
+_ANY = "|".join(f"(?P<begin{number}>{begin})|(?P<end{number}>{end})" for number, (begin, end) in enumerate(MARKS))
+_MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
 
 
 def has_mark(text: str) -> bool:

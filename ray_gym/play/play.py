@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +19,12 @@ from ray_gym.episode.episode import Episode
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import EpisodeFailure, Failure, FailureKind
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, wrong_return
 from ray_gym.journal.call_log import CallLog
 from ray_gym.score import Score, as_score
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.tools.calling import engines_own
+from ray_gym.tools.tool import Tool
 
 
 @dataclass(slots=True)
@@ -155,9 +156,18 @@ async def set_up(episode: Episode) -> None:
         given = environment.setup(episode.task, episode)
         episode.state = await _await_hook(given, episode, "call_deadline_s", limits.call_deadline_s)
     with blame_environment(environment, "tools_for"):
-        episode.bring_tools(environment.tools_for(episode.task, episode.state))
+        episode.bring_tools(_tools_in(environment.tools_for(episode.task, episode.state), environment))
     with blame_environment(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
+
+
+def _tools_in(given: object, environment: Rules) -> list[Tool]:
+    """Returns the tools that `tools_for` gave. Errors: EpisodeFailure (environment) if it gave anything else."""
+    found = list(given) if isinstance(given, Iterable) else [given]
+    tools = [tool for tool in found if isinstance(tool, Tool)]
+    if not isinstance(given, Iterable) or len(tools) < len(found):
+        raise wrong_return(environment, "tools_for", given, "a list of Tool, which tool_by_schema() makes")
+    return tools
 
 
 async def _run(episode: Episode) -> None:
@@ -255,7 +265,10 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
                 async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
-                    scores = [_known(as_score(given), environment) for given in await environment.score_group(episodes)]
+                    given = await environment.score_group(episodes)
+            if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+                raise wrong_return(environment, "score_group", given, "a list with a score for each episode")
+            scores = [_known(as_score(each), environment) for each in given]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:

@@ -281,6 +281,7 @@ class Stream:
         `waiting` groups are finished; those `out` are delivered and not acknowledged. `stalest`: most versions that a
         delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
         """
+        await self._check_sent()  # what was said to the host before is counted
         counts: dict[str, Any] = await _await_answer(self._host.status.remote())
         return counts
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from ray_gym.errors import code_place
 from ray_gym.messages import ToolSchema
 from ray_gym.tools.answer import IdempotencyKey, WhenLost
 from ray_gym.tools.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema
@@ -164,15 +165,16 @@ def tool_by_schema(
 
 
 def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
+    place = code_place(method)
     parameters = list(inspect.signature(method).parameters.values())
     if len(parameters) < 3:
-        raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
+        raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     hints = get_type_hints(method, include_extras=True)
     fields: dict[str, Any] = {}
     key_parameter = None
     for parameter in parameters[3:]:
         if parameter.name not in hints:
-            raise TypeError(f"tool {name}: parameter {parameter.name} has no type")
+            raise TypeError(f"tool {name}{place}: parameter {parameter.name} has no type")
         if hints[parameter.name] is IdempotencyKey:
             key_parameter = parameter.name
             continue
@@ -182,7 +184,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
     if key_parameter and not options.effect:
-        raise TypeError(f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets")
+        raise TypeError(f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets")
     return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 

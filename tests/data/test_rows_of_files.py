@@ -178,6 +178,21 @@ def test_what_does_no_harm_is_passed_over_and_told_by_its_line(tmp_path: Path) -
     assert "passed over: a line break as on Windows (CRLF): lines 1, 4-6" in told
 
 
+def test_a_key_twice_in_a_json_column_of_parquet_is_a_bad_row(tmp_path: Path) -> None:
+    column = pa.array(['{"k": 1, "k": 2}', '{"k": 1}'], pa.json_())
+    pq.write_table(pa.table({"a": [1, 1], "b": column}), tmp_path / "tasks.parquet")
+    rows = list(TaskFile(tmp_path / "tasks.parquet").rows())
+    assert [row.problem for row in rows] == ["b: the key 'k' is given twice in the same object", ""]
+    assert rows[1].fields == {"a": 1, "b": {"k": 1}}
+
+
+def test_two_parquet_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pq.write_table(table, tmp_path / "tasks.parquet")
+    with pytest.raises(UserError, match=r"tasks.parquet: two columns have the name 'a'; rename one, or leave it out"):
+        list(TaskFile(tmp_path / "tasks.parquet").rows())
+
+
 def test_a_bad_row_of_parquet_is_told_by_its_number(tmp_path: Path) -> None:
     given = [{"a": 1, "b": 0.5}, {"a": None, "b": 0.5}, {"a": 3, "b": float("nan")}, {"a": 13, "b": None}]
     pq.write_table(pa.Table.from_pylist(given), tmp_path / "tasks.parquet")

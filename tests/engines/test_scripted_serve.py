@@ -68,7 +68,8 @@ class Cluster:
         """Runs a program that is connected to the cluster, and returns its output."""
         program = f"import ray\nray.init(logging_level='ERROR', log_to_driver=False)\n{program}"
         command, environment = [sys.executable, "-c", program], self.environment
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
 

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 from playing import Alone, bare, play_script
 
-from ray_gym import Opening, Score
+from ray_gym import Episode, Opening, Score
+from ray_gym.config.sections import LimitsSection
 from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.models.base import CompletionRequest, Sampling
+from ray_gym.play.play import score_group
 
 
 def returning(hook: str, value: Any) -> Alone:
@@ -34,6 +38,8 @@ async def test_an_outcome_is_a_text_or_none(value: Any) -> None:
     [
         ("next_speaker", "usr", "it returned 'usr', a str; expected one of policy, or None to end"),
         ("next_speaker", True, "it returned True, a bool; expected one of policy, or None to end"),
+        ("tools_for", None, "it returned None, a NoneType; expected a list of Tool, which tool_by_schema() makes"),
+        ("tools_for", ["look"], "it returned ['look'], a list; expected a list of Tool"),
         ("opening", None, "it returned None, a NoneType; expected an Opening"),
         ("opening", Opening(messages={"policy": 5}), "it returned {'policy': 5}"),  # type: ignore[dict-item]
         ("opening", Opening(messages={"policy": [5]}), "it returned {'policy': [5]}"),  # type: ignore[list-item]
@@ -72,3 +78,36 @@ async def test_a_player_returns_a_message(answer: Any, kind: str) -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ScriptedModel(odd_player, {}, 0.0).complete(CompletionRequest("t", [], Sampling(), seed=0))
     assert caught.value.failure.message.endswith(f"odd_player returned a {kind}; expected a Message")
+
+
+@pytest.mark.parametrize("value", [None, 1.0, {"a": 1.0}, "1"])
+async def test_the_scores_of_a_group_are_a_list(value: Any) -> None:
+    async def give(self: Alone, episodes: Any) -> Any:
+        return value
+
+    environment: Alone = type("Odd", (Alone,), {"score_group": give})()
+    game = await play_script(environment, ["42"])
+    failure = await score_group([game.played], Stage(environment, {}, {}, LimitsSection()))
+    assert failure is not None and bare(failure.where) == "Odd.score_group"
+    assert failure.message == (
+        f"it returned {value!r}, a {type(value).__name__}; expected a list with a score for each episode"
+    )
+
+
+class _Odd(Grader):
+    def __init__(self, verdict: Any) -> None:
+        self.given = verdict
+
+    async def grade(self, episode: Episode) -> Verdict:
+        verdict: Verdict = self.given
+        return verdict
+
+
+@pytest.mark.parametrize("verdict", [None, 1.0, Verdict("1"), Verdict(None)])  # type: ignore[arg-type]
+async def test_a_grader_returns_a_verdict_with_a_number(verdict: Any) -> None:
+    async def score(self: Alone, state: Any, episode: Episode) -> Score:
+        return await _Odd(verdict).score(episode)
+
+    failure = (await play_script(type("Odd", (Alone,), {"score": score})(), ["42"])).played.failure
+    assert failure is not None and bare(failure.where) == "_Odd.grade"
+    assert failure.message.endswith("expected a Verdict whose value is a number")

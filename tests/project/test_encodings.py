@@ -43,5 +43,5 @@ def test_others_are_not(call: str) -> None:
 def test_every_file_is_read_and_written_as_utf_8() -> None:
     files = {path: path.read_text("utf-8") for path in (ROOT / "ray_gym").rglob("*.py")}
     for room in ("envs", "deployments"):
-        files |= {path: path.read_text("utf-8") for path in (ROOT / room).rglob("*.py") if path.parent.name != "chat"}
+        files |= {path: path.read_text("utf-8") for path in (ROOT / room).rglob("*.py")}
     assert {path: found for path, source in files.items() if (found := unnamed_encodings(source))} == {}

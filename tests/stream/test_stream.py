@@ -181,7 +181,7 @@ async def test_the_first_to_complete_make_the_group_and_the_rest_are_kept_as_sur
     changes = config_of(tmp_path)["models"]
     changes["toy"]["delay_s"] = 0.3
     config = lucky(tmp_path, 100, {"models": changes, "groups": {"extra": 2}}, luck=0.5)
-    async with open_stream(config, min_group_size=2) as stream:
+    async with open_stream(config, min_group_size=2, max_open_groups=12) as stream:
         groups = await take(stream, 12)
     surplus = 0
     for group in groups:

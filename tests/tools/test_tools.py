@@ -236,14 +236,14 @@ async def test_a_blocking_tool_runs_in_a_thread_and_has_a_deadline_too() -> None
 
 
 def test_signatures_that_cannot_be_tools_are_refused_at_the_class() -> None:
-    with pytest.raises(TypeError, match=r"tool bare: expected \(self, state, caller"):
+    with pytest.raises(TypeError, match=r"tool bare \(test_tools.py:\d+\): expected \(self, state, caller"):
 
         class Bare(Environment[Any, Any]):
             @tool()
             def bare(self) -> str:
                 return ""
 
-    with pytest.raises(TypeError, match="parameter amount has no type"):
+    with pytest.raises(TypeError, match=r"tool give \(test_tools.py:\d+\): parameter amount has no type"):
 
         class Untyped(Environment[Any, Any]):
             @tool()
