@@ -30,10 +30,11 @@ from ray_gym.deployments.small_model import NAME, checkpoint_dir
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.load import Run, load
+from ray_gym.load import load
 from ray_gym.models.base import EngineCheck
 from ray_gym.record.soundness import sample_problems
 from ray_gym.run.cluster import cluster
+from ray_gym.run.directory.reading import Run
 from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs, shared_beginning
 
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}

@@ -96,7 +96,9 @@ class EpisodeFailure(Exception):
 def wrong_return(owner: object, hook: str, given: object, expected: str) -> EpisodeFailure:
     """Returns the failure of an environment whose hook returned something else than it may."""
     found = f"it returned {_shown(given)}, a {type(given).__name__}; expected {expected}"
-    return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{code_place(getattr(type(owner), hook))}", found)
+    return EpisodeFailure(
+        FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{code_place(getattr(type(owner), hook))}", found
+    )
 
 
 def code_place(function: object) -> str:

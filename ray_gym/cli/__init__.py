@@ -2,6 +2,44 @@
 input.
 """
 
-from ray_gym.cli.main import main
+import sys
+from pathlib import Path
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Runs the command of this process's arguments. A module of the user's that hides one which the command needs, and
+    an interruption of its imports, are told in a line, as all that happens later is.
+    """
+    try:
+        from ray_gym.cli.main import main as run
+
+        run()
+    except KeyboardInterrupt:
+        _end("interrupted", 1)
+    except Exception as error:
+        if (told := _hiding()) is None:
+            raise
+        _end(f"{told} ({type(error).__name__}: {error})", 2)
+
+
+def _hiding() -> str | None:
+    """Describes the first module in the folder where `python -m` looks first that hides another; None if none does.
+    From then on the process has Python's modules instead of the user's.
+    """
+    folder = Path(sys.path.pop(0)).absolute()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] != "ray_gym" and folder in Path(getattr(module, "__file__", None) or "/").parents:
+            del sys.modules[name]
+    from ray_gym.errors import UserError
+    from ray_gym.hosting.import_paths import refuse_hidden_modules
+
+    try:
+        refuse_hidden_modules(folder)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _end(message: str, code: int) -> None:
+    sys.stderr.write(f"ray-gym: {message}\n")
+    sys.exit(code)

@@ -250,11 +250,8 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    here = Path.cwd()
-    if "" not in sys.path and str(here) not in sys.path:
-        # The environments and players of the working directory, as `python -m` has it.
-        sys.path.insert(len(sys.path) if hidden_modules(here) else 0, str(here))
     try:
+        _import_from_here()
         code = app(prog_name="ray-gym", standalone_mode=False) or 0
         if code == INTERRUPTED:  # typer turns KeyboardInterrupt into it
             raise KeyboardInterrupt
@@ -269,6 +266,13 @@ def main() -> None:
         _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{remedy_of(error)}", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)
+
+
+def _import_from_here() -> None:
+    """Lets this process import the environments and players of the working directory, as `python -m` does."""
+    here = Path.cwd()
+    if "" not in sys.path and str(here) not in sys.path:
+        sys.path.insert(len(sys.path) if hidden_modules(here) else 0, str(here))
 
 
 def _told(error: Any) -> str:

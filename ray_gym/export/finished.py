@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ray_gym.errors import UserError
-from ray_gym.load import Run
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.location import shell_quoted
+from ray_gym.run.directory.reading import Run
 
 Row = dict[str, Any]
 """Row of an episode, by column (docs/record.md)."""

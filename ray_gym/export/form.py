@@ -13,8 +13,8 @@ from ray_gym.config.file import explain
 from ray_gym.errors import UserError
 from ray_gym.export.finished import Row
 from ray_gym.export.selection import Counts
-from ray_gym.load import Run
 from ray_gym.plugins import PluginKind, find, names
+from ray_gym.run.directory.reading import Run
 
 FORM = PluginKind(
     "form",

@@ -15,7 +15,7 @@ from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, scored_episodes
 from ray_gym.export.tools_shown import ToolsShown
-from ray_gym.load import Run
+from ray_gym.run.directory.reading import Run
 
 EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
 """Note on conversations whose task begins with messages of the assistant."""

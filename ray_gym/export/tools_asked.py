@@ -14,10 +14,10 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.export.conversation import POLICY
 from ray_gym.export.finished import Row
-from ray_gym.load import Run
 from ray_gym.messages import ToolSchema
 from ray_gym.play.play import new_episode, set_up
 from ray_gym.run.directory.directory import CONFIG, RunDirectory
+from ray_gym.run.directory.reading import Run
 from ray_gym.run.plan import cast_of, has_tools
 
 WAY_OUT = "--no-tools writes the conversations without tools"

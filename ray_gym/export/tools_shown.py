@@ -11,7 +11,7 @@ from typing import Any
 from ray_gym.export.conversation import POLICY
 from ray_gym.export.finished import Row
 from ray_gym.export.tools_asked import ToolsAsked
-from ray_gym.load import Run
+from ray_gym.run.directory.reading import Run
 
 Tool = dict[str, Any]
 """Tool in OpenAI's form."""

@@ -11,7 +11,7 @@ from ray_gym.errors import UserError, refused_writes
 from ray_gym.export.finished import groups, refuse_unfinished
 from ray_gym.export.form import Form
 from ray_gym.export.selection import Counts
-from ray_gym.load import Run
+from ray_gym.run.directory.reading import Run
 
 
 def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:

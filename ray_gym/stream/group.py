@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
 from ray_gym.advantages import Baseline, Forks, group_normalised, sample_advantages
-from ray_gym.load import flat_samples
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.directory.parquet import open_rows
+from ray_gym.run.directory.reading import flat_samples
 from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.stream.source import number_of
 from ray_gym.stream.tensors import Tensors, tensors_of

@@ -184,7 +184,9 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
     if key_parameter and not options.effect:
-        raise TypeError(f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets")
+        raise TypeError(
+            f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets"
+        )
     return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from ray_gym.advantages import group_mean, rewards_of, sample_advantages
-from ray_gym.load import flat_samples
 from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.reading import flat_samples
 from ray_gym.stream import Group
 
 

@@ -32,7 +32,12 @@ import ray_gym.envs.tic_tac_toe.players
 
 @pytest.mark.parametrize(
     ("script", "refused"),
-    [("import ray_gym", ["ray", *HEAVY]), (COMMAND, ["ray", *HEAVY]), (DRIVER, HEAVY), (WORKER, HEAVY)],
+    [
+        ("import ray_gym", ["ray", "pydantic", "pyarrow", *HEAVY]),
+        (COMMAND, ["ray", *HEAVY]),
+        (DRIVER, HEAVY),
+        (WORKER, HEAVY),
+    ],
     ids=["package", "command", "driver", "worker"],
 )
 def test_a_scripted_run_imports_nothing_of_these(script: str, refused: list[str]) -> None:

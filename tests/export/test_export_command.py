@@ -58,7 +58,10 @@ def test_each_form_is_written(shell: Shell, games: Path) -> None:
         (("run", "--form", "rollouts", "--min-reward", "1"), "--min-reward: it is an option of --form sft"),
         (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "an option of --form preference, not of sft"),
         (("run", "--form", "verl"), "--form: there is no form 'verl'; known: preference, rollouts, sft"),
-        (("run", "--form", "ray_gym.load:Run"), "--form: ray_gym.load:Run is not a subclass of"),
+        (
+            ("run", "--form", "ray_gym.run.directory.reading:Run"),
+            "--form: ray_gym.run.directory.reading:Run is not a subclass of",
+        ),
         (("run", "min_gap=far", "--form", "preference"), "min_gap: Input should be a valid number"),
         (("run", "gap=1", "--form", "preference"), "gap: --form preference has no such option; known: min_gap"),
         (("run", "gap", "--form", "preference"), "gap: options of a form are given as KEY=VALUE"),

@@ -14,9 +14,10 @@ from playing import Alone, Game, Talk, calls, play_script, with_tokens
 from ray_gym import Episode, Message, Participant, Score, Task, tool
 from ray_gym.errors import UserError
 from ray_gym.events import Event
-from ray_gym.load import _flat, load
+from ray_gym.load import load
 from ray_gym.record import rows as record
 from ray_gym.record.schema import SCHEMA, VOLATILE_COLUMNS, without_volatile
+from ray_gym.run.directory.reading import _flat
 
 
 class Desk(Talk):

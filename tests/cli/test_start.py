@@ -1,0 +1,50 @@
+"""Checks what the command line says if it can't even be imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import REPOSITORY
+
+from ray_gym import cli
+
+
+@pytest.mark.parametrize("name", ["yaml", "json", "dataclasses"])
+def test_a_module_that_hides_one_of_ours_is_named_also_by_python_m(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text("")
+    command = [sys.executable, "-m", "ray_gym", "rollout", "tic_tac_toe_scripted"]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"ray-gym: {tmp_path / name}.py: it hides ")
+
+
+class _Interruption(MetaPathFinder):
+    """Interrupts the import of one module, as Ctrl-C would."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "ray_gym.cli.main":
+            raise KeyboardInterrupt
+        return None
+
+
+def test_an_interruption_of_the_imports_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "ray_gym.cli.main", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [_Interruption(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1 and capsys.readouterr().err == "ray-gym: interrupted\n"
