@@ -100,7 +100,7 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
     dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
     [[charged]] = dispatcher.lease("a", 3)
-    assert charged.charged is not None and "out of memory" in charged.charged
+    assert charged.charged is not None and "out of memory" in charged.charged and "isolated=True" in charged.charged
 
 
 def test_who_gets_further_alone_is_no_suspect_any_more() -> None:

@@ -25,6 +25,12 @@ from ray_gym.journal.history import FencedFile, JournaledEpisode
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup
 
+ADVICE = (
+    "Its code may have ended the process (os._exit, a crash in compiled code, memory); a tool that is declared with "
+    "@tool(isolated=True) has a process of its own"
+)
+"""What an author can do about an episode that kills its workers."""
+
 
 @dataclass(slots=True)
 class _Held:
@@ -194,7 +200,7 @@ class Dispatcher:
                 (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
             )
             return self.sessions.count_deaths({session: found for session, found in there if found is not None}, reason)
-        why = f"its worker died while it was the only episode there: {reason}"
+        why = f"its worker died while it was the only episode there: {reason} {ADVICE}"
         return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 
     def _episodes_to_blame(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
