@@ -30,7 +30,7 @@ def test_a_module_that_hides_one_of_ours_is_named_also_by_python_m(tmp_path: Pat
 
 
 class _Interruption(MetaPathFinder):
-    """Interrupts the import of one module, as Ctrl-C would."""
+    """Ends the import of one module as Ctrl-C would."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

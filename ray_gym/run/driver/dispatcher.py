@@ -29,7 +29,7 @@ ADVICE = (
     "Its code may have ended the process (os._exit, a crash in compiled code, memory); a tool that is declared with "
     "@tool(isolated=True) has a process of its own"
 )
-"""What an author can do about an episode that kills its workers."""
+"""Advice for the author of an episode that kills its workers."""
 
 
 @dataclass(slots=True)
