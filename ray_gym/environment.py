@@ -21,6 +21,7 @@ import inspect
 import random
 from collections.abc import Awaitable, Mapping, Sequence
 from difflib import get_close_matches
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
@@ -116,8 +117,8 @@ class Environment(Generic[TaskT, StateT]):
     @classmethod
     def wrong_hooks(cls) -> list[str]:
         """Returns a line for each hook that the class has to define and does not, for each method or attribute whose
-        name is near to that of a hook that its class leaves as it is, and for each hook that is async or a generator
-        and may not be; empty if all is well.
+        name is near to that of a hook that its class leaves as it is, and for each hook that can't be called as one (async
+        or a generator where it may not be, other parameters, no function); empty if all is well.
         """
         left = [hook for hook in _HOOKS if _function(cls, hook) is _function(Environment, hook)]
         near = {name: hook for base in cls.__mro__ for name, hook in _near(cls, base).items()}
@@ -125,9 +126,7 @@ class Environment(Generic[TaskT, StateT]):
         required = {"setup": ("setup",), "score": ("score", "score_group")}
         missing = [name for name, any_of in required.items() if set(any_of) <= set(left) - set(near.values())]
         lines += [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
-        return lines + [
-            f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(hook, _function(cls, hook)))
-        ]
+        return lines + [f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(cls, hook))]
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -267,6 +266,7 @@ class Environment(Generic[TaskT, StateT]):
 _HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
 _ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
 _MAY_BE_ASYNC = ("setup", "score")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
@@ -286,14 +286,35 @@ def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
     return near
 
 
-def _unfit(hook: str, function: Any) -> str | None:
-    """Returns why a hook's function can't be called as a hook; None if it can."""
+def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
+    """Returns why a hook of a class can't be called as a hook; None if it can."""
+    function = _function(cls, hook)
+    if not callable(function):
+        return f"is the name of a hook, and no function (found {function!r:.60})"
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return "has a yield: return the value instead"
     is_async = inspect.iscoroutinefunction(_function(Environment, hook)) or hook in _MAY_BE_ASYNC
     if inspect.iscoroutinefunction(function) and not is_async:
         return "is async, and nothing awaits it: write it without async"
+    expected, own = _parameters(Environment, hook), _parameters(cls, hook)
+    if expected is not None and own is not None:
+        try:
+            own.bind(*expected.parameters)
+        except TypeError:
+            return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
     return None
+
+
+def _parameters(cls: type, hook: str) -> inspect.Signature | None:
+    """Returns the parameters of a hook as it is called on an object; None for one that is no plain function."""
+    static = inspect.getattr_static(cls, hook)
+    if not isinstance(static, FunctionType | classmethod | staticmethod):
+        return None
+    signature = inspect.signature(getattr(cls, hook))
+    parameters = list(signature.parameters.values())
+    if isinstance(static, FunctionType) and parameters and parameters[0].kind in _POSITIONAL:
+        parameters = parameters[1:]
+    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
 
 
 def _function(cls: type, name: str) -> Any:

@@ -61,10 +61,14 @@ class Failure:
     """Lines of the author's own code that led to it, the innermost last; empty if there are none."""
 
     @classmethod
-    def of(cls, error: BaseException, where: str, kind: FailureKind = FailureKind.ENVIRONMENT) -> Failure:
-        """Makes the failure of an exception that an author's code raised. Its place is `where` with file and line."""
+    def of(
+        cls, error: BaseException, where: str, kind: FailureKind = FailureKind.ENVIRONMENT, code: object = None
+    ) -> Failure:
+        """Makes the failure of an exception that an author's code raised. Its place is `where` with file and line.
+        `code`: the author's function, whose place it is if the exception has no line of the author's.
+        """
         frames = own_frames(error)
-        place = f"{where}{_place(frames[-1])}" if frames else where
+        place = f"{where}{_place(frames[-1]) if frames else code_place(code)}"
         return cls(kind, place, describe(error), "\n".join(map(_line_of, frames[-DEEPEST:])))
 
 

@@ -15,7 +15,8 @@ from urllib.parse import quote
 from rich.markup import escape
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 """Control characters but tab and line feed, marks of direction, invisible characters but joiners, and lone surrogates."""
 
@@ -29,7 +30,10 @@ def printable(text: str) -> str:
 
 def data(value: Any) -> str:
     """Returns a value as text that stands for itself in rich's markup, and is printable."""
-    return escape(printable(str(value)))
+    text = printable(str(value))
+    said = text.rstrip("\\")
+    # Before a tag, rich takes two backslashes for one: so there are twice as many, and a tag without effect.
+    return escape(said) + ("\\\\" * (len(text) - len(said)) + "[none][/none]" if said != text else "")
 
 
 def masked(text: str, secret: str, shown: str = "***") -> str:
@@ -49,4 +53,6 @@ def _spellings(letter: str) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

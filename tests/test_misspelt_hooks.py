@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -109,6 +110,38 @@ class AsyncWhereItMay(Good):
     async def run(self, episode: Any) -> None: ...
 
 
+class NoState(Good):
+    def score(self, episode: Any) -> float:  # type: ignore[override]
+        return 1.0
+
+
+class NoListener(Good):
+    def relay(self, state: None, episode: Any, turn: Any) -> str:  # type: ignore[override]
+        return ""
+
+
+class OneMore(Good):
+    @staticmethod
+    def opening(task: Task, state: None, episode: Any) -> Any:  # type: ignore[override]
+        return None
+
+
+class NoFunction(Good):
+    finished = None  # type: ignore[assignment]
+
+
+class OtherNames(Good):
+    def relay(self, *given: Any) -> str:
+        return ""
+
+    def opening(self, task: Task, of: None, more: int = 1) -> Any:
+        return None
+
+    @staticmethod
+    def finished(state: None, episode: Any) -> str | None:  # type: ignore[override]
+        return None
+
+
 def test_a_tool_may_not_replace_a_hook() -> None:
     for hook in ("check", "close", "run", "finished"):
 
@@ -120,7 +153,7 @@ def test_a_tool_may_not_replace_a_hook() -> None:
             type("Shop", (Good,), {hook: tool()(method)})
 
 
-@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, InGroups, OfTools])
+@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, InGroups, OfTools, OtherNames])
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
     assert environment.wrong_hooks() == []
 
@@ -138,6 +171,16 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (Auxilliary, "Auxilliary.auxilliary is near to the hook auxiliary: rename one"),
         (RewardRanges, "RewardRanges.reward_ranges is near to the hook reward_range: rename one"),
         (BelowGood, "BelowGood.scroe is near to the hook score: rename one"),
+        (NoState, "NoState.score takes (episode), and is called with (state, episode)"),
+        (
+            NoListener,
+            "NoListener.relay takes (state, episode, turn), and is called with (state, episode, turn, listener)",
+        ),
+        (
+            OneMore,
+            "OneMore.opening takes (task, state, episode), and is called with (task, state)",
+        ),
+        (NoFunction, "NoFunction.finished is the name of a hook, and no function (found None)"),
         (AsyncFinished, "AsyncFinished.finished is async, and nothing awaits it: write it without async"),
         (AsyncCheck, "AsyncCheck.check is async, and nothing awaits it: write it without async"),
         (Yielding, "Yielding.generate has a yield: return the value instead"),
@@ -154,7 +197,7 @@ def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, 
             "participants": {"policy": {"model": "m"}},
         }
     )
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=re.escape(told)):
         make_environment(config, "mine.yaml")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=re.escape(told)):
         read_subject(name, [], 1, 0, None)

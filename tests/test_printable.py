@@ -6,11 +6,10 @@ import ast
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ray_gym import Environment, Task, plugins
-from ray_gym.cli.main import envs
-from ray_gym.cli.output import DataTable
+from ray_gym.cli.app import envs
+from ray_gym.cli.output import DataTable, make_console
 from ray_gym.printable import data, printable
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
@@ -25,12 +24,17 @@ EVIL = [
     "\ud800",
     "\u2066x",
     "[link=http://x]y[/link]",
+    "end\\",
+    "end\\\\",
+    "\\\\\\",
+    "\U000e0041\u00ad\u3164",
+    "a :key: b",
 ]
 
 
 @pytest.mark.parametrize("text", EVIL)
 def test_data_is_printed_as_text(text: str) -> None:
-    console = Console(width=200, force_terminal=True, color_system=None)
+    console = make_console()
     with console.capture() as shown:
         console.print(f"[red]{data(text)}[/]", highlight=False)
     assert shown.get().rstrip("\n") == printable(text)
@@ -56,7 +60,7 @@ def test_only_output_writes_to_the_terminal() -> None:
 def test_cells_of_tables_are_printed_as_text(text: str) -> None:
     table = DataTable("what")
     table.add_data(text)
-    console = Console(width=200, force_terminal=True, color_system=None)
+    console = make_console()
     with console.capture() as shown:
         console.print(table, highlight=False)
     assert shown.get().splitlines()[1].strip() == printable(text).strip()

@@ -11,7 +11,7 @@ def main() -> None:
     an interruption of its imports, are told in a line, as all that happens later is.
     """
     try:
-        from ray_gym.cli.main import main as run
+        from ray_gym.cli.app import main as run
 
         run()
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ def make_console() -> Console:
     """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
     `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`.
     """
-    return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
+    return Console(emoji=False) if sys.stdout.isatty() else Console(width=PIPE_WIDTH, emoji=False)
 
 
 class DataTable(Table):

@@ -180,7 +180,10 @@ async def _run(episode: Episode) -> None:
     deadline_s = episode.limits.episode_deadline_s
     try:
         async with episode.clock.limit(deadline_s) as deadline:
-            await episode.environment.run(episode)
+            playing = episode.environment.run(episode)
+            if not inspect.isawaitable(playing):
+                raise wrong_return(episode.environment, "run", playing, "a coroutine: write it with async def")
+            await playing
         if deadline.expired():  # and its code ignored that
             episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
     except EpisodeOver:
@@ -265,7 +268,8 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
                 async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
-                    given = await environment.score_group(episodes)
+                    given = environment.score_group(episodes)
+                    given = await given if inspect.isawaitable(given) else given
             if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
                 raise wrong_return(environment, "score_group", given, "a list with a score for each episode")
             scores = [_known(as_score(each), environment) for each in given]
@@ -281,30 +285,42 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
 class blame_environment:
     """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook.
 
-    EpisodeFailure, EpisodeOver, GeneratorExit and the cancellation of the task pass unchanged.
+    EpisodeFailure, EpisodeOver, the end of the coroutine (GeneratorExit) and the cancellation of the task pass
+    unchanged.
     """
 
-    __slots__ = ("_environment", "_hook")
+    __slots__ = ("_environment", "_hook", "_task")
 
     def __init__(self, environment: Rules, hook: str) -> None:
-        self._environment, self._hook = environment, hook
+        self._environment, self._hook, self._task = environment, hook, _current_task()
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None or isinstance(error, EpisodeFailure | EpisodeOver | GeneratorExit):
+        if error is None or isinstance(error, EpisodeFailure | EpisodeOver):
             return
+        if isinstance(error, GeneratorExit) and (self._task is None or _current_task() is not self._task):
+            return  # the coroutine is being closed: the author's code did not raise it
         if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             return
-        where = f"{type(self._environment).__name__}.{_inner_hook(error, self._environment) or self._hook}"
-        raise EpisodeFailure.of(Failure.of(error, where)) from error
+        hook = _inner_hook(error, self._environment) or self._hook
+        where, code = f"{type(self._environment).__name__}.{hook}", getattr(type(self._environment), hook, None)
+        raise EpisodeFailure.of(Failure.of(error, where, code=code)) from error
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    """Returns the task that runs; None outside of any."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 def _is_cancelled() -> bool:
     """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
-    task = asyncio.current_task()
+    task = _current_task()
     return task is not None and task.cancelling() > 0
 
 

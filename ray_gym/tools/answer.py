@@ -37,11 +37,13 @@ class IdempotencyKey(str):
 class ToolError(Exception):
     """Answers the caller of a tool with an error, when the tool raises it. The episode continues.
 
-    `content` is the text that the caller gets; by default `{"error": message}`.
+    `content` is the text that the caller gets; by default `{"error": message}`. Errors: TypeError if it is no text.
     """
 
     def __init__(self, message: str = "", content: str | None = None) -> None:
         super().__init__(message)
+        if content is not None and not isinstance(content, str):
+            raise TypeError(f"ToolError: content is a {type(content).__name__}; give a text (json.dumps makes one)")
         self.content = content
 
 

@@ -66,7 +66,8 @@ async def call_tool(
     except Exception as error:
         if isinstance(error, ExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
-        raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}")) from error
+        code = getattr(type(environment), tool.method, None)
+        raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}", code=code)) from error
 
 
 def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:

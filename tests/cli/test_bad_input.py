@@ -306,7 +306,7 @@ def test_ctrl_c_ends_with_1_and_a_line(folder: Folder, arguments: list[str], mon
     def interrupted(given: Path) -> Path:
         raise KeyboardInterrupt
 
-    for module in ("main", "configs", "doctor"):
+    for module in ("app", "configs", "doctor"):
         monkeypatch.setattr(sys.modules[f"ray_gym.cli.{module}"], "find_config", interrupted)
     ended = folder.run(*arguments)
     assert (ended.code, ended.err) == (1, "ray-gym: interrupted\n")

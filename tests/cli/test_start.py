@@ -35,7 +35,7 @@ class _Interruption(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname == "ray_gym.cli.main":
+        if fullname == "ray_gym.cli.app":
             raise KeyboardInterrupt
         return None
 
@@ -43,7 +43,7 @@ class _Interruption(MetaPathFinder):
 def test_an_interruption_of_the_imports_is_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ray_gym.cli.main", raising=False)
+    monkeypatch.delitem(sys.modules, "ray_gym.cli.app", raising=False)
     monkeypatch.setattr(sys, "meta_path", [_Interruption(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         cli.main()

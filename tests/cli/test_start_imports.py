@@ -13,7 +13,7 @@ HTTP = ("aiohttp", "fastapi", "httpx", "starlette", "uvicorn")
 TABLES = ("pandas", "pyarrow.compute", "pyarrow.dataset")
 HEAVY = [*MODELS, *HTTP, *TABLES]
 
-COMMAND = "import ray_gym.cli.main"
+COMMAND = "import ray_gym.cli.app"
 DRIVER = f"""
 {COMMAND}
 from pathlib import Path

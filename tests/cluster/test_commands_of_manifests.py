@@ -19,7 +19,7 @@ from ray.scripts.scripts import cli as ray_cli
 from typer._click.exceptions import UsageError
 
 import ray_gym.deployments.held_service
-from ray_gym.cli.main import app
+from ray_gym.cli.app import app
 from ray_gym.config.file import read_config
 from ray_gym.deployments.held_service import HeldService
 from ray_gym.load_object import load_object

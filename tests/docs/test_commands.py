@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 from pages import PAGES, commands, mentions, name_of, parse
 from typer._click.exceptions import MissingParameter, UsageError
 
-from ray_gym.cli.main import app
+from ray_gym.cli.app import app
 
 GYM = typer.main.get_command(app)
 TARGETS = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))

@@ -132,7 +132,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert as_score(np.int64(2)) == Score(2.0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit, KeyboardInterrupt, GeneratorExit])
 async def test_what_would_end_a_worker_ends_one_episode(raised: type[BaseException]) -> None:
     class Broken(Talk):
         def finished(self, state: Any, episode: Any) -> str | None:

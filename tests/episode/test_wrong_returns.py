@@ -38,6 +38,7 @@ async def test_an_outcome_is_a_text_or_none(value: Any) -> None:
     [
         ("next_speaker", "usr", "it returned 'usr', a str; expected one of policy, or None to end"),
         ("next_speaker", True, "it returned True, a bool; expected one of policy, or None to end"),
+        ("run", None, "it returned None, a NoneType; expected a coroutine: write it with async def"),
         ("tools_for", None, "it returned None, a NoneType; expected a list of Tool, which tool_by_schema() makes"),
         ("tools_for", ["look"], "it returned ['look'], a list; expected a list of Tool"),
         ("opening", None, "it returned None, a NoneType; expected an Opening"),
@@ -67,7 +68,8 @@ async def test_the_hook_is_named(hook: str, value: Any, told: str) -> None:
 )
 async def test_a_wrong_score_is_named(value: Any, told: str) -> None:
     failure = (await play_script(returning("score", value), ["42"])).played.failure
-    assert failure is not None and failure.message == told and failure.where.startswith("Odd.score")
+    assert failure is not None and failure.message == told
+    assert failure.where.startswith("Odd.score (test_wrong_returns.py:")
 
 
 @pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ("hello", "str")])

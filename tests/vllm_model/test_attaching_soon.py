@@ -27,7 +27,7 @@ def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str
 def test_neither_driver_nor_worker_imports_what_loads_a_model() -> None:
     """Importing vLLM alone takes longer than all the rest."""
     script = (
-        "import sys, ray_gym.cli.main, ray_gym.run.submit, ray_gym.run.worker.worker\n"
+        "import sys, ray_gym.cli.app, ray_gym.run.submit, ray_gym.run.worker.worker\n"
         "import ray_gym.deployments.vllm, ray_gym.deployments.vllm_reward\n"
         f"print([name for name in {HEAVY} if name in sys.modules], 'ray_gym.deployments.vllm.replica' in sys.modules)"
     )
