@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -126,7 +126,8 @@ class Environment(Generic[TaskT, StateT]):
         required = {"setup": ("setup",), "score": ("score", "score_group")}
         missing = [name for name, any_of in required.items() if set(any_of) <= set(left) - set(near.values())]
         lines += [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
-        return lines + [f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(cls, hook))]
+        lines += [f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(cls, hook))]
+        return lines + [f"{cls.__name__}.{name} {why}" for name, why in _wrong_attributes(cls)]
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -289,6 +290,8 @@ def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
 def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
     """Returns why a hook of a class can't be called as a hook; None if it can."""
     function = _function(cls, hook)
+    if isinstance(_function(Environment, hook), type):
+        return None  # an attribute that is a class
     if not callable(function):
         return f"is the name of a hook, and no function (found {function!r:.60})"
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -303,6 +306,37 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
         except TypeError:
             return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
     return None
+
+
+def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, str]]:
+    """Yields the attributes of a class that are not of their kind, each with what it has to be. One that is a property
+    is known only when there is an object.
+    """
+    for name in ("participants", "auxiliary"):
+        given = getattr(cls, name)
+        if not isinstance(given, property | list | tuple) or not all(isinstance(one, str) for one in _items(given)):
+            yield name, f'has to be names in a tuple, like ("policy",) with its comma (found {given!r:.60})'
+    pair = cls.reward_range
+    if not isinstance(pair, property) and not _is_range(pair):
+        yield "reward_range", f"has to be two numbers, the lowest reward first (found {pair!r:.60})"
+    for name, base in (("Options", BaseModel), ("task_type", Task)):
+        given = getattr(cls, name)
+        if not (isinstance(given, type) and issubclass(given, base)):
+            yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60})"
+    making = inspect.signature(cls)
+    try:
+        making.bind(None)
+    except TypeError:
+        yield "__init__", f"takes {making}, and is called with (options)"
+
+
+def _items(given: Any) -> Iterable[Any]:
+    return given if isinstance(given, list | tuple) else ()
+
+
+def _is_range(pair: Any) -> bool:
+    numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(one, int | float) for one in pair)
+    return numbers and pair[0] <= pair[1]
 
 
 def _parameters(cls: type, hook: str) -> inspect.Signature | None:

@@ -130,6 +130,34 @@ class NoFunction(Good):
     finished = None  # type: ignore[assignment]
 
 
+class NoComma(Good):
+    participants = "policy"  # type: ignore[assignment]
+
+
+class JudgeAsText(Good):
+    auxiliary = "judge"  # type: ignore[assignment]
+
+
+class NoRange(Good):
+    reward_range = 1.0  # type: ignore[assignment]
+
+
+class TurnedRange(Good):
+    reward_range = (1.0, 0.0)
+
+
+class OptionsOfAnotherKind(Good):
+    Options = dict  # type: ignore[assignment]
+
+
+class TaskOfAnotherKind(Good):
+    task_type = "x"  # type: ignore[assignment]
+
+
+class NoOptions(Good):
+    def __init__(self) -> None: ...
+
+
 class OtherNames(Good):
     def relay(self, *given: Any) -> str:
         return ""
@@ -180,6 +208,13 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
             OneMore,
             "OneMore.opening takes (task, state, episode), and is called with (task, state)",
         ),
+        (NoComma, 'NoComma.participants has to be names in a tuple, like ("policy",) with its comma'),
+        (JudgeAsText, "JudgeAsText.auxiliary has to be names in a tuple"),
+        (NoRange, "NoRange.reward_range has to be two numbers, the lowest reward first (found 1.0)"),
+        (TurnedRange, "TurnedRange.reward_range has to be two numbers, the lowest reward first (found (1.0, 0.0))"),
+        (OptionsOfAnotherKind, "OptionsOfAnotherKind.Options has to be a subclass of BaseModel (found <class 'dict'>)"),
+        (TaskOfAnotherKind, "TaskOfAnotherKind.task_type has to be a subclass of Task (found 'x')"),
+        (NoOptions, "NoOptions.__init__ takes () -> 'None', and is called with (options)"),
         (NoFunction, "NoFunction.finished is the name of a hook, and no function (found None)"),
         (AsyncFinished, "AsyncFinished.finished is async, and nothing awaits it: write it without async"),
         (AsyncCheck, "AsyncCheck.check is async, and nothing awaits it: write it without async"),
@@ -187,7 +222,8 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
     ],
 )
 def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, Any]], told: str) -> None:
-    assert environment.wrong_hooks() == [told]
+    (said,) = environment.wrong_hooks()
+    assert said.startswith(told)
     name = f"{__name__}:{environment.__name__}"
     config = RunConfig.model_validate(
         {

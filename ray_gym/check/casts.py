@@ -11,6 +11,7 @@ from typing import Any
 
 from ray_gym.check.players import nasty_player, null_player, random_player
 from ray_gym.environment import Environment
+from ray_gym.errors import UserError, wrong_return
 from ray_gym.models.player import Player
 from ray_gym.task import Task
 
@@ -46,9 +47,14 @@ def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mappin
 def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
     """Returns the environment's perfect players for a task, by participant.
 
-    The result is empty if making them raises, which the check of the score reports.
+    The result is empty if making them raises, which the check of the score reports. Errors: UserError if `perfect`
+    returns no mapping.
     """
     try:
-        return environment.perfect(task)
+        players: object = environment.perfect(task)
     except Exception:
         return {}
+    if not isinstance(players, Mapping):
+        wrong = wrong_return(environment, "perfect", players, "a mapping with a player for each participant").failure
+        raise UserError(f"{wrong.where}: {wrong.message}")
+    return players

@@ -18,7 +18,7 @@ from ray_gym.config.file import explain, explained, keys_of, types_inside
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, placed, text_of
+from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.task import Task
 
 STRICT = frozenset(
@@ -71,13 +71,16 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
 def _check(task: Task, environment: Environment[Any, Any]) -> None:
     """Has the environment check a task. Errors: BadRow with what `check` says, or with the place at which it failed."""
     try:
-        environment.check(task)
+        given: object = environment.check(task)  # type: ignore[func-returns-value]
     except ValidationError as error:
         raise BadRow(explain(error, type(task))) from None
     except (ValueError, UserError) as error:
         raise BadRow([text_of(error)]) from None
     except Exception as error:
         raise BadRow([f"(top level): {type(environment).__name__}.check failed: {placed(error)}"]) from None
+    if given is not None:
+        wrong = wrong_return(environment, "check", given, "a ValueError that says what is wrong, or nothing").failure
+        raise BadRow([f"(top level): {wrong.where}: {wrong.message}"])
 
 
 def require_types(text: str, task_type: type[Task]) -> None:

@@ -13,7 +13,7 @@ from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, play_problems, task_of
 from ray_gym.data.rows import TaskFile
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, placed
+from ray_gym.errors import UserError, placed, wrong_return
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task
 
@@ -82,16 +82,23 @@ def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) ->
     Errors: UserError for a generator that fails or is missing, and for a task that the participants can't play.
     """
     for index in range(count):
-        place = f"generated task {index}"
-        try:
-            task = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
-        except NotImplementedError as error:
-            raise UserError(f"tasks.generate: {error}") from None
-        except Exception as error:
-            raise UserError(f"tasks.generate: the generator failed on task {index}: {placed(error)}") from error
-        for problem in play_problems(task, environment):
-            raise UserError(f"{place}: {problem}")
-        yield place, task
+        yield f"generated task {index}", generate_task(environment, seed, index)
+
+
+def generate_task(environment: Environment[Any, Any], seed: int, index: int) -> Task:
+    """Returns task number `index` of the environment's generator under a seed. Errors: as `generate_tasks`."""
+    try:
+        task: object = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
+    except NotImplementedError as error:
+        raise UserError(f"tasks.generate: {error}") from None
+    except Exception as error:
+        raise UserError(f"tasks.generate: the generator failed on task {index}: {placed(error)}") from error
+    if not isinstance(task, Task):
+        wrong = wrong_return(environment, "generate", task, "a Task").failure
+        raise UserError(f"tasks.generate: {wrong.where}: {wrong.message}")
+    for problem in play_problems(task, environment):
+        raise UserError(f"generated task {index}: {problem}")
+    return task
 
 
 def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:

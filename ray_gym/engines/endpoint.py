@@ -31,6 +31,7 @@ CONNECT_TIMEOUT_S = 5.0
 LONGEST_ERROR = 400
 """Characters of an error that are shown at most."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
 Result = TypeVar("Result")
@@ -83,6 +84,11 @@ class EndpointOptions(BaseModel):
         is not set, or empty.
         """
         name, key = self.api_key_env, self.key()
+        if name and not _VARIABLE.fullmatch(name):
+            raise UserError(
+                f"{where}.api_key_env: give the name of an environment variable, which has letters, digits and _ only; "
+                "the key itself goes into that variable"
+            )
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
         return key

@@ -65,11 +65,13 @@ which tokens can be drawn.
 
 ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "tool_calls", "function_call", "stop_sequence", "eos", "eos_token", "end_turn"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "repetition"), "length"),
-    **dict.fromkeys(("content_filter", "safety"), "content_filter"),
+    **dict.fromkeys(("tool_use", "tool_call", "complete", "pause_turn"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "repetition"), "length"),
+    **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
+    **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
 }
 """Ends of an answer by the values of `finish_reason`, in lower case: OpenAI's and vLLM's, and those of servers that
-follow them (Hugging Face TGI, Gemini, Anthropic).
+follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral).
 """
 _RAW_LOGPROB = -1e-4
 """Threshold for the logprob of a probe's token: a lower one is from before top-k (see `has_raw_logprobs`)."""
@@ -86,6 +88,7 @@ class _Logprobs(TypedDict):
 class _Choice(TypedDict):
     message: Json
     finish_reason: NotRequired[Any]
+    error: NotRequired[Any]
     logprobs: NotRequired[_Logprobs | None]
     token_ids: NotRequired[Any]
     prompt_token_ids: NotRequired[Any]
@@ -97,6 +100,7 @@ class _ChatCompletion(TypedDict):
     """
 
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    error: NotRequired[Any]
     usage: NotRequired[Any]
     prompt_token_ids: NotRequired[Any]
 
@@ -162,6 +166,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     `constrained`. Errors: `BadAnswer` if the answer is not as the protocol describes it.
     """
     choice = _first_choice(answer)
+    _require_no_error(answer, choice)
     given = choice.get("message")
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
@@ -273,6 +278,14 @@ def _first_choice(answer: Any) -> Json:
         return choices[0]
     said = error_text(json.dumps(answer))
     raise BadAnswer(f"no choices in the answer: {said}")
+
+
+def _require_no_error(answer: Json, choice: Json) -> None:
+    """Checks that an answer holds no error beside its words, as routers of several providers write it when one of them
+    breaks off. Errors: `BadAnswer`.
+    """
+    if error := answer.get("error") or choice.get("error"):
+        raise BadAnswer(f"it broke off with an error: {error_text(json.dumps({'error': error}))}")
 
 
 def _read_finish_reason(given: Any) -> FinishReason:

@@ -268,8 +268,8 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
                 async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
-                    given = environment.score_group(episodes)
-                    given = await given if inspect.isawaitable(given) else given
+                    scoring: Any = environment.score_group(episodes)
+                    given = await scoring if inspect.isawaitable(scoring) else scoring
             if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
                 raise wrong_return(environment, "score_group", given, "a list with a score for each episode")
             scores = [_known(as_score(each), environment) for each in given]

@@ -17,11 +17,9 @@ from typing import Any
 import xxhash
 
 from ray_gym.config.sections import RunConfig
-from ray_gym.data.checking import play_problems
-from ray_gym.data.tasks import TaskRow, read_tasks
+from ray_gym.data.tasks import TaskRow, generate_task, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.errors import UserError, placed
 from ray_gym.load_object import load_object
 from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
@@ -200,14 +198,7 @@ class GroupSource:
 
     def _generate(self, number: int) -> TaskRow:
         """Generates and checks a group's task. Errors: UserError if the generator fails, or makes a wrong task."""
-        try:
-            task = self.environment.generate(random.Random(derive_seed(self.seed, "task", number)), number)
-        except NotImplementedError as error:
-            raise UserError(f"tasks.generate: {error}") from None
-        except Exception as error:
-            raise UserError(f"tasks.generate: the generator failed on task {number}: {placed(error)}") from error
-        for problem in play_problems(task, self.environment):
-            raise UserError(f"generated task {number}: {problem}")
+        task = generate_task(self.environment, self.seed, number)
         text = task.model_dump_json()
         return TaskRow(task.task_id or stable_id(text), text)
 

@@ -91,6 +91,26 @@ def test_a_check_and_a_generator_that_fail_are_named_with_their_line(tmp_path: P
     assert str(caught.value) == (f"tasks.generate: the generator failed on task 2: ZeroDivisionError: {ZERO} {place}")
 
 
+class Unfit(Adding):
+    def check(self, task: Sum) -> Any:
+        return False
+
+    def generate(self, rng: random.Random, index: int) -> Any:
+        return {"a": 1}
+
+
+def test_a_check_and_a_generator_that_return_something_else_are_named(tmp_path: Path) -> None:
+    told = error_of(jsonl(tmp_path, {"a": 9}), tmp_path, environment=Unfit())
+    assert (
+        ": (top level): Unfit.check (test_tasks.py:" in told
+        and "it returned False, a bool; expected a ValueError" in told
+    )
+    with pytest.raises(
+        UserError, match=r"tasks\.generate: Unfit\.generate \(.*\): it returned .* a dict; expected a Task"
+    ):
+        read_tasks(TasksSection(generate=1), Unfit(), 0, Path())
+
+
 def test_rows_of_both_formats_are_the_same_tasks(tmp_path: Path) -> None:
     rows = [{"task_id": "one", "a": 1, "b": None, "words": ["x", "y"]}, {"task_id": "two", "a": 2, "b": 3, "words": []}]
     first = {key: value for key, value in rows[0].items() if value is not None}

@@ -32,6 +32,11 @@ def answer(**choice: Any) -> dict[str, Any]:
         ("MAX_TOKENS", "length"),
         ("content_filter", "content_filter"),
         ("SAFETY", "content_filter"),
+        ("tool_use", "stop"),
+        ("COMPLETE", "stop"),
+        ("model_length", "length"),
+        ("refusal", "content_filter"),
+        ("PROHIBITED_CONTENT", "content_filter"),
     ],
 )
 def test_ends_of_an_answer(given: str, read: str) -> None:
@@ -42,6 +47,15 @@ def test_ends_of_an_answer(given: str, read: str) -> None:
 def test_what_is_no_end_loses_the_call(given: Any) -> None:
     with pytest.raises(wire.BadAnswer, match="is no end of an answer"):
         wire.completion(answer(finish_reason=given), request(), False, {})
+
+
+@pytest.mark.parametrize("where", ["answer", "choice"])
+def test_an_error_beside_the_words_loses_the_call(where: str) -> None:
+    error = {"error": {"message": "provider died", "code": 502}}
+    given = answer(finish_reason="stop", **(error if where == "choice" else {})) | (error if where == "answer" else {})
+    for read in (given, wire.read(json.dumps(given).encode())):
+        with pytest.raises(wire.BadAnswer, match="it broke off with an error: provider died"):
+            wire.completion(read, request(), False, {})
 
 
 def test_an_answer_without_an_end_loses_the_call() -> None:

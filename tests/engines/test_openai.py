@@ -79,6 +79,12 @@ async def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -
         await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env=KEY_NAME)))
 
 
+async def test_a_key_in_the_place_of_its_name_is_not_shown() -> None:
+    with pytest.raises(UserError, match=r"api_key_env: give the name of an environment variable") as refused:
+        await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env="sk-abcdefghij0123456789")))
+    assert "sk-" not in str(refused.value)
+
+
 async def test_a_key_refused_only_for_completions_is_found(endpoint: EndpointDouble) -> None:
     endpoint.will_answer(Reply({"error": {"message": "who are you"}}, 401))
     with pytest.raises(UserError, match=r"models\.judge\.api_key_env: .*who are you"):
