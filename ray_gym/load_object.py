@@ -82,9 +82,11 @@ def _is_anothers(path: str) -> bool:
 
 
 def _folder_hint(found: Any) -> str:
-    """Returns a hint if the module is a folder without __init__.py, else "". A project's folder may be imported in the
+    """Returns a hint if the module is Python's own, or a folder without __init__.py, else "". A project's folder may be imported in the
     place of the package of that name inside of it.
     """
+    if isinstance(found, ModuleType) and found.__name__ in sys.stdlib_module_names:
+        return ", for it is Python's own module of that name: rename yours"
     if not isinstance(found, ModuleType) or found.__file__ is not None:
         return ""
     return f", for it is a folder without __init__.py ({', '.join(found.__path__)}): go into the folder with the package, or install it"

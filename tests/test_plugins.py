@@ -60,6 +60,12 @@ def test_a_project_s_folder_in_the_place_of_its_package(folder: Path) -> None:
         load_object("mine_and_mine:Mine", "environment.id")
 
 
+def test_a_module_named_as_one_of_pythons_is_said_to_be_pythons(folder: Path) -> None:
+    (folder / "calendar.py").write_text(MODULE)
+    with pytest.raises(UserError, match=r"calendar has no 'Mine', for it is Python's own module of that name: rename"):
+        load_object("calendar:Mine", "environment.id")
+
+
 def test_workers_get_no_relative_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have another working directory."""
     monkeypatch.setenv("PYTHONPATH", "src::/elsewhere:.")
