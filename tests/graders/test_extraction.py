@@ -26,6 +26,7 @@ from ray_gym.graders import Extract, answer_line, by_regex, first_of, last_boxed
         (r"a } too many, { too few, \boxed{3}", "3"),
         (r"\boxed{outer \boxed{inner}}", "inner"),
         (r"\boxed{1} \boxed{ }", None),
+        ("\\boxed{1} \\boxed{\u200b}", None),
         ("\\boxed{two\nlines}", "two\nlines"),
         (r"boxed{1} \boxed 2", None),
         (r"\boxed{\}", None),
@@ -52,6 +53,7 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("the answer is 42", None),
         ("reanswer: 3", None),
         ("Answer:", None),
+        ("Answer: \u200b", None),
         ("Answer:   \n42", None),
     ],
 )
