@@ -16,6 +16,8 @@ Extract = Callable[[str], str | None]
 
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_VISIBLE = re.compile(r"\\\S|[^\\\s]+")
+"""Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
 _ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECASE)
 
 
@@ -31,7 +33,7 @@ def _shown(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
-    closed does not count. Returns None if there is no box, or only white space in it.
+    closed does not count. Returns None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
@@ -44,7 +46,10 @@ def last_boxed(text: str) -> str | None:
             if begin in begins:
                 last = max(last, (begin, brace.start()))
     begin, end = last
-    return _shown(text[begin:end]) if begin >= 0 else None
+    if begin < 0:
+        return None
+    visible = max((found.end() for found in _VISIBLE.finditer(text, begin, end)), default=begin)
+    return _shown(text[begin:visible])
 
 
 def answer_line(text: str) -> str | None:
