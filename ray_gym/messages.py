@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +13,14 @@ from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant", "tool"]
 ToolChoice = Literal["auto", "required", "none"]
+
+_BLANK = re.compile(
+    "[\\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*+"
+)
+"""Whitespace, control characters, and characters without a shape (Unicode's Default_Ignorable_Code_Point, the marks of
+annotations, and Braille's empty cell).
+"""
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +57,13 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
     """
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
+
+
+def is_blank(text: str) -> bool:
+    """Says whether a text shows nothing: it is empty, or has only whitespace and characters that nobody sees, such as
+    zero-width spaces. A blank text is silence.
+    """
+    return _BLANK.fullmatch(text) is not None
 
 
 def utf8(text: str) -> str:

@@ -1,10 +1,11 @@
-"""Checks messages that call a tool."""
+"""Checks messages that call a tool, and which texts are blank."""
 
 from __future__ import annotations
 
 import pytest
 
 from ray_gym import Message, ToolCall, tool_call_message
+from ray_gym.messages import is_blank
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,18 @@ def test_a_message_that_calls_a_tool(arguments: dict[str, object] | str, written
     expected = Message("assistant", tool_calls=(ToolCall("call", "look", written),))
     assert tool_call_message("look", arguments) == expected
     assert tool_call_message("look", arguments, "c2").tool_calls[0].id == "c2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t", "\u200b", "\ufeff", "\u2060", "\u00a0\u200d", "\u3000", "\u00ad", "\u3164", "\u2800", "\ufe0f", "\x00",
+     "\U000e0041"],
+)  # fmt: skip
+def test_a_text_that_shows_nothing_is_blank(text: str) -> None:
+    assert is_blank(text) and is_blank(text * 3 + " ")
+    assert not is_blank(text + "0") and not is_blank("." + text)
+
+
+@pytest.mark.parametrize("text", ["0", ".", "é", "👍", "ਅ", "\u0301", "\ufffd", "\ud800", "\ue000", "\u0660"])
+def test_a_text_that_shows_anything_is_not_blank(text: str) -> None:
+    assert not is_blank(text) and not is_blank(f"\u200b{text}\u200b")

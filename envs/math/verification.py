@@ -38,20 +38,45 @@ _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
-_GAP = r"\\[,!;: ]|\\thinspace\s*|\{,\}|~|[\u00a0\u2007-\u200a\u202f]"
+_GAP = (
+    r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
+    r"|[\u00a0\u2007-\u200a\u202f]"
+)
 _GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
 """Space, or a comma in braces, between groups of three digits."""
+_GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
+"""Space that also stands between two numbers, before a group of digits that is no number of its own."""
 _GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
-_SPACE = re.compile(r"~|\\[,;: ]|\\thinspace(?![A-Za-z])|[\u00a0\u2007-\u200a\u202f]")
+_SPACE = re.compile(
+    r"~|\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\hspace\*?\s*\{[^{}]*\}"
+    r"|[\u00a0\u2007-\u200a\u202f]"
+)
+_UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
+_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF10, 0xFF1A)}
+"""Plain digits, by the code of their full width."""
+_BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
+_DRESS = re.compile(
+    rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}})\s*{_BRACED}"
+    rf"|\{{\s*\\color\s*\{{[^{{}}]*\}}([^{{}}]*)\}})"
+)
+"""Bold, a line below and colour, which make no other value."""
+_UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
+_MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
+_SIGN = r"(?:\\text\{\s*[€£¥₹₩]\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
+_CURRENCY = re.compile(rf"^{_SIGN}\s*|\s*{_SIGN}$")
+_DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
     r"\\(?:mathrm|mathit|mathsf|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
     r"|\{\s*\\rm\s([\w ./^]+)\}"
 )
+_DEEPEST = 3
+"""Largest number of commands of dress within one another that are read."""
 _CONSTANTS = frozenset("eij")
 """Letters that stand for numbers, also in an upright font."""
 _OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
-_FULL_STOP = re.compile(r"(?<=[\w})\]$])\\?[.。]$")
-_NUMBER_AND_UNIT = re.compile(r"([-+]?[\d.,]*\d)\s+([A-Za-z]{3,}(?: [A-Za-z]+)*)")
+_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
+"""Full stop at the end, or another mark that says nothing there."""
+_NUMBER_AND_UNIT = re.compile(r"([-+]?[\d.,]*\d)\s*?(?:\s([A-Za-z]{3,}(?: [A-Za-z]+)*)|[µμ][A-Za-z]{1,3})")
 _PLAIN_NUMBER = re.compile(r"[-+]?[\d.,]*\d")
 _NUMERAL = re.compile(
     r"\b(?:and|or|pi|times|over|plus|minus|mod|percent|dozen|hundred|\w+illions?|thousand|hal\w+|thirds?|quarters?|\w+th(?:s)?)\b",
@@ -137,7 +162,7 @@ def _bare(text: str) -> str:
     """Returns an expression that is tidy (`_tidy`), without dollar signs around it, a full stop at its end, and plain
     spaces that group its digits.
     """
-    tidy = _GROUPED_PLAINLY.sub("", _tidy(_FULL_STOP.sub("", text.strip()).strip("$").strip()))
+    tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", _FULL_STOP.sub("", text.strip())).strip()))
     return _FULL_STOP.sub("", tidy.strip())
 
 
@@ -145,8 +170,12 @@ def _tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    spaced = _SPACE.sub(" ", _GROUPED.sub("", text)).replace("°", "^{\\circ}")
-    return _OHM.sub(r"\1\\text{ohm}", _FONT.sub(_unfonted, spaced))
+    plain = _UNSEEN.sub("", text).translate(_WIDE)
+    for _ in range(_DEEPEST):
+        plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
+    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain)).replace("°", "^{\\circ}")
+    fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
+    return _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
 
 
 def _unfonted(found: re.Match[str]) -> str:
@@ -156,12 +185,14 @@ def _unfonted(found: re.Match[str]) -> str:
 
 
 def _without_unit(box: str, expected: str) -> str:
-    """Returns a box's bare expression. If a number is expected, words after a number are its unit, and left out."""
-    bare = _bare(box)
+    """Returns a box's bare expression. If a number is expected, words after a number are its unit, and left out, as is
+    the sign of a currency; and wide spaces may group its digits.
+    """
+    if not _PLAIN_NUMBER.fullmatch(expected):
+        return _bare(box)
+    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", box)))
     both = _NUMBER_AND_UNIT.fullmatch(bare)
-    if both is None or _NUMERAL.search(both[2]) or not _PLAIN_NUMBER.fullmatch(expected):
-        return bare
-    return both[1]
+    return bare if both is None or _NUMERAL.search(both[2] or "") else both[1]
 
 
 def _read_alone(expression: str) -> list[Any]:

@@ -14,12 +14,30 @@ OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
 _TEXT = re.compile(r"\\text\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_COLOURED = r"\\(?:textcolor|colorbox)\s*\{[^{}]*\}\s*"
 _FONT = re.compile(
-    r"\\(?:text\w*|math\w+|mbox|emph|operatorname\*?|rm|bf|sf|it)\s*\{([^{}]*)\}|\{\s*\\(?:rm|bf|sf|it)\s([^{}]*)\}"
+    rf"(?:{_COLOURED}|\\(?:text\w*|math\w+|[mhf]box|emph|operatorname\*?|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*)"
+    r"\{([^{}]*)\}|\{\s*\\(?:(?:rm|bf|sf|it)\s|color\s*\{[^{}]*\})([^{}]*)\}|\*\*([^*]+)\*\*"
 )
-_SPACE = re.compile(r"~|\\[,;:! ]|\\(?:q?quad|thinspace|enspace|space)(?![A-Za-z])")
-_ONLY_A_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:,;]*")
-_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*[.:：,;=–—-]*\s*(.+)", re.DOTALL)  # noqa: RUF001
+_GROUP = re.compile(r"(?<![\\\w\])}^])\{((?:[^{}\\]|\\[^{}])*)\}")
+"""Braces that are no command's."""
+_DEEPEST = 20
+"""Largest number of fonts and braces within one another that are read."""
+_SPACE = re.compile(
+    r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|left|right)(?![A-Za-z])|[\u200b-\u200d\u2060\ufeff]"
+)
+_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(zip(map(ord, "【】。、"), "[].,", strict=True))
+"""Plain characters, by the code of their full width."""
+_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["“{]|\\\{)*([A-Za-z])(?:[\s)\].:,;"”}]|\\\})*""")
+_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*(.+)", re.DOTALL)
+_SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|→⇒–—-]|\\(?:to|mid|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
+_MOST_SEPARATORS = 8
+_NAMED = re.compile(
+    r"(?:the\s+)?(?:(?:correct|final|best)\s+){0,2}(?:option|choice|answer|letter)(?:\s+is\b)?\s*[:=]?\s*",
+    re.IGNORECASE,
+)
+"""Words before a letter that name no option."""
+_QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|\((.*)\)|\[(.*)\]""", re.DOTALL)
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*:", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*:", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
@@ -77,20 +95,55 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
-    """Returns the option's letter that a text is (also small, in brackets or with a full stop, or before the text of
-    that option), or the letter of the only option with this text; None if there is neither, or if both are there and
-    differ. Fonts and spaces of LaTeX make no difference.
+    """Returns the option's letter that a text is (also small, in brackets or with a full stop, behind a word such as
+    `Option`, or before the text of that option), or the letter of the only option with this text; None if there is
+    neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no difference.
     """
     found = _plain(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
-    meant = [letter for letter, option in options.items() if _normalise(option) == _normalise(found)]
+    texts = {letter: _normalise(option) for letter, option in options.items()}
+    meant = _letters_of(found, texts)
+    named = _NAMED.match(found)
+    if named is not None:
+        bare = found[named.end() :]
+        dressed = _ONLY_A_LETTER.fullmatch(bare)
+        meant |= _letters_of(bare, texts) | ({dressed[1].upper()} & options.keys() if dressed is not None else set())
+    return meant.pop() if len(meant) == 1 else None
+
+
+def _letters_of(found: str, texts: OptionsByLetter) -> set[str]:
+    """Returns the letters of all options with a text, and the letter before the text of its own option.
+
+    `texts`: normalised texts of the options.
+    """
+    meant = _having(found, texts)
     both = _LETTER_AND_TEXT.fullmatch(found)
-    letter = both[1].upper() if both is not None else ""
-    if both is not None and letter in options and _normalise(both[2]) == _normalise(options[letter]):
-        meant.append(letter)
-    return meant[0] if len(meant) == 1 else None
+    if both is None or both[1].upper() not in texts:
+        return meant
+    rest = both[2]
+    for _ in range(_MOST_SEPARATORS):
+        having = _having(rest, texts)  # the longest rest that is an option's text counts: -5 is not 5 behind a dash
+        separator = _SEPARATOR.match(rest)
+        if having or separator is None:
+            return meant | ({both[1].upper()} & having)
+        rest = rest[separator.end() :]
+    return meant
+
+
+def _having(found: str, texts: OptionsByLetter) -> set[str]:
+    """Returns the letters of the options with a text; if there are none, of those with the text without quotes, brackets
+    and marks around it.
+    """
+    normal = _normalise(found)
+    letters = {letter for letter, text in texts.items() if text == normal}
+    if letters:
+        return letters
+    bare = found.strip().rstrip(".,;")
+    quoted = _QUOTED.fullmatch(bare)
+    normal = _normalise(bare if quoted is None else next(part for part in quoted.groups() if part is not None))
+    return {letter for letter, text in texts.items() if text == normal}
 
 
 def _last_box(text: str) -> str | None:
@@ -126,9 +179,15 @@ def _letters_in(rest: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Returns a text without LaTeX's fonts, with plain spaces, and without dollar signs and spaces around it."""
-    plain = _SPACE.sub(" ", text)
-    while (bare := _FONT.sub(lambda found: found[1] or found[2] or "", plain)) != plain:
+    """Returns a text without LaTeX's fonts, colours and lone braces, with plain spaces and widths, and without dollar
+    signs and spaces around it.
+    """
+    plain = _SPACE.sub(" ", text.translate(_WIDE))
+    for _ in range(_DEEPEST):
+        bare = _FONT.sub(lambda found: found[1] or found[2] or found[3] or "", plain)
+        bare = _GROUP.sub(r"\1", bare)
+        if bare == plain:
+            break
         plain = bare
     return plain.strip().strip("$").strip()
 

@@ -17,7 +17,7 @@ from ray_gym.episode.rules import Rules
 from ray_gym.episode.thread import Asked
 from ray_gym.episode.turn import Turn
 from ray_gym.errors import wrong_return
-from ray_gym.messages import Message, ToolCall
+from ray_gym.messages import Message, ToolCall, is_blank
 from ray_gym.models.base import Completion
 from ray_gym.stop import StopReason
 from ray_gym.task import Opening
@@ -296,7 +296,7 @@ class Episode(BoundedEpisode):
                 continue
             if not isinstance(text, str):
                 raise wrong_return(self.environment, "relay", text, "a text, or None")
-            if not text.strip():
+            if is_blank(text):
                 continue  # blank is silence
             said = self.transcript.last_message()
             if said is not None and said.content == text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ray_gym.messages import is_blank
 from ray_gym.models.base import Completion
 
 
@@ -33,7 +34,7 @@ class Turn(msgspec.Struct):
 
     def add_words(self, text: str) -> None:
         """Adds the words of a step. Blank text is silence, and adds nothing."""
-        if text.strip():
+        if not is_blank(text):
             self.words.append(text)
 
     def add_result(self, tool: str, content: str, is_error: bool) -> None:

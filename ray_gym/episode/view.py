@@ -14,7 +14,7 @@ from ray_gym.episode.transcript import Transcript
 from ray_gym.episode.turn import Turn, Usage
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
-from ray_gym.messages import ToolSchema
+from ray_gym.messages import ToolSchema, is_blank
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import Stop, StopReason
 from ray_gym.task import Task
@@ -111,7 +111,7 @@ class EpisodeView:
         """Returns the text of the policy's last message that has words, which may stand beside a call; an empty text if
         it has said nothing.
         """
-        said = [message.content for message in self.messages_of("policy") if message.content.strip()]
+        said = [message.content for message in self.messages_of("policy") if not is_blank(message.content)]
         return said[-1] if said else ""
 
     def note(self, text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ray_gym.messages import Message
+from ray_gym.messages import Message, is_blank
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -47,5 +47,5 @@ async def ask_until(
         if found is not None or is_full or count > retries:
             break
         again = [Message("assistant", said), Message("user", reminder)]
-        conversation = [*conversation, *again] if said.strip() else first
+        conversation = first if is_blank(said) else [*conversation, *again]
     return AskResult(found, said, count, too_long=found is None and is_full and conversation is first)

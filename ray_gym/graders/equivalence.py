@@ -12,7 +12,7 @@ from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.match import folded
 from ray_gym.graders.prompt import JudgePrompt, fenced_texts
-from ray_gym.messages import Message
+from ray_gym.messages import Message, is_blank
 from ray_gym.task import Task
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class QuestionTask(Task):
 
     @model_validator(mode="after")
     def _asks_something(self) -> QuestionTask:
-        if not self.asked.strip():
+        if is_blank(self.asked):
             raise ValueError("question: there is none, and no message that asks one either")
         return self
 

@@ -9,22 +9,31 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from ray_gym.messages import is_blank
+
 Extract = Callable[[str], str | None]
 """Function that returns the answer in a text; None if there is none."""
 
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_VISIBLE = re.compile(r"\\\S|[^\\\s]+")
+"""Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
 _ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECASE)
 
 
 def whole(text: str) -> str | None:
     """Returns the whole text without white space around it; None if nothing is left."""
-    return text.strip() or None
+    return _shown(text)
+
+
+def _shown(text: str) -> str | None:
+    """Returns a text without white space around it; None if it is blank."""
+    return None if is_blank(text) else text.strip()
 
 
 def last_boxed(text: str) -> str | None:
     r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
-    closed does not count. Returns None if there is no box, or only white space in it.
+    closed does not count. Returns None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
@@ -37,7 +46,10 @@ def last_boxed(text: str) -> str | None:
             if begin in begins:
                 last = max(last, (begin, brace.start()))
     begin, end = last
-    return text[begin:end].strip() or None if begin >= 0 else None
+    if begin < 0:
+        return None
+    visible = max((found.end() for found in _VISIBLE.finditer(text, begin, end)), default=begin)
+    return _shown(text[begin:visible])
 
 
 def answer_line(text: str) -> str | None:
@@ -47,8 +59,8 @@ def answer_line(text: str) -> str | None:
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)]
-        answer = line.strip().removesuffix("**").strip()
-        if answer:
+        answer = _shown(line.strip().removesuffix("**"))
+        if answer is not None:
             return answer
     return None
 
@@ -64,7 +76,7 @@ def tagged(tag: str) -> Extract:
         while (begin := text.rfind(opening, 0, end)) >= 0:
             closed = text.find(closing, begin, end)
             if closed >= 0:
-                return text[begin + len(opening) : closed].strip() or None
+                return _shown(text[begin + len(opening) : closed])
             end = begin
         return None
 
@@ -86,7 +98,7 @@ def by_regex(pattern: str, flags: int = 0) -> Extract:
         if not last:
             return None
         taken: Sequence[str | None] = last[0].groups() if compiled.groups else (last[0][0],)
-        return next((group.strip() or None for group in taken if group is not None), None)
+        return next((_shown(group) for group in taken if group is not None), None)
 
     return last_match
 

@@ -8,29 +8,58 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
+from operator import attrgetter
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ray_gym.messages import Message
+from ray_gym.messages import Message, is_blank
 
-_TAG = r"(?:\w{1,20}:)?(?:think(?:ing)?|thoughts?|reasoning)"
+_TAG = r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|thoughts?|reasoning)"
+_ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
+
+
+class Marks(NamedTuple):
+    """Regular expressions of a family's marks, in any letter case."""
+
+    begin: str
+    end: str
+    frame: str | None = None
+    """Marks around the words. They are left out of a text that has thoughts of the family."""
+
 
 MARKS = (
-    (rf"<(?P<tag>{_TAG})\s*>", rf"</(?P<end_of_tag>{_TAG})\s*>"),  # most models: <think>, <thinking>, <seed:think>
-    (r"\[THINK\]", r"\[/THINK\]"),  # Mistral
-    (r"◁think▷", r"◁/think▷"),  # Kimi
-    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # Command A
-    (r"<\|channel>thought", r"<channel\|>"),  # Gemma
-    (  # gpt-oss: the thought ends where the final channel begins
-        r"<\|channel\|>analysis(?:<\|message\|>)?",
-        r"(?:<\|end\|>\s*)?(?:<\|start\|>assistant\s*)?<\|channel\|>final<\|message\|>",
+    Marks(  # most models: <think>, <thinking>, <seed:think>, <longcat_think>, <think_6ee>, <think id="1">
+        rf"<(?P<tag>{_TAG}){_ATTRIBUTES}>", rf"</(?P<end_of_tag>{_TAG})\s*>"
+    ),
+    Marks(r"\[THINK\]", r"\[/THINK\]"),  # Mistral
+    Marks(r"◁think▷", r"◁/think▷"),  # Kimi
+    Marks(  # Kimi K3
+        r"<\|open\|>\s*think\s*<\|sep\|>",
+        r"<\|close\|>\s*think\s*<\|sep\|>",
+        r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
+    ),
+    Marks(  # OpenThinker, Sky-T1
+        r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", r"<\|(?:begin|end)_of_solution\|>"
+    ),
+    Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
+    Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
+    Marks(  # gpt-oss: the thought ends where the final channel begins
+        r"(?:<\|start\|>assistant\s*)?<\|channel\|>analysis(?:<\|message\|>)?",
+        r"(?:<\|end\|>\s*)?(?:<\|start\|>assistant\s*)?<\|channel\|>final"
+        r"(?:\s*<\|constrain\|>\s*\w+\s*)?<\|message\|>",
+        r"<\|(?:return|end)\|>|<\|start\|>assistant",
     ),
 )
-"""Regular expressions of the marks where a thought begins and ends, in any letter case. A tag is ended by the tag of
-the same name.
+"""Families of marks where a thought begins and ends. A tag is ended by the tag of the same name; if none follows, by one
+of another name that ends nothing else.
 """
-_ANY = "|".join(f"(?P<begin{number}>{begin})|(?P<end{number}>{end})" for number, (begin, end) in enumerate(MARKS))
+_ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
 _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
+_FRAMES = {
+    str(number): re.compile(marks.frame, re.IGNORECASE) for number, marks in enumerate(MARKS) if marks.frame is not None
+}
 
 
 def has_mark(text: str) -> bool:
@@ -64,7 +93,7 @@ def last_words(text: str) -> str:
     if not has_mark(text):
         return text
     said = [piece.strip() for is_thought, piece in _split(text) if not is_thought]
-    return next(filter(None, reversed(said)), "")
+    return next((words for words in reversed(said) if not is_blank(words)), "")
 
 
 def with_thoughts_apart(message: Message) -> Message:
@@ -82,46 +111,78 @@ def _split(text: str) -> list[tuple[bool, str]]:
     marks = [(_kind(found), found) for found in _MARK.finditer(text)]
     ends = _ends_of_thoughts(marks)
     position = settled = 0  # the pieces before the number `settled` are known to be no words
-    for (_, is_end), found in marks:
+    for kind, found in marks:
         if found.start() < position:  # it is in a thought
             continue
         pieces.append((False, text[position : found.start()]))
         position = found.end()
-        if is_end:
+        if kind.is_end:
             pieces[settled:] = [(True, piece) for _, piece in pieces[settled:]]
             settled = len(pieces)
             continue
         end = ends.get(found.start())
         pieces.append((True, text[position : end.start() if end else len(text)]))
         position = end.end() if end else len(text)
-    return [*pieces, (False, text[position:])]
+    pieces.append((False, text[position:]))
+    families = {kind.family for kind, _ in marks}
+    for frame in (frame for family, frame in _FRAMES.items() if family in families):
+        pieces = [(is_thought, piece if is_thought else frame.sub("", piece)) for is_thought, piece in pieces]
+    return pieces
 
 
-_Kind = tuple[str, bool]
-"""Kind of a mark: which marks it belongs to, and whether it is an end."""
+class _Kind(NamedTuple):
+    """Kind of a mark: its family, the name of its tag (of other marks, the family's), and whether it is an end."""
+
+    family: str
+    name: str
+    is_end: bool
+
+
+_KINDS = {
+    f"{side}{number}": _Kind(str(number), str(number), side == "end")
+    for number in range(len(MARKS))
+    for side in ("begin", "end")
+}
+"""Kinds of marks by their group in `_MARK`."""
+_FAMILY: Callable[[_Kind], str] = attrgetter("family")
+_NAME: Callable[[_Kind], str] = attrgetter("name")
+_Found = list[tuple[_Kind, re.Match[str]]]
+"""Marks in a text, in order."""
+_Ends = dict[int, re.Match[str]]
+"""Ends of thoughts, by the index where the thought begins."""
 
 
 def _kind(found: re.Match[str]) -> _Kind:
+    kind = _KINDS[found.lastgroup or ""]
     tag = found["tag"] or found["end_of_tag"]
-    name = found.lastgroup or ""
-    number = name.removeprefix("begin").removeprefix("end")
-    return (tag.lower() if tag else number), name.startswith("end")
+    return _Kind(kind.family, tag.lower(), kind.is_end) if tag else kind
 
 
-def _ends_of_thoughts(marks: list[tuple[_Kind, re.Match[str]]]) -> dict[int, re.Match[str]]:
-    """Returns the ends of thoughts by the index where the thought begins. An end belongs to the last beginning of its
-    kind that is open. A beginning that stays open has the last end of its kind, if one comes after it.
+def _ends_of_thoughts(marks: _Found) -> _Ends:
+    """Returns the ends of thoughts. A beginning without an end of its name has an end of its family that no beginning
+    of that end's name has.
+    """
+    ends = _pair(marks, _NAME)
+    taken = {end.start() for end in ends.values()}
+    left = [each for each in marks if each[1].start() not in (taken if each[0].is_end else ends)]
+    return ends | _pair(left, _FAMILY)
+
+
+def _pair(marks: _Found, by: Callable[[_Kind], str]) -> _Ends:
+    """Returns the ends of thoughts among marks that belong together `by` their name or family. An end belongs to the
+    last beginning that is open. A beginning that stays open has the last end, if one comes after it.
     """
     opened: dict[str, list[int]] = defaultdict(list)
     last: dict[str, re.Match[str]] = {}
-    ends: dict[int, re.Match[str]] = {}
-    for (kind, is_end), found in marks:
-        if not is_end:
-            opened[kind].append(found.start())
+    ends: _Ends = {}
+    for kind, found in marks:
+        key = by(kind)
+        if not kind.is_end:
+            opened[key].append(found.start())
             continue
-        last[kind] = found
-        if opened[kind]:
-            ends[opened[kind].pop()] = found
-    for kind, starts in opened.items():
-        ends |= {start: last[kind] for start in starts if kind in last and last[kind].start() > start}
+        last[key] = found
+        if opened[key]:
+            ends[opened[key].pop()] = found
+    for key, starts in opened.items():
+        ends |= {start: last[key] for start in starts if key in last and last[key].start() > start}
     return ends

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from ray_gym.messages import Message, Role, ToolCall
+from ray_gym.messages import Message, Role, ToolCall, is_blank
 from ray_gym.models.thoughts import tell_apart
 from ray_gym.openai_api.parts import read_answer, text_of
 
@@ -129,7 +129,7 @@ def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
     said: list[list[str]] = []
     heard: list[Role] = []
     for one in messages:
-        if one.role not in other or not one.content.strip():
+        if one.role not in other or is_blank(one.content):
             continue
         if heard and heard[-1] == other[one.role] == "user":
             said[-1].append(one.content)

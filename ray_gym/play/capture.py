@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ray_gym.episode.thread import Thread
-from ray_gym.messages import Message, ToolSchema
+from ray_gym.messages import Message, ToolSchema, is_blank
 from ray_gym.models.thoughts import tell_apart
 
 EDITED_HISTORY = "edited_history"
@@ -39,9 +39,14 @@ def canonical_form(message: Message) -> Canonical:
     text = tell_apart(message.content)[1] if message.role == "assistant" else message.content
     return (
         message.role,
-        text.strip(),
+        canonical_text(text),
         tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls),
     )
+
+
+def canonical_text(text: str) -> str:
+    """Returns a text without whitespace around it; "" for a blank one."""
+    return "" if is_blank(text) else text.strip()
 
 
 def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:

@@ -16,7 +16,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
 from ray_gym.models.thoughts import with_thoughts_apart
-from ray_gym.play.capture import Capture
+from ray_gym.play.capture import Capture, canonical_text
 from ray_gym.stop import StopReason
 
 
@@ -263,7 +263,7 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
     if turn is None:
         return
     said = with_thoughts_apart(Message("assistant", text))
-    if not captured or turn.text.strip() != said.content.strip():
+    if not captured or canonical_text(turn.text) != canonical_text(said.content):
         episode.speak(participant, said)
     turn.words = []
     turn.add_words(said.content)

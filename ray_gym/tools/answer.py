@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -76,7 +76,8 @@ def as_text(result: Any) -> str:
     become "?".
 
     Errors: TypeError for an object that JSON does not have (a dataclass, a set), which might show the caller what it is
-    not to see; ValueError for NaN and infinity; RecursionError for data that holds itself.
+    not to see; ValueError for NaN and infinity, for keys of a mapping that are one key in JSON, and for a pydantic
+    model that can't be dumped; RecursionError for data that holds itself.
     """
     if isinstance(result, str):
         return utf8(result)
@@ -95,8 +96,9 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, BaseModel):
         _require_declared(value)
-        return _plain(value.model_dump(mode="json", by_alias=True))
+        return _plain(_dump(value))
     if isinstance(value, Mapping):
+        _require_distinct(value, [_plain_key(key) for key in value])
         return {_plain_key(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [_plain(item) for item in value]
@@ -107,6 +109,43 @@ def _plain(value: Any) -> Any:
     if isinstance(value, _SCALARS):
         return to_jsonable_python(value)
     raise _might_show_all(value)
+
+
+def _dump(model: BaseModel) -> Any:
+    """Returns a pydantic model as JSON data. Errors: ValueError that names the model and its field."""
+    try:
+        return model.model_dump(mode="json", by_alias=True)
+    except ValueError as error:  # UnicodeDecodeError and PydanticSerializationError are such
+        raise ValueError(
+            f"it returned a pydantic model, of which {_undumpable(model)} can't be JSON: {error}"
+        ) from error
+
+
+def _undumpable(model: BaseModel) -> str:
+    """Returns the name of a model that can't be dumped, with that of its first field that can't, as in `Answer.text`;
+    of models in models, those of the innermost one.
+    """
+    name = type(model).__name__
+    for field, value in model:
+        if not _can_be_dumped(model, {field}):
+            inner = next((one for one in _models_in(value) if not _can_be_dumped(one)), None)
+            return f"{name}.{field}" if inner is None else _undumpable(inner)
+    return name
+
+
+def _can_be_dumped(model: BaseModel, fields: set[str] | None = None) -> bool:
+    try:
+        model.model_dump(mode="json", by_alias=True, include=fields)
+    except ValueError:
+        return False
+    return True
+
+
+def _models_in(value: Any) -> list[BaseModel]:
+    """Returns the models that a field's value is or holds."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, BaseModel)]
 
 
 def _might_show_all(value: object) -> TypeError:
@@ -137,6 +176,7 @@ def _require_plain(value: Any, annotation: Any) -> None:
     elif isinstance(value, Enum):
         _require_plain(value.value, annotation)
     elif isinstance(value, Mapping):
+        _require_distinct(value, [_spelled(key) for key in value])
         for item in value.values():
             _require_plain(item, annotation)
     elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
@@ -153,7 +193,31 @@ def _names(annotation: Any, wanted: type) -> bool:
     return any(_names(inner, wanted) for inner in get_args(annotation))
 
 
-def _plain_key(key: Any) -> Any:
+def _require_distinct(keys: Iterable[Any], texts: Iterable[str]) -> None:
+    """Checks that no two keys of a mapping have the same text in JSON. Errors: ValueError that names both."""
+    seen: dict[str, Any] = {}
+    for key, text in zip(keys, texts, strict=True):
+        if text in seen:
+            raise ValueError(
+                f"it returned a mapping with the keys {seen[text]!r} and {key!r}, which are both {text!r} in JSON"
+            )
+        seen[text] = key
+
+
+def _spelled(key: Any) -> str:
+    """Returns the text of a key of a mapping in a pydantic model, which may also be a date, say."""
     if isinstance(key, str | int):
-        return utf8(key) if isinstance(key, str) else key
+        return _plain_key(key)
+    try:
+        (text,) = to_jsonable_python({key: None})
+    except ValueError:  # the model can't be dumped, and is refused for that
+        return repr(key)
+    return str(text)
+
+
+def _plain_key(key: Any) -> str:
+    if isinstance(key, str):
+        return utf8(key)
+    if isinstance(key, int):
+        return str(key).lower() if isinstance(key, bool) else str(int(key))
     raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts: {key!r}")

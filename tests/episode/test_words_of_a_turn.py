@@ -40,6 +40,7 @@ class Chatty(Office):
         ([calls("look_up", "Let me look."), "It was sent."], "Let me look.\nIt was sent."),
         ([calls("look_up", "It was sent."), ""], "It was sent."),
         ([calls("look_up", "One."), calls("look_up", " \n"), calls("look_up", "Two."), "Three."], "One.\nTwo.\nThree."),
+        ([calls("look_up", "\u200b"), "It was sent.", "\ufeff\u2060"], "It was sent."),
         ([calls("look_up"), "  It was sent.  "], "  It was sent.  "),
         ([calls("ring", "Hear!"), "   "], "Hear!"),
         ([calls("ring"), ""], "ding"),
@@ -55,7 +56,9 @@ async def test_all_words_of_a_turn_are_told_in_their_order(steps: list[Reply], t
     assert game.episode.turns[0].text == ("" if told == "ding" else told)
 
 
-@pytest.mark.parametrize("said", ["", "  \n", "<think>What shall I say?</think>", "<think>never closed"])
+@pytest.mark.parametrize(
+    "said", ["", "  \n", "\u200b", "\ufeff \u2060", "<think>What shall I say?</think>", "<think>never closed"]
+)
 async def test_a_private_tools_result_is_never_told(said: str) -> None:
     game = await play_script(Office(), ["Hello."], [calls("read_secret"), said])
     assert game.played.failure is not None and game.played.failure.kind is FailureKind.USER
@@ -96,18 +99,23 @@ async def test_thoughts_neither_stop_nor_are_told(said: str) -> None:
 class Mute(Office):
     """Its `relay` tells blank texts."""
 
+    blank = "  \n"
+
     def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        return "  \n" if turn.speaker == "user" else turn.text
+        return self.blank if turn.speaker == "user" else turn.text
 
 
-async def test_a_blank_text_of_relay_tells_nothing() -> None:
-    game = await play_script(Mute(), ["Hello.", "bye"], ["Good day."], policy={"stop_text": "bye"})
+@pytest.mark.parametrize("blank", ["  \n", "\u200b", "\u2060\ufeff"])
+async def test_a_blank_text_of_relay_tells_nothing(blank: str) -> None:
+    muted = Mute()
+    muted.blank = blank
+    game = await play_script(muted, ["Hello.", "bye"], ["Good day."], policy={"stop_text": "bye"})
     assert game.models["policy"].seen()[0][0] == "user" and game.models["user"].seen() == [("user", "Hello.")]
     assert [event.participant for event in game.episode.events if event.kind == "relay"] == []
-    assert all(text.strip() for _, text in game.models["policy"].seen())
+    assert all(text.strip(blank) for _, text in game.models["policy"].seen())
 
 
-@pytest.mark.parametrize("last", ["", "  \n"])
+@pytest.mark.parametrize("last", ["", "  \n", "\u200b", "<think>hm</think>\ufeff"])
 async def test_the_answer_is_the_last_message_with_words(last: str) -> None:
     game = await play_script(
         Office(), ["Hello.", calls("look_up", "Answer: 4"), last], ["Well?"], policy={"max_turns": 2}

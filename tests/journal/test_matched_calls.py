@@ -126,5 +126,6 @@ def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
     thought = Message("assistant", "<think>hm</think>\nYes", "deep", (ToolCall("1", "f", '{"b":1,"a":[2]}'),))
     plain = Message("assistant", "Yes", None, (ToolCall("9", "f", '{ "a": [2], "b": 1 }'),))
     assert canonical_form(thought) == canonical_form(plain)
+    assert canonical_form(Message("assistant", "\u200b")) == canonical_form(Message("assistant", " "))
     assert canonical_form(plain) != canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
     assert canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)

@@ -32,6 +32,21 @@ from ray_gym.models.thoughts import last_words, tell_apart, with_thoughts_apart
         ("<think>I see <reasoning> here</think>Hi.", "I see <reasoning> here", "Hi."),
         ("[THINK]hm[/THINK]Hello.", "hm", "Hello."),
         ("<think></think>Hello.", "", "Hello."),
+        ("<think>a</thinking>Hi.", "a", "Hi."),
+        ("<think>a</thinking>Hi.<think>b</reasoning>You.", "a\nb", "Hi.You."),
+        ("<think>I see </thinking> here</think>Hi.", "I see </thinking> here", "Hi."),
+        ("<think>I see <reasoning>this</reasoning> ###STOP###", "I see <reasoning>this</reasoning> ###STOP###", ""),
+        ("<think><think>a</thinking>Hi.", "<think>a", "Hi."),
+        ("<seed:think>a</think>Hi.", "a", "Hi."),
+        ('<think id="1">a</think>Hi.', "a", "Hi."),
+        ("[THINK]a</think>b", "a</think>b", ""),
+        ("<think>a</think><|return|>Hi.", "a", "<|return|>Hi."),
+        (
+            "<|start|>assistant<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>Hi.",
+            "a",
+            "Hi.",
+        ),
+        ("<|channel|>analysis<|message|>a<|end|><|channel|>final <|constrain|>json<|message|>{}<|return|>", "a", "{}"),
         ("", "", ""),
     ],
 )
@@ -52,6 +67,15 @@ def test_thoughts_and_words(text: str, thoughts: str, said: str) -> None:
         ("<seed:think>", "</seed:think>"),
         ("[THINK]", "[/THINK]"),
         ("◁think▷", "◁/think▷"),
+        ("<longcat_think>", "</longcat_think>"),
+        ("<think_6ee>", "</think_6ee>"),
+        ("<think:6ee>", "</think:6ee>"),
+        ("<ifm|think_fast>", "</ifm|think_fast>"),
+        ('<think id="1" of = "a b">', "</think>"),
+        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+        ("<|open|> think <|sep|>", "<|close|> think <|sep|><|open|>response<|sep|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
         ("<|START_THINKING|>", "<|END_THINKING|>"),
         ("<|channel>thought", "<channel|>"),
         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
@@ -64,7 +88,35 @@ def test_all_marks_are_known(begin: str, end: str) -> None:
     assert tell_apart(f"My order {begin}a [[YES]]") == ("a [[YES]]", "My order"), "it was cut"
 
 
-@pytest.mark.parametrize("text", ["1 < thinking > 2", "I think <b>so</b>.", "[thinker]", "<thinker>", "<|end|>Hi."])
+@pytest.mark.parametrize(
+    ("begin", "end", "last"),
+    [
+        ("<|begin_of_thought|>", "<|end_of_thought|>\n\n<|begin_of_solution|>\n", "\n<|end_of_solution|>"),
+        (
+            "<|open|>think<|sep|>",
+            "<|close|>think<|sep|><|open|>response<|sep|>",
+            "<|close|>response<|sep|><|close|>message<|sep|>",
+        ),
+        ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>", "<|END_RESPONSE|>"),
+        (
+            "<|start|>assistant<|channel|>analysis<|message|>",
+            "<|end|><|start|>assistant<|channel|>final<|message|>",
+            "<|return|>",
+        ),
+    ],
+)
+def test_marks_around_words_are_left_out(begin: str, end: str, last: str) -> None:
+    text = f"{begin}a{end}My order{last}"
+    assert tell_apart(text) == ("a", "My order") and last_words(text) == "My order"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 < thinking > 2", "I think <b>so</b>.", "[thinker]", "<thinker>", "<|end|>Hi.", "<no_think>",
+        "<reasoning_effort>low</reasoning_effort>", "<think you so>", "<|begin_of_solution|>Hi.<|end_of_solution|>",
+    ],
+)  # fmt: skip
 def test_other_marks_are_words(text: str) -> None:
     assert tell_apart(text) == ("", text)
 
@@ -78,6 +130,7 @@ def test_other_marks_are_words(text: str) -> None:
         ("[[YES]] <think>sure", "[[YES]]"),
         ("[[YES]]</think>[[NO]]", "[[NO]]"),
         ("<think>[[YES]]", ""),
+        ("[[YES]]<think>sure</think>\u200b", "[[YES]]"),
     ],
 )
 def test_the_last_words_are_those_after_the_last_thought(text: str, last: str) -> None:
@@ -101,6 +154,15 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
         "".join(f"<a{number}:think></a{number}:think>" for number in range(20_000)),
         "<" * 500_000,
         "<a" * 200_000,
+        "<|" * 200_000,
+        "<think " * 100_000,
+        "<think " + " " * 500_000,
+        "<think a=" * 100_000,
+        "<|open|>" * 100_000 + " " * 100_000,
+        "<think>" * 50_000 + "</thinking>" * 50_000,
+        "<|begin_of_thought|>" * 50_000 + "<|end_of_solution|>" * 50_000,
+        "<|channel|>analysis<|end|><|start|>assistant" * 20_000,
+        "".join(f"<a{number}:think></b{number}:think>" for number in range(20_000)),
     ],
 )
 def test_no_text_takes_long(text: str) -> None:

@@ -44,6 +44,16 @@ class Holder(BaseModel):
     secret: Any = Field(None, exclude=True)
 
 
+class Raw(BaseModel):
+    title: str = "x"
+    body: bytes = b"\xff\xfe"
+
+
+class Library(BaseModel):
+    name: str = "y"
+    books: list[Raw] = [Raw()]
+
+
 class Colour(Enum):
     RED = "red"
 
@@ -59,6 +69,9 @@ class Colour(Enum):
         ([Answer(text="x")], '[{"text":"x","left":1.5}]'),
         ((1, None, True, 2.5, "ü"), '[1,null,true,2.5,"ü"]'),
         ({1: "one"}, '{"1":"one"}'),
+        ({True: 1, 0: 2, "1": 3}, '{"true":1,"0":2,"1":3}'),
+        (Raw(body=b"abc"), '{"title":"x","body":"abc"}'),
+        (Holder(held={datetime.date(2026, 1, 2): 1}), '{"held":{"2026-01-02":1},"declared":null,"tags":[]}'),
         ({"when": datetime.date(2026, 1, 2), "of": Colour.RED}, '{"when":"2026-01-02","of":"red"}'),
         (None, "null"),
         (
@@ -93,6 +106,13 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         ({"mean": [float("inf")]}, "it returned inf"),
         (Answer(text="x", left=float("nan")), "it returned nan"),
         ({("a", 1): 2}, "it returned a mapping with a tuple as a key"),
+        ({1: "a", "1": "b"}, "it returned a mapping with the keys 1 and '1', which are both '1' in JSON"),
+        ([{"?": "a", "\ud83d": "b"}], "which are both '?' in JSON"),
+        (Holder(held={datetime.date(2026, 1, 2): 1, "2026-01-02": 2}), "which are both '2026-01-02' in JSON"),
+        (Holder(held={1: "a", "1": "b"}), "it returned a mapping with the keys 1 and '1'"),
+        (Raw(), "of which Raw.body can't be JSON: 'utf-8' codec can't decode byte 0xff"),
+        ({"all": [Library()]}, "it returned a pydantic model, of which Raw.body can't be JSON"),
+        (Holder(held=object()), "of which Holder.held can't be JSON: Unable to serialize unknown type"),
         (object(), "it returned a object"),
     ],
 )
