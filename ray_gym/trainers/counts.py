@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ray_gym.stream import Group
 from ray_gym.trainers.rows import Row
@@ -13,6 +13,7 @@ LEFT_OUT = {
     "failed": "episodes failed, and train nothing",
     "too_long": "samples are longer than the trainer takes, and are left out whole",
     "forked": "episodes have forks, of which one sample each is trained on",
+    "stale": "samples are too old for the trainer's max_staleness, and are left out",
     "silent": "completed episodes have no trainable token",
     "barren": "groups have nothing to train on",
 }
@@ -37,9 +38,15 @@ def counts_of(groups: Sequence[Group], rows: Sequence[Row], too_long: int = 0) -
     )
 
 
-def add_and_say(totals: Counter[str], counts: Counter[str]) -> None:
-    """Adds counts to the totals, and prints a line on stderr for each kind of loss that is new."""
-    for name, text in LEFT_OUT.items():
+def add_and_say(
+    totals: Counter[str], counts: Counter[str], left_out: Mapping[str, str] = LEFT_OUT, prefix: str = ""
+) -> None:
+    """Adds counts to the totals, and prints a line on stderr for each kind of loss that is new.
+
+    `left_out`: the losses by the names of their counts, and what is said of each. `prefix`: beginning of their names in
+    the trainer's log.
+    """
+    for name, text in left_out.items():
         if counts[name] and not totals[name]:
-            print(f"ray_gym: {counts[name]} {text}; the log counts them as {name}", file=sys.stderr, flush=True)
+            print(f"ray_gym: {counts[name]} {text}; the log counts them as {prefix}{name}", file=sys.stderr, flush=True)
     totals.update(counts)

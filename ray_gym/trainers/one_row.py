@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from ray_gym.errors import UserError
@@ -22,50 +23,79 @@ equals. "last": the newest, which has the whole conversation as the model saw it
 """
 
 
-def one_row_each(
-    group: Group, forks: ForkChoice, longest: int | None, participant: str = "policy"
-) -> tuple[list[Row | None], Counter[str]]:
-    """Returns the row of each episode of the group, in their order; None for an episode without one.
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Holds the most tokens of a sequence, and of what comes after its prompt; None means no limit."""
 
-    `longest`: most tokens of a row; None means no limit. Counts: `groups`, `episodes`, `failed` ones, `silent` ones
-    (completed without a trainable token), `too_long` ones, and `forked` ones with `fork_samples` and `fork_tokens`
-    (generated ones) that are not trained on. Errors: UserError for a fork under "refuse", and for trainable samples of
-    other participants.
-    """
-    of_episodes: dict[str, list[Row]] = {}
-    for row in rows_of(group):
-        if row.participant != participant:
+    sequence: int | None = None
+    completion: int | None = None
+
+    def allow(self, row: Row) -> bool:
+        """Says whether a row is within the limits."""
+        tokens = len(row.token_ids)
+        too_long = self.sequence is not None and tokens > self.sequence
+        return not too_long and (self.completion is None or tokens - row.begins_at <= self.completion)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRow:
+    """Says how one row of each episode is chosen."""
+
+    forks: ForkChoice = "refuse"
+    limits: Limits = Limits()
+    participant: str = "policy"
+    otherwise: str = ""
+    """What else a user may do about episodes with several sequences, for the end of a message."""
+
+    def of(self, group: Group) -> tuple[list[Row | None], Counter[str]]:
+        """Returns the row of each episode of the group, in their order; None for an episode without one.
+
+        Counts: `groups`, `episodes`, `failed` ones, `surplus` ones (`groups.extra`), `silent` ones (completed without a
+        trainable token), `too_long` ones, and `forked` ones with `fork_samples` and `fork_tokens` (generated ones) that
+        are not trained on. Errors: UserError for a fork under "refuse", and for trainable samples of other
+        participants.
+        """
+        of_episodes = self._of_episodes(group)
+        counts, chosen = Counter[str](groups=1), list[Row | None]()
+        ids, statuses = (group.episodes.column(name).to_pylist() for name in ("episode_id", "status"))
+        for episode_id, status in zip(ids, statuses, strict=True):
+            counts["episodes"] += 1
+            row = self._chosen(of_episodes.get(episode_id, []), counts)
+            if row is None:
+                counts[_WITHOUT.get(status, "failed")] += 1
+            elif not self.limits.allow(row):
+                counts["too_long"] += 1
+                row = None
+            chosen.append(row)
+        return chosen, counts
+
+    def _of_episodes(self, group: Group) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in rows_of(group):
+            if row.participant != self.participant:
+                raise UserError(
+                    f"{row.episode_id}: a sample of {row.participant} is trainable, and this trainer takes one sequence an "
+                    f"episode, {self.participant}'s; set participants.{row.participant}.trainable: false{self.otherwise}"
+                )
+            found.setdefault(row.episode_id, []).append(row)
+        return found
+
+    def _chosen(self, rows: Sequence[Row], counts: Counter[str]) -> Row | None:
+        """Returns the row of an episode to train on; None if it has none. Counts the others."""
+        if len(rows) < 2:
+            return rows[0] if rows else None
+        if self.forks == "refuse":
+            reasons = ", ".join(str(row.fork_reason) for row in rows[1:])
             raise UserError(
-                f"{row.episode_id}: a sample of {row.participant} is trainable, and this trainer takes one sequence an "
-                f"episode, {participant}'s; set participants.{row.participant}.trainable: false"
+                f"{rows[0].episode_id}: it has {len(rows)} samples ({reasons}), and this trainer takes one sequence an "
+                f'episode; choose forks="longest" or "last"{self.otherwise}'
             )
-        of_episodes.setdefault(row.episode_id, []).append(row)
-    counts, chosen = Counter[str](groups=1), list[Row | None]()
-    ids, statuses = (group.episodes.column(name).to_pylist() for name in ("episode_id", "status"))
-    for episode_id, status in zip(ids, statuses, strict=True):
-        counts["episodes"] += 1
-        row_or_none = _chosen(of_episodes.get(episode_id, []), forks, counts)
-        if row_or_none is None:
-            counts["silent" if status == "completed" else "failed"] += 1
-        elif longest is not None and len(row_or_none.token_ids) > longest:
-            counts["too_long"] += 1
-            row_or_none = None
-        chosen.append(row_or_none)
-    return chosen, counts
+        chosen = rows[-1] if self.forks == "last" else max(rows, key=lambda row: row.generated)
+        counts["forked"] += 1
+        counts["fork_samples"] += len(rows) - 1
+        counts["fork_tokens"] += sum(row.generated for row in rows if row is not chosen)
+        return chosen
 
 
-def _chosen(rows: Sequence[Row], forks: ForkChoice, counts: Counter[str]) -> Row | None:
-    """Returns the row of an episode to train on; None if it has none. Counts the others."""
-    if len(rows) < 2:
-        return rows[0] if rows else None
-    if forks == "refuse":
-        reasons = ", ".join(str(row.fork_reason) for row in rows[1:])
-        raise UserError(
-            f"{rows[0].episode_id}: it has {len(rows)} samples ({reasons}), and this trainer takes one sequence an "
-            'episode; choose forks="longest" or "last"'
-        )
-    chosen = rows[-1] if forks == "last" else max(rows, key=lambda row: row.generated)
-    counts["forked"] += 1
-    counts["fork_samples"] += len(rows) - 1
-    counts["fork_tokens"] += sum(row.generated for row in rows if row is not chosen)
-    return chosen
+_WITHOUT = {"completed": "silent", "cancelled": "surplus"}
+"""Counts of an episode without a row, by its status."""

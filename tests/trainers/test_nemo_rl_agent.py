@@ -19,7 +19,7 @@ from ray_gym.client import Client
 from ray_gym.trainers.nemo_rl.agent import Agent, make_server
 from ray_gym.trainers.nemo_rl.answers import answer_of
 from ray_gym.trainers.nemo_rl.gathering import Gathering
-from ray_gym.trainers.one_row import one_row_each
+from ray_gym.trainers.one_row import OneRow
 
 NEVER_S = 60.0
 """Seconds that no test waits for more requests."""
@@ -27,7 +27,7 @@ NEVER_S = 60.0
 
 def test_an_answer_has_the_tokens_of_a_row_and_nothing_else() -> None:
     for group in handmade_groups(tiny_model(), version=3):
-        for row in one_row_each(group, "longest", None)[0]:
+        for row in OneRow("longest").of(group)[0]:
             if row is None:
                 continue
             answer = answer_of(row, {"input": []})

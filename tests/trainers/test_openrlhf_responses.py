@@ -12,7 +12,7 @@ from handmade import FAILED, handmade_groups, tiny_model
 
 from ray_gym.errors import UserError
 from ray_gym.stream import Group
-from ray_gym.trainers.one_row import one_row_each
+from ray_gym.trainers.one_row import OneRow
 from ray_gym.trainers.openrlhf.responses import check_args, responses_of
 
 FILLER = 258
@@ -25,7 +25,7 @@ def groups() -> list[Group]:
 
 def test_each_episode_has_a_response_with_its_spans(groups: list[Group]) -> None:
     responses, _ = responses_of(groups[0], 4, "longest", 1000, FILLER)
-    rows = one_row_each(groups[0], "longest", None)[0]
+    rows = OneRow("longest").of(groups[0])[0]
     assert len(responses) == len(rows) == 4
     for response, row in zip(responses, rows, strict=True):
         assert row is not None
@@ -58,13 +58,13 @@ def test_what_is_too_long_is_left_out_whole_and_counted(groups: list[Group]) -> 
 
 
 def test_forks_are_chosen_from_and_counted(groups: list[Group]) -> None:
-    rows, counts = one_row_each(groups[0], "last", None)
+    rows, counts = OneRow("last").of(groups[0])
     assert [row.fork for row in rows if row is not None] == [0, 1, 0, 0]
     assert (counts["forked"], counts["fork_samples"]) == (1, 1) and counts["fork_tokens"] > 0
     with pytest.raises(UserError, match="0-1: it has 2 samples"):
-        one_row_each(groups[0], "refuse", None)
+        OneRow("refuse").of(groups[0])
     with pytest.raises(UserError, match=r"participants\.policy\.trainable: false"):
-        one_row_each(groups[0], "last", None, participant="user")
+        OneRow("last", participant="user").of(groups[0])
 
 
 def test_groups_of_another_size_are_refused(groups: list[Group]) -> None:

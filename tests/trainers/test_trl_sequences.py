@@ -13,8 +13,9 @@ from handmade import END, handmade_groups, handmade_rows, tiny_model
 from ray_gym.errors import UserError
 from ray_gym.record.schema import as_table
 from ray_gym.stream import Group
+from ray_gym.trainers.one_row import Limits
 from ray_gym.trainers.rows import rows_of
-from ray_gym.trainers.trl.sequences import Limits, OneSequence, sequences_of
+from ray_gym.trainers.trl.sequences import OneSequence, sequences_of
 
 NONE = Limits()
 

@@ -23,7 +23,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.nemo_rl.answers import answer_of
 from ray_gym.trainers.nemo_rl.gathering import Gathering
-from ray_gym.trainers.one_row import ForkChoice, one_row_each
+from ray_gym.trainers.one_row import ForkChoice, Limits, OneRow
 from ray_gym.trainers.rows import Row
 from ray_gym.trainers.service import check_drawn_at, play
 
@@ -47,7 +47,7 @@ class Agent:
         self._environment = environment
         self._lock = threading.Lock()
         self.counts = Counter[str]()
-        """Counts of what was played and left out since the start; `one_row_each` names them."""
+        """Counts of what was played and left out since the start; `OneRow.of` names them."""
 
     def play(self, task: dict[str, Any], repeats: int) -> list[Row | None]:
         """Plays a group, and returns the row of each episode; None for one without. Errors: those of `play`."""
@@ -55,7 +55,7 @@ class Agent:
         request = RolloutRequest(tasks=[task], repeats=repeats, seed=random.getrandbits(62), **given)
         [group] = play(self._client, request)
         check_drawn_at(group, self._temperature)
-        rows, counts = one_row_each(group, self._forks, self._longest)
+        rows, counts = OneRow(self._forks, Limits(self._longest)).of(group)
         with self._lock:
             add_and_say(self.counts, counts)
         return rows

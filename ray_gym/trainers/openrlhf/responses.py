@@ -16,7 +16,7 @@ import numpy as np
 from ray_gym.advantages import rewards_of
 from ray_gym.errors import UserError
 from ray_gym.stream import Group
-from ray_gym.trainers.one_row import ForkChoice, one_row_each
+from ray_gym.trainers.one_row import ForkChoice, Limits, OneRow
 from ray_gym.trainers.rows import Row
 
 GROUP_ESTIMATORS = ("group_norm", "rloo", "reinforce_baseline", "dr_grpo")
@@ -26,17 +26,17 @@ GROUP_ESTIMATORS = ("group_norm", "rloo", "reinforce_baseline", "dr_grpo")
 def responses_of(
     group: Group, size: int, forks: ForkChoice, longest: int, filler: int
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Returns a response for each episode of the group, in their order, and the counts of `one_row_each`.
+    """Returns a response for each episode of the group, in their order, and the counts of `OneRow.of`.
 
     `size`: number of rows that OpenRLHF takes of a group. `longest`: its `--data.max_len`: what is longer would be cut,
     and is left out whole. `filler`: token id of rows that train nothing. Errors: UserError for a group of another size;
-    those of `one_row_each`.
+    those of `OneRow.of`.
     """
     if group.episodes.num_rows != size:
         raise UserError(
             f"group {group.group_id}: it has {group.episodes.num_rows} episodes, and --rollout.n_samples_per_prompt is {size}"
         )
-    rows, counts = one_row_each(group, forks, longest)
+    rows, counts = OneRow(forks, Limits(longest)).of(group)
     rewards = rewards_of(group.episodes)
     trained = [reward for row, reward in zip(rows, rewards, strict=True) if row is not None]
     mean = float(np.mean(trained)) if trained else 0.0

@@ -49,7 +49,7 @@ class GroupSamples(SamplesGenerator):  # type: ignore[misc]  # mypy does not fol
         self._forks: ForkChoice = forks
         self._coming: Any = None
         self.counts = Counter[str]()
-        """Counts of what was taken and left out since the start; `one_row_each` names them."""
+        """Counts of what was taken and left out since the start; `OneRow.of` names them."""
 
     def generate_samples(self, **kwargs: Any) -> tuple[list[Any], float | None, int, bool]:
         """Returns the rows of the next batch, None (there is no filter), the number of prompts, and whether the dataset

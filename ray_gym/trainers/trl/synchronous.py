@@ -22,14 +22,15 @@ from typing import Any
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import BlockingStream, Group
 from ray_gym.trainers.compatibility import check_package
+from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.engine import check_stream
+from ray_gym.trainers.one_row import ForkChoice, Limits
 from ray_gym.trainers.rows import why_nothing_trains
 from ray_gym.trainers.trl.acknowledgement import AfterSteps
 from ray_gym.trainers.trl.checkpoint import SaveCursor
 from ray_gym.trainers.trl.first_step import MAX_DIFFERENCE, FirstStep
 from ray_gym.trainers.trl.publisher import Publisher
-from ray_gym.trainers.trl.said import say
-from ray_gym.trainers.trl.sequences import ForkChoice, Limits, OneSequence, sequences_of
+from ray_gym.trainers.trl.sequences import OneSequence, sequences_of
 from ray_gym.trainers.trl.tested import TESTED
 
 
@@ -172,7 +173,7 @@ class Rollouts:
             )
         counts["groups"] = len(groups)
         self._due.append((step + steps_of_batch(trainer), groups))
-        say(self.counts, counts)
+        add_and_say(self.counts, counts)
         return Taken(made, counts)
 
     def _acknowledge(self, step: int) -> None:

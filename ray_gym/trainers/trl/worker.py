@@ -18,8 +18,8 @@ from ray_gym.advantages import Baseline, Forks
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import BlockingStream, Group
 from ray_gym.trainers.compatibility import check_vocabulary
+from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.rows import Row, rows_of, why_nothing_trains, without_longer
-from ray_gym.trainers.trl.said import say
 
 
 class RolloutWorker:
@@ -201,5 +201,5 @@ class RolloutWorker:
         )
 
     def _count(self, counts: Counter[str]) -> None:
-        say(self.counts, counts)
+        add_and_say(self.counts, counts)
         self.metrics_queue.put({f"ray_gym/{name}_total": float(count) for name, count in counts.items()})

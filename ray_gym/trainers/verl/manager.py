@@ -14,13 +14,21 @@ from verl.utils.tensordict_utils import get_non_tensor_data
 
 from ray_gym.errors import UserError
 from ray_gym.stream import BlockingStream, Group
+from ray_gym.trainers.counts import LEFT_OUT, add_and_say
 from ray_gym.trainers.rows import why_nothing_trains
-from ray_gym.trainers.verl.said import say
 from ray_gym.trainers.verl.trajectories import trajectories_of
 from ray_gym.trainers.verl.transfer import put_group
 
 GROUPS_KEPT = 8
 """Number of the last groups that are kept for an error to speak of."""
+
+LOSSES = {
+    **LEFT_OUT,
+    "silent": "completed episodes have no trainable token, and count in the baseline only",
+    "too_long": "samples are longer than data.max_prompt_length and data.max_response_length together, and left out whole",
+    "alone": "samples are left out: no other episode of their group has a reward",
+}
+"""Counts of what is left out, and what a line says of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +118,4 @@ class Manager:
         with self._handing_over:
             put_group(uid, made, step)
             source.stream.acknowledge(group)
-            say(self.counts, counts)
+            add_and_say(self.counts, counts, LOSSES, prefix="ray_gym/")

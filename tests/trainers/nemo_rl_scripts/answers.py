@@ -27,7 +27,7 @@ from handmade import handmade_groups, tiny_model, tiny_tokenizer
 from nemo_rl.environments.nemo_gym import NemoGym
 
 from ray_gym.trainers.nemo_rl.answers import answer_of
-from ray_gym.trainers.one_row import one_row_each
+from ray_gym.trainers.one_row import OneRow
 from ray_gym.trainers.rows import rows_of
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     groups = handmade_groups(tiny_model(), version=3)
     found: list[dict[str, Any]] = []
     for group in groups:
-        for row in one_row_each(group, "longest", None)[0]:
+        for row in OneRow("longest").of(group)[0]:
             if row is None:
                 continue
             made = processed(answer_of(row, {"input": []}))

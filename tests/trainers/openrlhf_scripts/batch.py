@@ -23,7 +23,7 @@ from openrlhf.trainer.ppo_utils.experience import Experience
 from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.trainers.one_row import one_row_each
+from ray_gym.trainers.one_row import OneRow
 from ray_gym.trainers.openrlhf.samples import GroupSamples
 
 REPEATS, GROUPS = 4, 2
@@ -92,7 +92,7 @@ def main() -> None:
     for batch in batches:
         batch.kl = torch.zeros_like(batch.rollout_log_probs)
     made = maker.compute_advantages_and_returns(batches)
-    kept = [row for group in handmade_groups(model) for row in one_row_each(group, "longest", None)[0]]
+    kept = [row for group in handmade_groups(model) for row in OneRow("longest").of(group)[0]]
     advantages = [row for batch in made for row in zip(batch.advantages, batch.action_mask.bool(), strict=True)]
     found["advantages"] = [sorted({round(float(a), 5) for a in given[mask]}) for given, mask in advantages]
     found["generated"] = [0 if row is None else row.generated for row in kept]
