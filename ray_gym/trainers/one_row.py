@@ -45,7 +45,7 @@ class OneRow:
     limits: Limits = Limits()
     participant: str = "policy"
     otherwise: str = ""
-    """What else a user may do about episodes with several sequences, for the end of a message."""
+    """Words for the end of a message: another way for episodes with several sequences."""
 
     def of(self, group: Group) -> tuple[list[Row | None], Counter[str]]:
         """Returns the row of each episode of the group, in their order; None for an episode without one.
