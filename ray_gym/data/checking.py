@@ -115,6 +115,8 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
         for index, pair in enumerate(zip(given, read, strict=True)):
             yield from _other_values(*pair, task_type, (*location, index))
     elif isinstance(read, Mapping) and isinstance(given, Mapping):
+        if len(read) < len(given):
+            yield f"{'.'.join(map(str, location))}: two of its keys stand for the same one (found {list(given)!r:.60})"
         for key in given.keys() & read.keys():
             yield from _other_values(given[key], read[key], task_type, (*location, key))
     elif _is_other(given, read, task_type, location) and not is_lax(task_type, location):

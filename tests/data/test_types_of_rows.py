@@ -55,6 +55,7 @@ class Offer(Task):
     lax_wares: tuple[LaxWare, ...] = ()
     when: datetime.datetime | None = None
     blob: Any = None
+    by_number: dict[int, str] = Field(default_factory=dict)
 
 
 class Shop(Environment[Offer, None]):
@@ -75,6 +76,7 @@ def read(**fields: Any) -> Offer:
         ({"list_price": True}, "list_price: Input should be a valid integer (found True)"),
         ({"weight": "1.5"}, "weight: Input should be a valid number (found '1.5')"),
         ({"weight": True}, "weight: Input should be a valid number (found True)"),
+        ({"by_number": {"1": "a", "01": "b"}}, "by_number: two of its keys stand for the same one (found ['1', '01'])"),
         ({"is_new": 1}, "is_new: Input should be a valid boolean (found 1)"),
         ({"is_new": "yes"}, "is_new: Input should be a valid boolean (found 'yes')"),
         ({"wares": [{"stock": 1}, {"stock": "2"}]}, "wares.1.stock: Input should be a valid integer (found '2')"),
