@@ -131,7 +131,7 @@ def _split(text: str) -> list[tuple[bool, str]]:
 
 
 class _Kind(NamedTuple):
-    """Kind of a mark: its family, the name of its tag (of other marks, the family's), and whether it is an end."""
+    """A kind of mark is a family, the name of its tag (for marks that are no tags, the family), and its side."""
 
     family: str
     name: str
