@@ -30,6 +30,10 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
     name: str
     arguments: str
 
+    def as_openai(self) -> dict[str, Any]:
+        """Returns the call in the form of OpenAI's chat completions."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
 
 class Message(msgspec.Struct, frozen=True, gc=False):
     """A message of a conversation is immutable: `msgspec.structs.replace` makes a changed copy.

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
+from ray_gym.messages import Message
 from ray_gym.openai_api.json_numbers import refuse_constant
-from ray_gym.openai_api.parts import read_answer, text_of
 from ray_gym.openai_api.refused import bad_request
+from ray_gym.openai_api.request import read_messages
 from ray_gym.openai_api.rules import require_offered
 
 MOST_ANSWERS = 16
@@ -53,6 +54,7 @@ class _Limits(BaseModel):
     logprobs: bool | _Shown | None = None
     top_logprobs: _Shown | None = None
     prompt_logprobs: _Shown | None = None
+    parallel_tool_calls: bool | None = None
     stop: _Stop | Annotated[list[_Stop], Field(max_length=MOST_ANSWERS)] | None = None
     bad_words: Annotated[list[_Stop], Field(max_length=100)] | None = None
     stop_token_ids: Annotated[list[_Size], Field(max_length=100)] | None = None
@@ -71,7 +73,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
         if not isinstance(asked, dict):
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
-        _read_contents(asked)
+        _read_messages(asked)
         _drop_empty_tools(asked)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
@@ -80,21 +82,26 @@ def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
         raise bad_request(f"the body is not JSON: {error}") from None
 
 
-def _read_contents(asked: dict[str, Any]) -> None:
-    """Makes one text of the content of each message, as sessions do. Otherwise it would depend on the chat template how
-    parts are joined, and an assistant's refusal would be dropped. Errors: Refused (400) for content that is no text.
+def _read_messages(asked: dict[str, Any]) -> None:
+    """Reads the messages as sessions do, and writes them in the form that vLLM takes. Otherwise the two doors would
+    refuse other messages, and it would depend on the chat template how parts are joined. Errors: Refused (400).
     """
-    for number, message in enumerate(asked.get("messages") or ()):
-        try:
-            if isinstance(message, dict) and message.get("role") == "assistant":
-                reasoning, message["content"] = read_answer(message)
-                message |= {"reasoning": reasoning} if reasoning else {}
-            elif isinstance(message, dict):
-                message["content"] = text_of(message["content"])
-        except KeyError:
-            raise bad_request(f"messages: messages[{number}]: content is missing", "messages") from None
-        except ValueError as error:
-            raise bad_request(f"messages: messages[{number}]: {error}", "messages") from None
+    if "input" in asked:
+        read_messages(asked["input"], "input")
+    if "messages" in asked:
+        asked["messages"] = [_as_chat(message) for message in read_messages(asked["messages"], "messages")]
+
+
+def _as_chat(message: Message) -> dict[str, Any]:
+    """Returns a message in the form of chat completions."""
+    body: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.reasoning is not None:
+        body["reasoning"] = message.reasoning
+    if message.tool_calls:
+        body["tool_calls"] = [call.as_openai() for call in message.tool_calls]
+    if message.tool_call_id is not None:
+        body["tool_call_id"] = message.tool_call_id
+    return body
 
 
 def _drop_empty_tools(asked: dict[str, Any]) -> None:

@@ -222,10 +222,7 @@ def read_models(answer: Any) -> dict[str, int | None]:
 def _message(message: Message, exact: bool) -> Json:
     body: Json = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        body["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
-        ]
+        body["tool_calls"] = [call.as_openai() for call in message.tool_calls]
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     if exact and message.reasoning is not None:

@@ -143,10 +143,7 @@ def _message(message: Message) -> Json:
     if message.reasoning:
         body["reasoning"] = message.reasoning
     if message.tool_calls:
-        body["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
-        ]
+        body["tool_calls"] = [call.as_openai() for call in message.tool_calls]
     return body
 
 

@@ -156,6 +156,53 @@ def test_a_message_is_the_same_at_both_doors(given: dict[str, Any], read: tuple[
     assert session == plain == [("user", "Hello", None), read, ("user", "Hello", None)]
 
 
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+RESULT = {"role": "tool", "content": "r", "tool_call_id": "1"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "foo", "content": "Hi"}],
+        [{"role": "User", "content": "Hi"}],
+        [{"content": "Hi"}],
+        [*HELLO, RESULT],
+        [*HELLO, CALLED],
+        [*HELLO, CALLED, {**RESULT, "tool_call_id": "2"}],
+        [*HELLO, CALLED, {"role": "tool", "content": "r"}],
+        [],
+    ],
+)
+def test_a_conversation_that_cannot_be_read_is_refused_at_both_doors(messages: list[dict[str, Any]]) -> None:
+    body = {"model": "small", "messages": messages}
+    for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
+        with pytest.raises(Refused, match="messages"):
+            refused_by()
+
+
+@pytest.mark.parametrize(
+    ("called", "result"),
+    [
+        ({**CALLED, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}]}, RESULT),
+        ({"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT),
+        (
+            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": "r"},
+        ),
+    ],
+)
+def test_calls_in_other_forms_are_the_same_at_both_doors(called: dict[str, Any], result: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": [*HELLO, called, result, *HELLO]}
+    plain = json.loads(check_body(json.dumps(body).encode(), "small", True))["messages"]
+    [session] = [one.tool_calls for one in read_chat(body).messages if one.tool_calls]
+    [made] = [one["tool_calls"] for one in plain if "tool_calls" in one]
+    assert [(one["function"]["name"], one["function"]["arguments"], one["id"]) for one in made] == [
+        (call.name, call.arguments, call.id) for call in session
+    ]
+    assert (session[0].name, session[0].arguments) == ("f", "{}")
+
+
 @pytest.mark.parametrize("given", [{"role": "user"}, {"role": "user", "content": [{"type": "text", "text": 5}]}])
 def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str, Any]) -> None:
     body = {"model": "small", "messages": [given]}
