@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.printable import printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -82,7 +83,7 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
 
 def as_yaml(data: Mapping[str, Any]) -> str:
     """Returns a resolved config as YAML text that `read_config` reads back unchanged. A literal ${ in it is escaped,
-    and so are backslashes before it; a `Verbatim` keeps its ${...}.
+    and so are backslashes before it; a `Verbatim` keeps its ${...}. Invisible characters make it plain ASCII.
     """
 
     def escape(node: Any) -> Any:
@@ -94,7 +95,11 @@ def as_yaml(data: Mapping[str, Any]) -> str:
             return {key: escape(value) for key, value in node.items()}
         return [escape(item) for item in node] if isinstance(node, list | tuple) else node
 
-    return str(yaml.dump(escape(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    def dump(allow_unicode: bool) -> str:
+        return str(yaml.dump(escape(data), Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=120))
+
+    text = dump(allow_unicode=True)
+    return text if printable(text) == text else dump(allow_unicode=False)
 
 
 def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:

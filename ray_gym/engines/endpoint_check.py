@@ -16,7 +16,7 @@ import httpx
 
 from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text, shown_error
 from ray_gym.engines.openai_wire import read_models
-from ray_gym.engines.proxied import through_proxy
+from ray_gym.engines.proxied import require_proxy, through_proxy
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import EngineCheck
 
@@ -115,7 +115,13 @@ class EndpointCheck:
 
 @contextmanager
 def open_endpoint_check(options: EndpointOptions, key: str | None, request: EngineCheck) -> Iterator[EndpointCheck]:
-    """Yields a check of an endpoint. Its HTTP client is closed at the end of the block."""
+    """Yields a check of an endpoint. Its HTTP client is closed at the end of the block. Errors: UserError for a proxy of
+    the environment that calls can't go through.
+    """
+    try:
+        proxy = require_proxy(options.base_url)
+    except ValueError as error:
+        raise UserError(f"models.{request.model}.base_url: {error}") from None
     certificates = ssl.create_default_context()  # the machine's own, as for the calls of the run
-    with httpx.Client(headers=authorization(key), verify=certificates) as client:
+    with httpx.Client(headers=authorization(key), verify=certificates, proxy=proxy, trust_env=False) as client:
         yield EndpointCheck(options, key, request, client)

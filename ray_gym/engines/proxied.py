@@ -16,15 +16,24 @@ from ray_gym.errors import describe
 
 
 def proxy_to(url: str) -> str | None:
-    """Returns the address of the proxy for a URL by this process's environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), or
-    None if there is none.
+    """Returns the address of the proxy for a URL by this process's environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,
+    NO_PROXY), or None if there is none.
 
     Callers ask once, and keep the answer: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at
     every call.
     """
     parts = urlsplit(url)
-    proxy = None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    found = {} if proxy_bypass(parts.hostname or "") else getproxies()
+    proxy = found.get(parts.scheme) or found.get("all")
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as other programs read it
+
+
+def require_proxy(url: str) -> str | None:
+    """Returns `proxy_to(url)`. Errors: ValueError, which names it, if it is of a kind that calls can't go through."""
+    proxy = proxy_to(url)
+    if proxy is not None and urlsplit(proxy).scheme not in ("http", "https"):
+        raise ValueError(f"calls go through proxies with http:// or https:// only{through_proxy(url)}")
+    return proxy
 
 
 def through_proxy(url: str) -> str:
@@ -36,8 +45,9 @@ def through_proxy(url: str) -> str:
         return ""
     scheme, _, address = proxy.partition("://")
     shown = f"{scheme}://{address.rpartition('@')[2].rstrip('/')}"  # without a password
-    host, variable = urlsplit(url).hostname, f"{urlsplit(url).scheme}_proxy"
-    variable = variable if os.environ.get(variable) else variable.upper()
+    host = urlsplit(url).hostname
+    names = [f"{urlsplit(url).scheme}_proxy", "all_proxy"]
+    variable = next(name for each in names for name in (each, each.upper()) if os.environ.get(name))
     return f", through the proxy {shown} of {variable}; NO_PROXY={host} goes without it"
 
 

@@ -40,7 +40,12 @@ class ScriptedEngine(Engine):
         """Checks that the player can be imported, and can be called with a request, an `rng` or none, and the arguments
         of the config. Errors: UserError if not.
         """
-        player = load_object(self.options.player, f"models.{request.model}.player")
+        at = f"models.{request.model}.player"
+        player = load_object(self.options.player, at)
+        if not callable(player):
+            raise UserError(f"{at}: {self.options.player} is no function (found {player!r:.60})")
+        if inspect.isgeneratorfunction(player) or inspect.isasyncgenfunction(player):
+            raise UserError(f"{at}: {self.options.player} has a yield: return the message instead")
         arguments = self.options.arguments
         if takes_rng(player, arguments) and (error := call_error(player, 2, arguments)):
             where = f"models.{request.model}.arguments"

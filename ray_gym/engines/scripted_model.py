@@ -71,9 +71,10 @@ class ScriptedModel:
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             raise EpisodeFailure.of(Failure.of(error, "scripted player")) from error
-        if not isinstance(message, Message):
+        if not isinstance(message, Message) or not isinstance(message.content, str):
             name = getattr(self._player, "__qualname__", type(self._player).__name__)
-            told = f"the player {name} returned a {type(message).__name__}; expected a Message"
+            odd, kind = (message.content, "Message of a ") if isinstance(message, Message) else (message, "")
+            told = f"the player {name} returned a {kind}{type(odd).__name__}; expected a Message with a text"
             raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", told)
         return Completion(message)
 

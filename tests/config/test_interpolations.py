@@ -111,7 +111,6 @@ def test_going_on_compares_and_shows_the_text(config: Path, monkeypatch: pytest.
         "models.far.engine=${oc.env:KEY}",
         "models.far.engine=x${oc.env:KEY}y",
         "participants.policy.model=${oc.env:KEY}",
-        "models.far.api_key_env=${oc.env:KEY}",
     ],
 )
 def test_errors_of_a_plan_show_the_text(config: Path, override: str) -> None:
@@ -164,3 +163,9 @@ service:
         assert own.participants["policy"].system_prompt == SECRET
         assert own.as_written()["participants"]["policy"]["system_prompt"] == "${oc.env:KEY}"
         assert SECRET not in as_yaml(own.as_written())
+
+
+def test_invisible_characters_of_a_config_are_shown() -> None:
+    text = as_yaml({"stop_text": "a\u202eb\u200bc", "name": "Größe"})
+    assert text == 'stop_text: "a\\u202Eb\\u200Bc"\nname: "Gr\\xF6\\xDFe"\n'
+    assert as_yaml({"name": "Größe"}) == "name: Größe\n"

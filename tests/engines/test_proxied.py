@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
+from ray_gym.engines.endpoint import EndpointOptions
+from ray_gym.engines.endpoint_check import open_endpoint_check
 from ray_gym.engines.http1.pool import READ_AT_ONCE
 from ray_gym.engines.proxied import Proxied, open_session, through_proxy
+from ray_gym.errors import UserError
+from ray_gym.models.base import EngineCheck
 
 CALLS = 4 * READ_AT_ONCE
 
@@ -68,16 +73,31 @@ async def test_answers_that_come_together_are_told_in_several_turns(proxy: str) 
         ),
         ("http://a.test/v1", "http_proxy", "127.0.0.1:9", "http://127.0.0.1:9 of http_proxy; NO_PROXY=a.test"),
         ("http://a.test/v1", "HTTP_PROXY", "me:secret@p.test:9/", "http://p.test:9 of HTTP_PROXY; NO_PROXY=a.test"),
+        ("http://a.test/v1", "all_proxy", "http://p.test:9", "http://p.test:9 of all_proxy; NO_PROXY=a.test"),
+        ("https://a.test/v1", "ALL_PROXY", "socks5://p.test:9", "socks5://p.test:9 of ALL_PROXY; NO_PROXY=a.test"),
         ("http://a.test/v1", "HTTP_PROXY", "http://[::1]:9", "http://[::1]:9 of HTTP_PROXY; NO_PROXY=a.test"),
     ],
 )
 def test_a_proxy_is_named_with_the_way_around_it(
     monkeypatch: pytest.MonkeyPatch, url: str, variable: str, value: str, told: str
 ) -> None:
-    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name, raising=False)
     assert through_proxy(url) == ""
     monkeypatch.setenv(variable, value)
     assert told in through_proxy(url) and "secret" not in through_proxy(url)
     monkeypatch.setenv("no_proxy", url.split("//")[1].split("/")[0].partition(":")[0])
     assert through_proxy(url) == ""
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "ftp://x"])
+def test_a_proxy_of_another_kind_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("http_proxy", proxy)
+    options = EndpointOptions(base_url="http://a.test/v1", model="m")
+    with (
+        pytest.raises(UserError, match=rf"models\.far\.base_url: .* the proxy {proxy} of http_proxy; NO_PROXY=a\.test"),
+        open_endpoint_check(options, None, EngineCheck("far", {}, uses_tools=False)),
+    ):
+        pass

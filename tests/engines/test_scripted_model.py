@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from ray_gym.engines.scripted_model import ScriptedModel, takes_rng
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedModel, ScriptedOptions, takes_rng
+from ray_gym.errors import UserError
 from ray_gym.messages import Message
-from ray_gym.models.base import CompletionRequest, Sampling
+from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
 
 REQUEST = CompletionRequest(messages=[Message("user", "hello")], sampling=Sampling(), session_id="s", seed=7)
 
@@ -48,3 +52,19 @@ def test_a_player_may_leave_out_what_it_draws_from() -> None:
 @pytest.mark.parametrize(("player", "arguments"), [(draws_a_number, {"depth": 3}), (lambda: None, {})])
 def test_one_that_can_be_called_neither_way_counts_as_if_it_drew(player: Any, arguments: dict[str, int]) -> None:
     assert takes_rng(player, arguments)
+
+
+number = 5
+
+
+def drawing(request: CompletionRequest) -> Iterator[Message]:
+    yield Message("assistant", "hello")
+
+
+@pytest.mark.parametrize(
+    ("player", "told"), [("number", "is no function (found 5)"), ("drawing", "has a yield: return the message instead")]
+)
+def test_a_player_that_cannot_be_called_is_refused_before_the_run(player: str, told: str) -> None:
+    path = f"{__name__}:{player}"
+    with pytest.raises(UserError, match=re.escape(f"models.m.player: {path} {told}")):
+        ScriptedEngine(ScriptedOptions(player=path)).check(EngineCheck("m", {}, uses_tools=False))

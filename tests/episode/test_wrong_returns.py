@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playing import Alone, bare, play_script
 
-from ray_gym import Episode, Opening, Score
+from ray_gym import Episode, Message, Opening, Score
 from ray_gym.config.sections import LimitsSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.episode.stage import Stage
@@ -72,14 +72,17 @@ async def test_a_wrong_score_is_named(value: Any, told: str) -> None:
     assert failure.where.startswith("Odd.score (test_wrong_returns.py:")
 
 
-@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ("hello", "str")])
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(None, "NoneType"), ("hello", "str"), (Message("assistant", None), "Message of a NoneType")],  # type: ignore[arg-type]
+)
 async def test_a_player_returns_a_message(answer: Any, kind: str) -> None:
     def odd_player(request: CompletionRequest) -> Any:
         return answer
 
     with pytest.raises(EpisodeFailure) as caught:
         await ScriptedModel(odd_player, {}, 0.0).complete(CompletionRequest("t", [], Sampling(), seed=0))
-    assert caught.value.failure.message.endswith(f"odd_player returned a {kind}; expected a Message")
+    assert caught.value.failure.message.endswith(f"odd_player returned a {kind}; expected a Message with a text")
 
 
 @pytest.mark.parametrize("value", [None, 1.0, {"a": 1.0}, "1"])
