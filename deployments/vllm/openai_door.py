@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from ray_gym.deployments.vllm import in_process
 from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
-from ray_gym.deployments.vllm.openai_rules import check_body
+from ray_gym.deployments.vllm.openai_rules import check_body, known_fields
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, bad_request, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
@@ -49,7 +49,7 @@ class OpenAIDoor:
         try:
             if request.path not in PATHS:
                 raise Refused(404, "not_found", f"there is no path {request.path}")
-            body = check_body(request.body, self._name, self._takes_seeds)
+            body = check_body(request.body, self._name, self._takes_seeds, known_fields(request.path))
             for outputs in outputs_of(json.loads(body)):
                 await self._gate.admit(outputs)
             app = await self._get_app()

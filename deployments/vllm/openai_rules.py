@@ -7,15 +7,18 @@ Of grammars (json_schema, regex, ...) only the length is limited here; see `gram
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
 from ray_gym.messages import Message
+from ray_gym.models.door import PATHS
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
-from ray_gym.openai_api.request import read_messages
+from ray_gym.openai_api.request import read_messages, require_followed
 from ray_gym.openai_api.rules import require_offered
 
 MOST_ANSWERS = 16
@@ -63,16 +66,17 @@ class _Limits(BaseModel):
     logit_bias: Annotated[dict[str, Annotated[float, Field(ge=-100, le=100)]], Field(max_length=1000)] | None = None
 
 
-def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
+def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str] | None = None) -> bytes:
     """Returns the body of a request as vLLM gets it, with `model` as the model's name. `takes_seeds`: True if the model
-    takes seeds of requests. Errors: Refused (400) if it is no JSON object, or if a field is over its limit or is not
-    offered.
+    takes seeds of requests. `known`: names of the fields that vLLM reads, which drops others without a word; None: all.
+    Errors: Refused (400) if it is no JSON object, or if a field is over its limit, is not offered or not known.
     """
     try:
         asked = json.loads(body, parse_constant=refuse_constant)
         if not isinstance(asked, dict):
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
+        require_followed(asked, asked if known is None else known)
         _read_messages(asked)
         _drop_empty_tools(asked)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
@@ -136,3 +140,14 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
 def _check_prompts(prompts: Any) -> None:
     if isinstance(prompts, list) and len(prompts) > MOST_ANSWERS and not isinstance(prompts[0], int):
         raise bad_request(f"prompt: at most {MOST_ANSWERS} in one request", "prompt")
+
+
+@cache
+def known_fields(path: str) -> frozenset[str]:
+    """Returns the names of the fields that vLLM reads of a request at a path of `PATHS`."""
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+    from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+
+    classes = {PATHS[0]: ChatCompletionRequest, PATHS[1]: CompletionRequest, PATHS[2]: ResponsesRequest}
+    return frozenset(classes[path].model_fields)

@@ -7,7 +7,7 @@ status 400 that names the field.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -135,9 +135,15 @@ def refuse_unread(body: Body) -> None:
     `SamplingChange`, or are in `HARMLESS`, or have values that ask for nothing. Errors: Refused (400) that
     names the field.
     """
-    known = (SamplingChange.model_fields.keys() - {"max_tokens"}) | HARMLESS
-    for name, value in sorted((body.model_extra or {}).items()):
-        if name not in known and not _asks_for_nothing(name, value):
+    require_followed(body.model_extra or {}, SamplingChange.model_fields.keys() - {"max_tokens"})
+
+
+def require_followed(asked: Mapping[str, Any], known: Collection[str]) -> None:
+    """Checks that each field is `known`, in `HARMLESS`, or has a value that asks for nothing. Errors: Refused (400) that
+    names the first that is not.
+    """
+    for name, value in sorted(asked.items()):
+        if name not in known and name not in HARMLESS and not _asks_for_nothing(name, value):
             raise bad_request(f"{name} is not followed here; leave it out", name)
 
 

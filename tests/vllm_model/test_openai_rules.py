@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ray_gym.deployments.vllm.openai_rules import check_body
+from ray_gym.deployments.vllm.openai_rules import check_body, known_fields
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.responses import read_responses
@@ -58,6 +58,14 @@ def test_what_is_not_offered_or_out_of_bounds_is_refused(more: dict[str, Any], p
     with pytest.raises(Refused) as refused:
         check_body(sent(**more), "small", takes_seeds=False)
     assert (refused.value.status, refused.value.param) == (400, param)
+
+
+@pytest.mark.parametrize("field", ["nonsense", "functions", "function_call", "audio", "max_output_tokens"])
+def test_what_vllm_would_drop_without_a_word_is_refused_by_name(field: str) -> None:
+    known = known_fields("/v1/chat/completions")
+    with pytest.raises(Refused, match=f"{field} is not followed here"):
+        check_body(sent(**{field: 5}), "small", True, known)
+    assert check_body(sent(**{field: None}, store=True, modalities=["text"], top_k=5), "small", True, known)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"top_p": NaN}', b'{"user": "\\ud800"}', b"\xff", b"[" * 99_999])
