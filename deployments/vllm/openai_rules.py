@@ -93,6 +93,8 @@ def _read_messages(asked: dict[str, Any]) -> None:
     if "input" in asked:
         read_messages(asked["input"], "input")
     if "messages" in asked:
+        if not isinstance(asked["messages"], list):
+            raise bad_request("messages: expected a list of messages", "messages")
         asked["messages"] = [_as_chat(message) for message in read_messages(asked["messages"], "messages")]
 
 

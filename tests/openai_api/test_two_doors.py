@@ -172,9 +172,10 @@ RESULT = {"role": "tool", "content": "r", "tool_call_id": "1"}
         [*HELLO, CALLED, {**RESULT, "tool_call_id": "2"}],
         [*HELLO, CALLED, {"role": "tool", "content": "r"}],
         [],
+        "Hello",
     ],
 )
-def test_a_conversation_that_cannot_be_read_is_refused_at_both_doors(messages: list[dict[str, Any]]) -> None:
+def test_a_conversation_that_cannot_be_read_is_refused_at_both_doors(messages: Any) -> None:
     body = {"model": "small", "messages": messages}
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
         with pytest.raises(Refused, match="messages"):
