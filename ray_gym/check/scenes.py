@@ -171,7 +171,7 @@ class Theatre:
         limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
         cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
         models = {name: RememberingModel(player, memory, goes_on) for name, player in players.items()}
-        return Stage(environment, cast, models, limits, self.runner)
+        return Stage(environment, cast, models, limits, self.runner, filled_in=self.subject.filled_in)
 
     async def play(
         self,

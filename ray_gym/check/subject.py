@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
@@ -25,6 +26,8 @@ class Subject:
     tasks: tuple[TaskRow, ...]
     seed: int
     from_file: bool = False
+    filled_in: tuple[Interpolation, ...] = ()
+    """Values of the options that are given as ${...}, which failures are not to show."""
 
     def make(self) -> Environment[Any, Any]:
         """Makes a fresh instance of the environment."""

@@ -111,6 +111,13 @@ def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str,
     return _written_and_resolved(text, file, overrides)[1]
 
 
+def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolation, ...]:
+    """Returns what overrides fill in for ${...}, so that messages can show them as they are written. Errors: UserError,
+    as `merge_overrides`.
+    """
+    return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
+
+
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
     UserError.

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pydantic import BaseModel
+
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -196,6 +198,14 @@ class SaysWhatIsSoldInOtherWords(TellsWhatAToolSaid):
 class OutOfRange(Sound):
     def score(self, state: Order, episode: Episode) -> float:
         return len(state.sold) / len(episode.task.wares) - 0.5
+
+
+class LogsIn(Sound):
+    class Options(BaseModel):
+        token: str = ""
+
+    def score(self, state: Order, episode: Episode) -> float:
+        raise ValueError(f"bad login {self.options.token!r}")
 
 
 class OthersOutOfRange(Sound):

@@ -33,6 +33,15 @@ def test_a_failed_check_says_where_what_and_how_to_mend_it() -> None:
     assert failed[2].strip().startswith("to mend it: keep to `reward_range`")
 
 
+def test_a_secret_of_an_option_is_not_shown() -> None:
+    given = ("--tasks", "1", "--option", "token=${oc.env:SECRET_TOKEN}")
+    done = ray_gym_here(
+        "check-env", "faulty_orders:LogsIn", *given, environment={**environment(), "SECRET_TOKEN": "tok-SECRET-99"}
+    )
+    assert done.returncode == 1 and "bad login '${oc.env:SECRET_TOKEN}'" in done.stdout
+    assert "SECRET-99" not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
