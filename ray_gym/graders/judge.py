@@ -100,6 +100,11 @@ class SwapCheck(Grader):
         return Verdict(second.value, "the judge agreed with itself when the two were exchanged", parts)
 
 
+_BEFORE = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)(?<!\d[.,])"
+_AFTER = r"(?!_{0,2}[^\W_])(?![.,]\d)"
+"""Regular expressions of what is not around a label: a longer word or number. Markdown's underscores may be (`__YES__`)."""
+
+
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
     """Returns the one label in a text; None if there is none, or if there are different ones."""
     found = set(_labels_in(text, labels))
@@ -113,12 +118,12 @@ def last_label(text: str, labels: Iterable[str]) -> str | None:
 
 
 def _labels_in(text: str, labels: Iterable[str]) -> list[str]:
-    """Returns the labels after the last thought in a text, in order: not those in longer words. Of two at the same
-    place, the longer counts.
+    """Returns the labels after the last thought in a text, in order: not those in longer words or numbers. Of two at the
+    same place, the longer counts.
     """
     ordered = sorted(labels, key=len, reverse=True)
     alternatives = "|".join(
-        ("(?<!\\w)" * _is_word(label[:1])) + re.escape(label) + ("(?!\\w)" * _is_word(label[-1:])) for label in ordered
+        (_BEFORE * _is_word(label[:1])) + re.escape(label) + (_AFTER * _is_word(label[-1:])) for label in ordered
     )
     return re.findall(alternatives, last_words(text)) if ordered else []
 

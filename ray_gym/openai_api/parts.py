@@ -18,16 +18,18 @@ def text_of(content: Any, between: str = "\n") -> str:
 
 def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`
-    or `reasoning_content`. Parts of `content` that are reasoning are not among its words. Errors: ValueError for
-    content that is no text.
+    or `reasoning_content`; the words of a spoken one are those of `audio`. Parts of `content` that are reasoning are not
+    among its words. Errors: ValueError for content that is no text.
     """
     parts = list(_texts(fields.get("content")))
     apart = text_of(fields.get("reasoning_content") or fields.get("reasoning"))
     thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning)
     said = "\n".join(text for is_reasoning, text in parts if not is_reasoning)
-    return "\n\n".join(filter(None, (thoughts, apart))), "\n\n".join(
-        filter(None, (said, text_of(fields.get("refusal"))))
-    )
+    spoken = fields.get("audio")
+    if not said and isinstance(spoken, Mapping):
+        said = text_of(spoken.get("transcript"))
+    refused = text_of(fields.get("refusal"))
+    return "\n\n".join(filter(None, (thoughts, apart))), "\n\n".join(filter(None, (said, refused)))
 
 
 def is_text_part(kind: Any) -> bool:

@@ -74,6 +74,7 @@ def test_a_refusal_in_the_place_of_content_is_what_was_said() -> None:
     [
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb", None),
         ({"content": [{"type": "refusal", "refusal": "I can't."}]}, "I can't.", None),
+        ({"content": None, "audio": {"id": "a", "transcript": "Hi."}}, "Hi.", None),
         ({"content": "One.", "refusal": "No more."}, "One.\n\nNo more.", None),
         ({"content": [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Hi."}]}, "Hi.", "Hm."),
         ({"content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Hi."}]}, "Hi.", "Hm."),

@@ -57,10 +57,23 @@ def test_the_label_of_an_answer(text: str, clear: str | None, last: str | None) 
         ("goods", None),
         ("a goodness", None),
         ("good, very good", None),
+        ("_good_", "good"),
+        ("__good__", "good"),
+        ("**good**", "good"),
+        ("good_by_me", None),
+        ("all_good", None),
+        ("no_good_", None),
     ],
 )
 def test_labels_are_whole_words_and_of_two_at_the_same_place_the_longer_counts(text: str, clear: str | None) -> None:
     assert clear_label(text, {"very": 0.5, "very good": 1.0, "good": 0.7}) == clear
+
+
+@pytest.mark.parametrize(
+    ("text", "clear"), [("1", "1"), ("1.", "1"), ("1.5", None), ("0,1", None), ("2, 1", None), ("Grade: 2.", "2")]
+)
+def test_a_label_is_no_part_of_a_number(text: str, clear: str | None) -> None:
+    assert clear_label(text, ["1", "2"]) == clear
 
 
 @pytest.mark.parametrize("several", ["unclear", "last"])
