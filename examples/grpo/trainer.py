@@ -28,8 +28,8 @@ from examples.grpo.update import give_weights
 from examples.grpo.waiting import EngineWatch
 from ray_gym.stream import Group, open_stream
 
-KEPT = 4
-"""Number of the newest checkpoints that are kept: tokens may be of these versions."""
+KEPT = 3
+"""Number of the newest checkpoints that are kept, beside one for each version that a token may be older than."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Trainer:
         at = checkpoint.newest(self._checkpoints) or policy.save(self._checkpoints, checkpoint.State())
         state = checkpoint.load_state(at)
         policy.load(at, self.settings)
-        weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(self._checkpoints, version)))
+        weights_of = lru_cache(self.kept)(lambda version: load_model(checkpoint.folder_of(self._checkpoints, version)))
         learner = Learner(
             policy.model, policy.optimizer, load_model(start), weights_of, self.settings, self.temperature
         )
@@ -67,11 +67,16 @@ class Trainer:
                     self._step(stream, batches, learner, watch, state)
                     saved = policy.save(self._checkpoints, state)
                     give_weights(engine, state.step, saved)
-                    checkpoint.prune(self._checkpoints, KEPT, (checkpoint.folder_of(self._checkpoints, 0), at))
+                    checkpoint.prune(self._checkpoints, self.kept, (checkpoint.folder_of(self._checkpoints, 0), at))
                     curves.write_table(state.history, self.folder)
                     print(line_of(state.history[-1]), flush=True)
                 self._evaluate(stream, config, state)
         return state.history
+
+    @property
+    def kept(self) -> int:
+        """Returns the number of checkpoints that are kept: the importance ratio of a token is checked under its own."""
+        return KEPT + self.settings.max_staleness
 
     @property
     def _checkpoints(self) -> Path:
