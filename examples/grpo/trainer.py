@@ -20,7 +20,7 @@ from examples.grpo.batches import Batches
 from examples.grpo.checks import check_plain
 from examples.grpo.evaluation import evaluate
 from examples.grpo.learner import Learner
-from examples.grpo.outcomes import outcomes_of
+from examples.grpo.outcomes import outcomes_of, steps_to
 from examples.grpo.policies import load_model, make_policy
 from examples.grpo.sabotage import Sabotage, overrides, spoil
 from examples.grpo.settings import Settings
@@ -61,7 +61,7 @@ class Trainer:
         with open_stream(self.settings.rollouts, config, cursor=state.cursor, **bounds_of(self.settings)) as stream:
             engine, batches = stream.weights("policy"), Batches(stream, self.settings.groups)
             with EngineWatch(stream) as watch:
-                while state.step < self.settings.steps:
+                while not self._is_done(state):
                     if state.step % self.settings.evaluate_every == 0:
                         self._evaluate(stream, config, state)
                     self._step(stream, batches, learner, watch, state)
@@ -72,6 +72,11 @@ class Trainer:
                     print(line_of(state.history[-1]), flush=True)
                 self._evaluate(stream, config, state)
         return state.history
+
+    def _is_done(self, state: checkpoint.State) -> bool:
+        until = self.settings.until_reward
+        is_good = until is not None and steps_to(until, state.history) is not None
+        return is_good or state.step >= self.settings.steps
 
     @property
     def kept(self) -> int:
@@ -102,6 +107,7 @@ class Trainer:
         row |= {"step": state.step, "wait_s": taken - began, "learn_s": learned - taken}
         row["trainer_waits"] = (taken - began) / (learned - began)
         row["engine_waits"] = watch.waiting_share(began, learned)
+        row["at_s"] = learned - watch.entered_at
         row["tokens_per_s"] = row["generated_tokens"] / (learned - began)
         state.history.append(row)
 
