@@ -1,4 +1,4 @@
-"""The checks themselves: how their numbers are told, what breaks them, and all of them on CPU with real engines."""
+"""Checks how the numbers of checks are told, what breaks them, and all of them on CPU with real engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measurement of trainer and engine: figures of a run, the table, and that it continues where it was."""
+"""Checks the figures of a run, the table of the measurement, and that its command continues where it was."""
 
 from __future__ import annotations
 
