@@ -10,12 +10,14 @@ NEMO_PYTHON ?= python3.13
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
+GPU_VENV := .venv-gpu
+HAS_GPU = $(shell nvidia-smi -L 2>/dev/null | grep -m 1 -o GPU)
 WITH_ENGINE := $(filter-out no,$(ENGINE))
 
 PARTS := gate runs services chaos models nodes clock packaging docs environments trainers
 
-.PHONY: help setup adapters model rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym trainer trainers \
-  lock lock-trainer clean
+.PHONY: help setup adapters model rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
+  trainers lock lock-trainer clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -82,6 +84,19 @@ format: setup  ## ruff's formatting and fixes
 
 bench: setup  ## how fast the orchestration is
 	$(BIN)/python -m benchmarks.orchestration
+
+gpu-check:  ## check a node with GPUs, and print a report for an issue (CHECKS="--only parity"); without a GPU a dry run
+	@$(MAKE) --no-print-directory $(if $(HAS_GPU),$(GPU_VENV)/installed,model) >&2
+	@RAY_ADDRESS=local $(if $(HAS_GPU),$(GPU_VENV)/bin,$(BIN))/python -m examples.gpu_check $(CHECKS)
+
+# As the image of cluster/Dockerfile: vLLM for GPUs brings its own torch, so it is in a venv beside that of the lock.
+$(GPU_VENV)/installed: requirements.lock cluster/constraints.py pyproject.toml
+	$(PYTHON) -m venv $(GPU_VENV)
+	$(PYTHON) -m cluster.constraints requirements.lock > $(GPU_VENV)/constraints.txt
+	$(GPU_VENV)/bin/python -m pip install --quiet --constraint $(GPU_VENV)/constraints.txt setuptools psutil
+	$(GPU_VENV)/bin/python -m pip install --quiet --constraint $(GPU_VENV)/constraints.txt --no-build-isolation -e '.[vllm]'
+	$(GPU_VENV)/bin/ray-gym model
+	@touch $@
 
 nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/nemo_gym (needs Python 3.13)
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)

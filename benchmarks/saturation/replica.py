@@ -158,11 +158,11 @@ class RecordingVllm(VllmEngine):
         return replace(super()._deployment_spec(name), replica_class=RecordingReplica)
 
 
-def make_engine(model: str, engine_args: dict[str, Any], threads: int, lags: Path) -> RecordingVllm:
-    """Makes an engine without GPUs. Its replica records calls, and writes the lag of its event loop to the folder
-    `lags`.
+def make_engine(model: str, engine_args: dict[str, Any], threads: int, gpus: float, lags: Path) -> RecordingVllm:
+    """Makes an engine whose replica records calls, and writes the lag of its event loop to the folder `lags`.
 
     `model`: name of the model. `engine_args`: arguments of vLLM. `threads`: number of the replica's OpenMP threads.
+    `gpus`: GPUs of the replica; 0: CPU.
     """
     env_vars = {"OMP_NUM_THREADS": str(threads), LAGS: str(lags)}
-    return RecordingVllm(VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars=env_vars))
+    return RecordingVllm(VllmOptions(model=model, gpus=gpus, engine_args=engine_args, env_vars=env_vars))

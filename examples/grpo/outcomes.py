@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 POLICY = "policy"
+SMOOTHED = 5
+"""Number of batches whose mean reward says whether a policy has come to a reward: one batch is too noisy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +58,12 @@ def outcomes_of(episodes: pa.Table) -> Outcomes:
         legal=kinds["tool_result", False],
         generated=generated,
     )
+
+
+def steps_to(reward: float, history: Sequence[Mapping[str, Any]]) -> int | None:
+    """Returns after how many steps the mean reward of the last five batches was that large at first; None: it never was."""
+    rewards = [row["reward"] for row in history]
+    for end in range(SMOOTHED, len(rewards) + 1):
+        if sum(rewards[end - SMOOTHED : end]) / SMOOTHED >= reward:
+            return end
+    return None

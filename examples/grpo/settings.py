@@ -95,6 +95,8 @@ class Settings(Section):
     """Most versions that a token may be older than the weights that it trains."""
     steps: Annotated[int, Field(ge=0)] = 160
     """Number of the last optimiser step."""
+    until_reward: Rate | None = None
+    """Mean reward of the last five batches at which training ends before its last step; None: it does not."""
     evaluate_every: Count = 40
     """Number of steps between evaluations. There is one before the first step and one after the last."""
     tokens_per_pass: Count = 8192

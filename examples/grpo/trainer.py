@@ -20,7 +20,7 @@ from examples.grpo.batches import Batches
 from examples.grpo.checks import check_plain
 from examples.grpo.evaluation import evaluate
 from examples.grpo.learner import Learner
-from examples.grpo.outcomes import outcomes_of
+from examples.grpo.outcomes import outcomes_of, steps_to
 from examples.grpo.policies import load_model, make_policy
 from examples.grpo.sabotage import Sabotage, overrides, spoil
 from examples.grpo.settings import Settings
@@ -28,8 +28,8 @@ from examples.grpo.update import give_weights
 from examples.grpo.waiting import EngineWatch
 from ray_gym.stream import Group, open_stream
 
-KEPT = 4
-"""Number of the newest checkpoints that are kept: tokens may be of these versions."""
+KEPT = 3
+"""Number of the newest checkpoints that are kept, beside one for each version that a token may be older than."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Trainer:
         at = checkpoint.newest(self._checkpoints) or policy.save(self._checkpoints, checkpoint.State())
         state = checkpoint.load_state(at)
         policy.load(at, self.settings)
-        weights_of = lru_cache(KEPT)(lambda version: load_model(checkpoint.folder_of(self._checkpoints, version)))
+        weights_of = lru_cache(self.kept)(lambda version: load_model(checkpoint.folder_of(self._checkpoints, version)))
         learner = Learner(
             policy.model, policy.optimizer, load_model(start), weights_of, self.settings, self.temperature
         )
@@ -61,17 +61,27 @@ class Trainer:
         with open_stream(self.settings.rollouts, config, cursor=state.cursor, **bounds_of(self.settings)) as stream:
             engine, batches = stream.weights("policy"), Batches(stream, self.settings.groups)
             with EngineWatch(stream) as watch:
-                while state.step < self.settings.steps:
+                while not self._is_done(state):
                     if state.step % self.settings.evaluate_every == 0:
                         self._evaluate(stream, config, state)
                     self._step(stream, batches, learner, watch, state)
                     saved = policy.save(self._checkpoints, state)
                     give_weights(engine, state.step, saved)
-                    checkpoint.prune(self._checkpoints, KEPT, (checkpoint.folder_of(self._checkpoints, 0), at))
+                    checkpoint.prune(self._checkpoints, self.kept, (checkpoint.folder_of(self._checkpoints, 0), at))
                     curves.write_table(state.history, self.folder)
                     print(line_of(state.history[-1]), flush=True)
                 self._evaluate(stream, config, state)
         return state.history
+
+    def _is_done(self, state: checkpoint.State) -> bool:
+        until = self.settings.until_reward
+        is_good = until is not None and steps_to(until, state.history) is not None
+        return is_good or state.step >= self.settings.steps
+
+    @property
+    def kept(self) -> int:
+        """Returns the number of checkpoints that are kept: the importance ratio of a token is checked under its own."""
+        return KEPT + self.settings.max_staleness
 
     @property
     def _checkpoints(self) -> Path:
@@ -97,6 +107,7 @@ class Trainer:
         row |= {"step": state.step, "wait_s": taken - began, "learn_s": learned - taken}
         row["trainer_waits"] = (taken - began) / (learned - began)
         row["engine_waits"] = watch.waiting_share(began, learned)
+        row["at_s"] = learned - watch.entered_at
         row["tokens_per_s"] = row["generated_tokens"] / (learned - began)
         state.history.append(row)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from types import TracebackType
@@ -18,9 +19,12 @@ class EngineWatch:
         self._stream = stream
         self._seen: list[tuple[float, bool]] = []
         self._ended = threading.Event()
+        self.entered_at = math.nan
+        """Time of `time.monotonic()` at which it was entered."""
         self._thread = threading.Thread(target=self._watch, name="engine watch", daemon=True)
 
     def __enter__(self) -> EngineWatch:
+        self.entered_at = time.monotonic()
         self._thread.start()
         return self
 

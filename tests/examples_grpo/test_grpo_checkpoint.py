@@ -15,6 +15,8 @@ from grpo_batches import tiny_llama  # noqa: E402
 
 from examples.grpo import checkpoint  # noqa: E402
 from examples.grpo.checkpoint import State  # noqa: E402
+from examples.grpo.settings import read_settings, settings_file  # noqa: E402
+from examples.grpo.trainer import Trainer  # noqa: E402
 
 
 class Tokenizer:
@@ -84,3 +86,10 @@ def test_without_a_checkpoint_there_is_none(tmp_path: Path) -> None:
     assert checkpoint.newest(tmp_path) is None
     shutil.rmtree(tmp_path)
     assert checkpoint.newest(tmp_path) is None
+
+
+@pytest.mark.parametrize("staleness", [0, 1, 4, 9])
+def test_those_of_all_versions_that_are_trained_on_are_kept(tmp_path: Path, staleness: int) -> None:
+    """Ratios are checked under a token's own weights. Tokens are up to `max_staleness` versions old, and few are older."""
+    settings = read_settings(settings_file("guess"), [f"max_staleness={staleness}"])
+    assert Trainer(settings, tmp_path, temperature=1.0).kept > staleness + 1
