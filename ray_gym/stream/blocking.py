@@ -38,10 +38,10 @@ class BlockingStream:
             self._end_loop()
             raise
 
-    def close(self) -> None:
-        """Closes the stream and ends the loop."""
+    def close(self, error: BaseException | None = None) -> None:
+        """Closes the stream and ends the loop. `error`: error that ended the trainer's block, if one did."""
         try:
-            self._wait(self._stream.__aexit__(None, None, None))
+            self._wait(self._stream.__aexit__(None if error is None else type(error), error, None))
         finally:
             self._end_loop()
 

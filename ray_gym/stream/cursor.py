@@ -36,11 +36,17 @@ class Cursor(BaseModel):
     """Numbers of the settled groups after `next`, in ascending order."""
     flat: Natural = 0
     """Number of the groups before `next` that were dropped for want of spread."""
+    ranks: list[Natural] = []
+    """Number of the groups that each rank was given, by its number; empty if no ranks share the stream."""
+    given: list[list[Natural]] = []
+    """Groups that ranks were given and have not acknowledged, as pairs of the group's number and the rank."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
         if any(number <= self.next for number in self.beyond):
             raise ValueError(f"beyond: numbers after next ({self.next}) only")
+        if any(len(pair) != 2 or pair[1] >= len(self.ranks) for pair in self.given):
+            raise ValueError("given: pairs of a group's number and one of the ranks only")
         return self
 
     @classmethod

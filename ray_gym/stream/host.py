@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,63 +25,17 @@ from ray_gym.run.driver.carrying_out import setup_of, summary_of
 from ray_gym.run.driver.driver import Driver, Outcome
 from ray_gym.run.lease import LeaseGroup
 from ray_gym.run.plan import Plan
+from ray_gym.stream.calls import Delivery, HostSetup, OpenedStream
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.directory import StreamState, open_directory, read_state, remove_before
 from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import FinishedGroup, groups_of
-from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
+from ray_gym.stream.ranks import Ranks
 from ray_gym.stream.rounds import Rounds
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, sampler_of, source_of
 from ray_gym.stream.streaks import Streaks
-
-
-@dataclass(frozen=True, slots=True)
-class HostSetup:
-    """Holds everything that a host is made from. It is pickled."""
-
-    config: RunConfig
-    config_file: Path
-    """Path of the config. Relative paths of task files are looked for beside it."""
-    engines: Mapping[str, Engine]
-    """Engines of the models by name, not started yet."""
-    options: StreamOptions
-    cursor: Cursor | None
-    """Cursor to resume from; None to begin."""
-    version: int
-    """Version of the weights, as the trainer knows it."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedStream:
-    """Describes a stream that was opened."""
-
-    name: str
-    """Name of the stream's run."""
-    location: str
-    """Location of the run directory."""
-    cursor: Cursor
-    """Cursor at which the stream is resumed, or begins."""
-    dropped: frozenset[int]
-    """Numbers of the dropped groups from the cursor's `next` on."""
-    flat: frozenset[int]
-    """Numbers of those that were dropped for want of spread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A delivery tells the trainer of a group."""
-
-    group: FinishedGroup | None
-    """Next group; None if there will be no more."""
-    dropped: tuple[int, ...]
-    """Numbers of the groups that were dropped since the last delivery."""
-    flat: frozenset[int]
-    """Numbers of those that were dropped for want of spread."""
-    version: int
-    """Version of the weights now."""
-
 
 ROLL_S = 1.0
 """Seconds that the rows of a finished group may wait to share a file with others, unless `output.roll_s` is given."""
@@ -179,13 +133,19 @@ class Host:
         gives_tokens = any(self._plan.gives_tokens[name] for name in self._plan.trained)
         self._streaks = Streaks(options.max_barren_groups, section.max_without_spread, gives_tokens)
         queue, drops_flat = GroupQueue(self._cursor.commit), section.spread != "keep"
-        self._outbox = Outbox(options, window, self._setup.version, self._dropped, queue, drops_flat)
+        self._outbox = Outbox(
+            options, window, self._setup.version, self._dropped, queue, drops_flat, self._make_ranks()
+        )
         self._playing |= state.begun
         for number in sorted(state.begun | state.finished):
             window.begin(number)
         for commit, groups in sorted(state.files.items()):
             await self._outbox.put(commit, groups)
             self._note_rates(groups)
+
+    def _make_ranks(self) -> Ranks | None:
+        """Makes the ranks that share the stream; None if one process takes all groups."""
+        return None
 
     def _make_driver(self) -> Driver:
         """Makes the driver, which leases no more episodes at once than open groups have."""
@@ -228,8 +188,8 @@ class Host:
 
     # ---- calls of the trainer ----
 
-    async def next(self, version: int) -> Delivery:
-        """Notes the version of the weights, waits for the next group, and delivers it.
+    async def next(self, version: int, rank: int = 0) -> Delivery:
+        """Notes the version of the weights, waits for the next group of a rank, and delivers it.
 
         The delivery has no group if all were delivered, or the host is being closed. Errors: RunFailed or UserError if
         no group can be played any more; OSError.
@@ -240,7 +200,7 @@ class Host:
             await self._check_versions()
             if self._failure is not None:
                 raise self._failure
-            group = self._outbox.take()
+            group = self._outbox.take(rank)
             if group is not None or self._is_over or self._stopping.is_set():
                 dropped = self._outbox.take_dropped()
                 flat = frozenset(self._outbox.flat.intersection(dropped))

@@ -32,7 +32,8 @@ class StreamOptions:
     max_open_groups: int | None = None
     """Most groups that are begun and not acknowledged yet.
 
-    None: twice the number of groups that are played at once, and at least twice `groups_per_version`.
+    None: twice the number of groups that are played at once, and at least twice `groups_per_version`, or twice
+    `world_size` without that.
     """
     epochs: int | None = None
     """Number of epochs over the config's `tasks`; None: the stream has no end."""
@@ -42,6 +43,8 @@ class StreamOptions:
     max_barren_groups: int | None = 100
     """Most groups in a row without a trainable sample, after which the stream fails and says why; None: no limit. Where
     the trained models give no token ids, groups without a completed episode count."""
+    world_size: int = 1
+    """Number of ranks that share the stream. `groups_per_version` and `max_open_groups` count the groups of all."""
     wait_s: float | None = None
     """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
 
@@ -69,6 +72,12 @@ class StreamOptions:
             raise UserError("stale: tokens are withheld beyond max_staleness, so that is needed beside it")
         if self.groups_per_version is not None and self.max_staleness is None:
             raise UserError("groups_per_version: it bounds staleness, so max_staleness is needed beside it")
+        for name in ("groups_per_version", "max_open_groups"):
+            value = getattr(self, name)
+            if value is not None and value < self.world_size:
+                raise UserError(
+                    f"{name}: {value}, but it counts the groups of all {self.world_size} ranks (world_size)"
+                )
         least_open = self.groups_per_version or 1
         if self.max_open_groups is not None and self.max_open_groups < least_open:
             raise UserError(
@@ -85,7 +94,8 @@ class StreamOptions:
         """Returns how many groups may be begun and not acknowledged yet: `max_open_groups`, or its default."""
         if self.max_open_groups is not None:
             return self.max_open_groups
-        return max(2 * math.ceil(config.fanout.concurrency / config.tasks.repeats), 2 * (self.groups_per_version or 1))
+        at_once = math.ceil(config.fanout.concurrency / config.tasks.repeats)
+        return 2 * max(at_once, self.groups_per_version or self.world_size)
 
     def window(self, config: RunConfig) -> Window:
         """Makes an empty window with the bounds that these options set."""

@@ -22,12 +22,11 @@ from types import TracebackType
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.config.sections import RunConfig
-from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import OnAnother, Served, line_of
@@ -35,9 +34,11 @@ from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import load_config
+from ray_gym.stream.asking import await_answer
+from ray_gym.stream.calls import Delivery, HostSetup, OpenedStream
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Group, GroupReader
-from ray_gym.stream.host import Delivery, Host, HostSetup, OpenedStream
+from ray_gym.stream.host import Host
 from ray_gym.stream.options import StreamOptions
 from ray_gym.weights.client import Weights
 
@@ -47,8 +48,6 @@ OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
 """Seconds that the host may take to stop."""
-ANSWER_S = 60.0
-"""Seconds that the host may take to answer other calls."""
 CALLS = 64
 """Most calls that the host answers at once. Most of them wait for evaluations."""
 
@@ -70,6 +69,7 @@ class Stream:
         self._version_given = version is not None
         self._config = load_config(self._config_path, overrides)
         options.check(self._config)
+        self._rank = 0
         self._delivery_task: asyncio.Task[Delivery] | None = None
         self._sent: list[Any] = []
         """References of the calls to the host whose results were not checked yet."""
@@ -107,22 +107,22 @@ class Stream:
         setup = HostSetup(
             self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
         )
-        self._host = _make_host(setup)
+        self._host = await self._make_host(setup)
         self._started.push_async_callback(self._end_host)
-        opened: OpenedStream = await _await_answer(self._host.open.remote(), OPEN_S)
+        opened: OpenedStream = await await_answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, self._say_unfilled)
         self._engines = engines
-        self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
+        self._begin_at(await await_answer(self._host.start.remote(engines), OPEN_S))
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped, opened.flat)
         self._reader = GroupReader(storage_at(opened.location))
 
     def _say_unfilled(self, text: str) -> None:
-        _say(unfilled(text, self._config.filled_in))
+        say(unfilled(text, self._config.filled_in))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
         """Raises the stream's version of the weights to the lowest of the `served` versions, if that is higher.
@@ -139,14 +139,20 @@ class Stream:
                 )
         self._version = max(self._version, min(served.values(), default=0))
 
-    async def _end_host(self) -> None:
-        """Closes and kills the host. An error is printed."""
+    async def _make_host(self, setup: HostSetup) -> Any:
+        return start_host(Host, setup)
+
+    def _cancel_delivery(self) -> None:
         if self._delivery_task is not None:
             self._delivery_task.cancel()
+
+    async def _end_host(self) -> None:
+        """Closes and kills the host. An error is printed."""
+        self._cancel_delivery()
         try:
-            await _await_answer(self._host.close.remote(), CLOSE_S)
+            await await_answer(self._host.close.remote(), CLOSE_S)
         except RunFailed as error:
-            _say(f"the stream was not closed: {error}")  # its groups are on disk
+            say(f"the stream was not closed: {error}")  # its groups are on disk
         finally:
             ray.kill(self._host)
 
@@ -172,7 +178,7 @@ class Stream:
             self._progress.note_delivered(found.number, found.commit)
             if self._options.reason_to_drop(found, self._version) is not None:
                 self._progress.acknowledge(found.number)  # the group has become too old on its way
-                await _await_answer(self._host.refuse.remote(found.number, self._version))
+                await await_answer(self._host.refuse.remote(found.number, self._version))
                 continue
             group = await asyncio.to_thread(self._reader.read_group, found)
             if self._options.stale == "withhold":
@@ -254,7 +260,7 @@ class Stream:
         No older cursor can be used afterwards, so this one has to be saved in a checkpoint before. Errors: UserError
         for a wrong cursor; RunFailed.
         """
-        removed: int = await _await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
+        removed: int = await await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
 
     # ---- evaluation and status ----
@@ -270,7 +276,7 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        summary: dict[str, Any] = await _await_answer(self._host.evaluate.remote(read, path, first), None)
+        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, path, first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:
@@ -282,7 +288,7 @@ class Stream:
         delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
         """
         await self._check_sent()  # what was said to the host before is counted
-        counts: dict[str, Any] = await _await_answer(self._host.status.remote())
+        counts: dict[str, Any] = await await_answer(self._host.status.remote())
         return counts
 
     # ---- calls to the host ----
@@ -293,7 +299,9 @@ class Stream:
         If the wait is cancelled, the next call waits for the same delivery, so that no group is lost.
         """
         if self._delivery_task is None:
-            self._delivery_task = asyncio.create_task(_await_answer(self._host.next.remote(self._version), None))
+            self._delivery_task = asyncio.create_task(
+                await_answer(self._host.next.remote(self._version, self._rank), None)
+            )
         done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         if not done:
             await self._explain_wait()
@@ -305,7 +313,7 @@ class Stream:
         """Prints that the stream waits for the trainer, if it does. Errors: RunFailed if the host does not answer."""
         counts = await self.status()
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
-            _say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
+            say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
 
     def _send(self, reference: Any) -> None:
         """Keeps the reference of a call to the host, whose result is checked before the next group."""
@@ -315,7 +323,7 @@ class Stream:
         """Waits for the results of earlier calls to the host. Errors: RunFailed if one of them failed."""
         sent, self._sent = self._sent, []
         for reference in sent:
-            await _await_answer(reference)
+            await await_answer(reference)
 
 
 def _require_versions(plan: Plan) -> None:
@@ -330,30 +338,16 @@ def _require_versions(plan: Plan) -> None:
             )
 
 
-def _make_host(setup: HostSetup) -> Any:
-    """Starts the host as a Ray actor on the trainer's node. It ends with the trainer's process."""
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    options = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here}
-    return ray.remote(Host).options(**options).remote(setup)
+def start_host(kind: type[Host], setup: HostSetup, **options: Any) -> Any:
+    """Starts a host as a Ray actor on the trainer's node. It ends with the trainer's process.
 
-
-async def _await_answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
-    """Waits for the host's answer to a call, at most `within_s` seconds; None means no limit.
-
-    Errors: UserError and RunFailed as the host raised them; RunFailed if the host is gone or does not answer.
+    `options`: further options of the actor. Errors: ValueError if an actor has its name already.
     """
-    try:
-        async with asyncio.timeout(within_s):
-            return await reference
-    except RayTaskError as error:
-        if isinstance(error.cause, UserError | RunFailed):
-            raise error.cause from None
-        raise RunFailed(f"the stream's host failed: {describe(error.cause or error)}") from error
-    except RayActorError as error:
-        raise RunFailed(f"the stream's host is gone; open the stream again at its last cursor: {error}") from None
-    except TimeoutError:
-        raise RunFailed(f"the stream's host did not answer for {within_s} s") from None
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    placed = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here, **options}
+    return ray.remote(kind).options(**placed).remote(setup)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Shows a line to the user on stderr."""
     print(text, file=sys.stderr, flush=True)
