@@ -146,12 +146,14 @@ class Group:
 
     oldest_kept: int | None = None
     """Oldest version of the weights whose tokens train; older ones are withheld (`stale="withhold"`). None: all do."""
+    source: str | None = None
+    """Name (`run.name`) of the source that the group comes from, in a mixture; None in a stream by itself."""
 
     @staticmethod
     def joined(groups: Sequence[Group]) -> Group:
         """Returns the rows of several groups as one, whose advantages are still those of each group by itself.
 
-        Number and ids are those of the first, the version is the oldest. Errors: ValueError without groups.
+        Number, ids and source are those of the first, the version is the oldest. Errors: ValueError without groups.
         """
         if not groups:
             raise ValueError("no groups to join")
@@ -159,7 +161,8 @@ class Group:
         episodes = pa.concat_tables([group.episodes for group in groups])
         kept = [group.oldest_kept for group in groups if group.oldest_kept is not None]
         oldest = min(versions, default=None)
-        return Group(first.number, first.group_id, first.task_id, oldest, episodes, max(kept, default=None))
+        newest = max(kept, default=None)
+        return Group(first.number, first.group_id, first.task_id, oldest, episodes, newest, first.source)
 
     @property
     def samples(self) -> pa.Table:

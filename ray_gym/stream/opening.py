@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from ray_gym.stream.blocking import BlockingStream
+from ray_gym.stream.blocking import BlockingMixture, BlockingStream
+from ray_gym.stream.mixture import Mixture
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.shared import SharedStream
 from ray_gym.stream.stream import Stream
@@ -74,3 +75,54 @@ def open_stream(
     if (rank, world_size) != (0, 1):
         return OpenableSharedStream(config, overrides, options, cursor, version, rank)
     return OpenableStream(config, overrides, options, cursor, version)
+
+
+class OpenableMixture(Mixture):
+    """Opens by `async with` as a `Mixture`, or by `with` as a `BlockingMixture`."""
+
+    def __enter__(self) -> BlockingMixture:
+        blocking = BlockingMixture(self)
+        blocking.open()
+        self._blocking = blocking
+        return blocking
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._blocking.close(error)
+
+
+def open_mixture(
+    shares: Mapping[str | Path, float],
+    overrides: Sequence[str] = (),
+    *,
+    cursor: Any = None,
+    version: int | None = None,
+    max_staleness: int | None = None,
+    stale: Literal["drop", "withhold"] = "drop",
+    groups_per_version: int | None = None,
+    min_group_size: int = 1,
+    max_open_groups: int | None = None,
+    max_barren_groups: int | None = 100,
+    epochs: int | None = None,
+    wait_s: float | None = None,
+) -> OpenableMixture:
+    """Returns a mixture of the groups that several configs play, for `async with` or `with`.
+
+    `shares`: share of the groups of each config, by its path or name; only their ratios count. The configs have names of
+    their own (`run.name`), and the same sections for models of the same name, which they share. `overrides` apply to
+    each. `cursor` is a saved value of `mixture.cursor`. `groups_per_version` and `max_open_groups` count the groups of
+    all sources. The rest is as for `open_stream`. The mixture ends when a source whose turn it is has no more groups.
+    Errors: UserError for a mistake in a config, the shares, the options or the cursor.
+    """
+    options = StreamOptions(
+        max_staleness=max_staleness,
+        groups_per_version=groups_per_version,
+        min_group_size=min_group_size,
+        max_open_groups=max_open_groups,
+        epochs=epochs,
+        stale=stale,
+        max_barren_groups=max_barren_groups,
+        wait_s=wait_s,
+    )
+    return OpenableMixture(shares, overrides, options, cursor, version)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,7 +28,7 @@ from ray_gym.stream.group import Group, GroupReader
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.ranks import RankIsTaken, check_rank
 from ray_gym.stream.shared_host import SharedHost
-from ray_gym.stream.stream import Stream, say, start_host
+from ray_gym.stream.stream import Stream, join_cluster, say, start_host
 from ray_gym.weights.client import Weights
 
 NAMESPACE = "ray_gym_streams"
@@ -84,10 +83,7 @@ class SharedStream(Stream):
         if self._rank == 0:
             await super()._open()
             return
-        blocking = ExitStack()
-        self._started.push_async_callback(asyncio.to_thread, blocking.close)
-        if not ray.is_initialized():
-            await asyncio.to_thread(blocking.enter_context, cluster.connect())
+        await join_cluster(self._started)
         self._engines = {}
         joined = await self._join()
         self._started.push_async_callback(self._leave)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
-from ray_gym.models.engine import OnAnother, Served, line_of
+from ray_gym.models.engine import Engine, OnAnother, Served, line_of
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
@@ -93,29 +93,37 @@ class Stream:
 
     async def _open(self) -> None:
         """Starts the host and the models. Everything that can be checked is checked before the models are loaded."""
-        file = str(self._config_path)
-        plan = check_plan(Plan.of(self._config, file), file)
-        engines = plan.engines
+        plan = check_plan(self._plan_with(None), str(self._config_path))
+        blocking = await join_cluster(self._started)
+        await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
+        await cluster.check_gpus_in_thread(plan.engines, self._options.wait_s)
+        name = await self._open_host(plan)
+        for model, engine in plan.engines.items():
+            await start_model(blocking, engine, name, model, self._say_unfilled)
+        await self._start_host()
+
+    def _plan_with(self, engines: Callable[[str], Engine] | None) -> Plan:
+        """Makes the plan of the config, with the engines that a function returns by name; None makes new ones."""
+        return Plan.of(self._config, str(self._config_path), engines=engines)
+
+    async def _open_host(self, plan: Plan) -> str:
+        """Starts the host, which opens the stream's directory, and returns the name of the stream's run."""
         if self._options.max_staleness is not None and not self._version_given and self._saved is None:
             _require_versions(plan)
-        blocking = ExitStack()  # for what blocks when it starts and stops
-        self._started.push_async_callback(asyncio.to_thread, blocking.close)
-        if not ray.is_initialized():
-            await asyncio.to_thread(blocking.enter_context, cluster.connect())
-        await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
-        await cluster.check_gpus_in_thread(engines, self._options.wait_s)
+        self._engines = plan.engines
         setup = HostSetup(
-            self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
+            self._config, self._config_path.absolute(), self._engines, self._options, self._saved, self._version
         )
         self._host = await self._make_host(setup)
         self._started.push_async_callback(self._end_host)
         opened: OpenedStream = await await_answer(self._host.open.remote(), OPEN_S)
-        for name, engine in engines.items():
-            blocking.callback(engine.stop)
-            await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
-            await asyncio.to_thread(engine.start, opened.name, name, self._say_unfilled)
-        self._engines = engines
-        self._begin_at(await await_answer(self._host.start.remote(engines), OPEN_S))
+        self._opened = opened
+        return opened.name
+
+    async def _start_host(self) -> None:
+        """Lets the host play, now that the models are up."""
+        opened = self._opened
+        self._begin_at(await await_answer(self._host.start.remote(self._engines), OPEN_S))
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped, opened.flat)
@@ -217,6 +225,10 @@ class Stream:
         that the trained models serve.
         """
         return self._version
+
+    def has_model(self, model: str) -> bool:
+        """Says whether a model of this name is up for the stream."""
+        return model in self._engines
 
     def weights(self, model: str) -> Weights:
         """Returns a `Weights` object, which changes the weights of a model. `model`: name in the config. Blocks.
@@ -336,6 +348,26 @@ def _require_versions(plan: Plan) -> None:
                 "(max_staleness); give open_stream the version that it serves now (version=0), and call stream.advance(version) "
                 "after each update"
             )
+
+
+async def join_cluster(started: AsyncExitStack) -> ExitStack:
+    """Joins the Ray cluster, unless this process has. Returns a stack for what blocks when it ends, which `started`
+    closes in a thread."""
+    blocking = ExitStack()
+    started.push_async_callback(asyncio.to_thread, blocking.close)
+    if not ray.is_initialized():
+        await asyncio.to_thread(blocking.enter_context, cluster.connect())
+    return blocking
+
+
+async def start_model(blocking: ExitStack, engine: Engine, run: str, model: str, say: Callable[[str], None]) -> None:
+    """Starts a model for a run, with the weights of its config. `blocking` stops it.
+
+    Errors: UserError for mistakes in the config; RunFailed if it does not come up.
+    """
+    blocking.callback(engine.stop)
+    await asyncio.to_thread(Application().delete_if_changed, run, model)
+    await asyncio.to_thread(engine.start, run, model, say)
 
 
 def start_host(kind: type[Host], setup: HostSetup, **options: Any) -> Any:

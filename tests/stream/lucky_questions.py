@@ -58,6 +58,16 @@ class Ask(Environment[Question, int]):
         return float(state % 7 == 0)
 
 
+class AskTwice(Ask):
+    """Takes two answers, which takes twice as long."""
+
+    def opening(self, task: Question, state: int) -> Opening:
+        return Opening(messages={"policy": f"Is {state} lucky? Answer twice."})
+
+    def finished(self, state: int, episode: Episode) -> str | None:
+        return "answered" if episode.turns_of("policy") == 2 else None
+
+
 class VersionedOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
