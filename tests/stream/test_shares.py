@@ -43,7 +43,7 @@ def test_no_source_is_ever_ahead_by_a_group_or_far_behind(given_shares: dict[str
 
 @pytest.mark.parametrize("stale", [0.0, 0.5, 0.95])
 def test_shares_hold_over_2000_groups_though_most_of_a_source_are_stale(stale: float) -> None:
-    """Groups of source a are dropped on their way with a chance of `stale`, those of others never."""
+    """Drops groups of source a with a chance of `stale`, and none of the others."""
     shares, rng = Shares.of({"a": 0.7, "b": 0.2, "c": 0.1}), random.Random(0)
     begun: Counter[str] = Counter()
     delivered: Counter[str] = Counter()
