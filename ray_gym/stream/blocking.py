@@ -32,7 +32,7 @@ class Delivering(Protocol):
 
     def acknowledge(self, *groups: Group) -> None: ...
 
-    def advance(self, version: int) -> None: ...
+    def advance(self, version: int | Mapping[str, int]) -> None: ...
 
     def weights(self, model: str) -> Weights: ...
 
@@ -97,8 +97,8 @@ class Blocking(Generic[Delivered]):
         """Acknowledges groups (`Stream.acknowledge`)."""
         self._call(lambda: self._stream.acknowledge(*groups))
 
-    def advance(self, version: int) -> None:
-        """Tells the stream the version of the weights (`Stream.advance`)."""
+    def advance(self, version: int | Mapping[str, int]) -> None:
+        """Tells the stream the version of the weights, or of each model's (`Stream.advance`)."""
         self._call(lambda: self._stream.advance(version))
 
     def weights(self, model: str) -> Weights:
@@ -163,6 +163,11 @@ class BlockingStream(Blocking[Stream]):
     def options(self) -> StreamOptions:
         """Returns the options that the stream was opened with (`Stream.options`)."""
         return self._stream.options
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Returns the version of the weights of each trained model, by its name (`Stream.versions`)."""
+        return self._stream.versions
 
     @property
     def location(self) -> str:

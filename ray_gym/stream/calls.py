@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ray_gym.config.sections import RunConfig
 from ray_gym.models.base import Engine
+from ray_gym.models.versions import Versions
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
@@ -25,8 +26,8 @@ class HostSetup:
     options: StreamOptions
     cursor: Cursor | None
     """Cursor to resume from; None to begin."""
-    version: int
-    """Version of the weights, as the trainer knows it."""
+    versions: Versions
+    """Versions of the weights, as the trainer knows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +66,5 @@ class Delivery:
     """Numbers of the groups that were dropped since the last delivery."""
     flat: frozenset[int]
     """Numbers of those that were dropped for want of spread."""
-    version: int
-    """Version of the weights now."""
+    versions: Versions
+    """Versions of the weights now."""

@@ -20,6 +20,7 @@ from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.driver.carrying_out import setup_of, summary_of
 from ray_gym.run.driver.driver import Driver, Outcome
@@ -44,7 +45,7 @@ ROLL_S = 1.0
 class Host:
     """A host plays the groups of a stream. `open` is called first, then `start`; `close` last.
 
-    The parameter `version` of its methods is the version of the weights, as the trainer knows it.
+    The parameter `versions` of its methods has the versions of the weights, as the trainer knows them.
     """
 
     def __init__(self, setup: HostSetup) -> None:
@@ -116,7 +117,7 @@ class Host:
         self._commits.dispatcher.source = self._next_group
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
-        self._driver.told_version = self._outbox.version
+        self._driver.told_versions = self._outbox.versions
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
         versions = await self._note_versions(await self._served.ask())
         works = (self._drive(), self._supply.fill(), self._follow_versions())
@@ -134,7 +135,7 @@ class Host:
         self._streaks = Streaks(options.max_barren_groups, section.max_without_spread, gives_tokens)
         queue, drops_flat = GroupQueue(self._cursor.commit), section.spread != "keep"
         self._outbox = Outbox(
-            options, window, self._setup.version, self._dropped, queue, drops_flat, self._make_ranks()
+            options, window, self._setup.versions, self._dropped, queue, drops_flat, self._make_ranks()
         )
         self._playing |= state.begun
         for number in sorted(state.begun | state.finished):
@@ -188,13 +189,13 @@ class Host:
 
     # ---- calls of the trainer ----
 
-    async def next(self, version: int, rank: int = 0) -> Delivery:
-        """Notes the version of the weights, waits for the next group of a rank, and delivers it.
+    async def next(self, versions: Versions, rank: int = 0) -> Delivery:
+        """Notes the versions of the weights, waits for the next group of a rank, and delivers it.
 
         The delivery has no group if all were delivered, or the host is being closed. Errors: RunFailed or UserError if
         no group can be played any more; OSError.
         """
-        await self.advance(version)
+        await self.advance(versions)
         while True:
             changed = self._changed
             await self._check_versions()
@@ -204,37 +205,38 @@ class Host:
             if group is not None or self._is_over or self._stopping.is_set():
                 dropped = self._outbox.take_dropped()
                 flat = frozenset(self._outbox.flat.intersection(dropped))
-                return Delivery(group, dropped, flat, self._outbox.version)
+                return Delivery(group, dropped, flat, self._outbox.versions)
             await changed.wait()
 
-    async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
-        """Notes that the trainer has acknowledged groups, and the version of the weights.
+    async def acknowledge(self, numbers: Sequence[int], versions: Versions) -> None:
+        """Notes that the trainer has acknowledged groups, and the versions of the weights.
 
         Numbers of groups that are not delivered, or are acknowledged already, are ignored. Errors: OSError.
         """
         self._outbox.acknowledge(numbers)
-        await self.advance(version)
+        await self.advance(versions)
         self._wake()
 
-    async def refuse(self, number: int, version: int) -> None:
-        """Notes the version of the weights, and drops a delivered group that the trainer refuses as too old for them.
+    async def refuse(self, number: int, versions: Versions) -> None:
+        """Notes the versions of the weights, and drops a delivered group that the trainer refuses as too old for them.
 
         The number of any other group is ignored. Errors: OSError.
         """
-        await self.advance(version)
+        await self.advance(versions)
         await self._outbox.refuse(number)
         self._wake()
 
-    async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it.
+    async def advance(self, versions: Versions) -> None:
+        """Notes newer versions of the weights, and drops the groups that are too old for them.
 
         A version that is not newer is ignored. Errors: OSError.
         """
-        if version > self._outbox.version:
+        newer = self._outbox.versions.merge(versions)
+        if newer != self._outbox.versions:
             for model in self._plan.trained:
-                self._commits.metrics.tell_version(model, version)
-            self._driver.told_version = version
-            await self._outbox.advance(version)
+                self._commits.metrics.tell_version(model, newer[model])
+            self._driver.told_versions = newer
+            await self._outbox.advance(newer)
             self._wake()
 
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
@@ -280,14 +282,11 @@ class Host:
         return await self._note_versions(await self._served.look())
 
     async def _note_versions(self, versions: dict[str, int]) -> dict[str, int]:
-        """Notes the versions that the trained models serve now, by name, and returns them.
-
-        The oldest of them counts as the version of the weights. Errors: OSError.
-        """
+        """Notes the versions that the trained models serve now, by name, and returns them. Errors: OSError."""
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:
-            await self.advance(min(versions.values()))
+            await self.advance(Versions(0, versions))
         return versions
 
     async def _follow_versions(self) -> None:

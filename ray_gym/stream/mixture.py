@@ -33,7 +33,8 @@ from ray_gym.stream.group import Group
 from ray_gym.stream.mixture_cursor import MixtureCursor
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.shares import Shares, options_of
-from ray_gym.stream.stream import Stream, join_cluster, start_model
+from ray_gym.stream.starting import join_cluster, start_model
+from ray_gym.stream.stream import Stream
 from ray_gym.weights.client import Weights
 
 
@@ -182,12 +183,21 @@ class Mixture:
         having = (source for source in self._sources.values() if source.has_model(model))
         return next(having, next(iter(self._sources.values()))).weights(model)
 
-    def advance(self, version: int) -> None:
-        """Tells all sources the version of the weights (`Stream.advance`). Errors: ValueError for an older one."""
-        if version < self.version:
-            raise ValueError(f"version {version}, but the weights are at {self.version} already; versions grow")
+    def advance(self, version: int | Mapping[str, int]) -> None:
+        """Tells all sources the version of the weights, of all models or of those that a mapping names
+        (`Stream.advance`).
+
+        Errors: ValueError for an older one; UserError for a model that no source trains.
+        """
+        trained = {model for source in self._sources.values() for model in source.versions}
+        given = dict.fromkeys(trained, version) if isinstance(version, int) else version
+        for model, newer in given.items():
+            if model not in trained:
+                raise UserError(f"models.{model}: no such model is trained; {', '.join(sorted(trained))}")
+            if newer < (known := max(source.versions.get(model, 0) for source in self._sources.values())):
+                raise ValueError(f"version {newer}, but the weights of {model} are at {known} already; versions grow")
         for source in self._sources.values():
-            source.advance(version)
+            source.advance({model: newer for model, newer in given.items() if model in source.versions})
 
     # ---- places ----
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.window import Window
 
@@ -104,15 +105,19 @@ class StreamOptions:
             ahead = (self.max_staleness + 1) * self.groups_per_version
         return Window(self.max_open(config), ahead)
 
-    def reason_to_drop(self, group: FinishedGroup, version: int) -> str | None:
-        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get the group."""
+    def reason_to_drop(self, group: FinishedGroup, versions: Versions) -> str | None:
+        """Returns the reason to drop a group, "small" or "stale"; None if a trainer whose models are at
+        `versions` may get the group.
+        """
         if group.completed < self.min_group_size:
             return "small"
-        oldest = self.oldest_kept(version) if self.stale == "drop" else None
-        if oldest is not None and group.version is not None and group.version < oldest:
+        oldest = self.oldest_kept(versions) if self.stale == "drop" else None
+        if oldest is not None and any(version < oldest[model] for model, version in group.versions.items()):
             return "stale"
         return None
 
-    def oldest_kept(self, version: int) -> int | None:
-        """Returns the oldest version whose tokens are not stale for weights of `version`; None: none are."""
-        return None if self.max_staleness is None else version - self.max_staleness
+    def oldest_kept(self, versions: Versions) -> Versions | None:
+        """Returns the oldest version of each model whose tokens are not stale for weights of `versions`; None: none
+        are.
+        """
+        return None if self.max_staleness is None else versions.before(self.max_staleness)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.storage import Storage
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
@@ -40,14 +41,16 @@ class DroppedGroups:
         """Returns the reason for which each of the dropped groups with these numbers was dropped, by number."""
         return {number: json.loads(self.storage.read(f"{DROPPED}/{number}.json"))["reason"] for number in numbers}
 
-    def add(self, group: FinishedGroup, reason: str, version: int) -> None:
-        """Records that a group was dropped. `version`: that of the weights then."""
+    def add(self, group: FinishedGroup, reason: str, versions: Versions) -> None:
+        """Records that a group was dropped. `versions`: those of the weights then."""
         record = {
             "group_id": group.group_id,
             "reason": reason,
             "completed": group.completed,
             "oldest_version": group.version,
-            "version": version,
+            "oldest_versions": group.versions,
+            "version": versions.lowest,
+            "versions": versions.of,
         }
         self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(record).encode())
 
@@ -104,8 +107,8 @@ class Outbox:
     options: StreamOptions
     window: Window
     """Window that is told which groups are delivered, acknowledged and dropped."""
-    version: int
-    """Version of the weights."""
+    versions: Versions
+    """Versions of the weights."""
     dropped: DroppedGroups
     queue: GroupQueue
     """Groups that the trainer has not taken yet."""
@@ -135,13 +138,14 @@ class Outbox:
         self.queue.put(commit, groups)
         await self._drop_unwanted()
 
-    async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it.
+    async def advance(self, versions: Versions) -> None:
+        """Notes newer versions of the weights, and drops the groups that are too old for them.
 
-        Older versions are ignored. Errors: OSError.
+        A model's older version is ignored. Errors: OSError.
         """
-        if version > self.version:
-            self.version = version
+        newer = self.versions.merge(versions)
+        if newer != self.versions:
+            self.versions = newer
             self.window.advance()
             await self._drop_unwanted()
 
@@ -154,7 +158,8 @@ class Outbox:
             self._out[group.number] = group
             self.counts["delivered"] += 1
             self.delivered_of[group.task_id] += 1
-            self.stalest = max(self.stalest, self.version - (self.version if group.version is None else group.version))
+            behind = (self.versions[model] - version for model, version in group.versions.items())
+            self.stalest = max(self.stalest, *behind, 0)
         return group
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
@@ -200,7 +205,8 @@ class Outbox:
         `stale_by_task`: share of a task's groups that were dropped as stale, for the tasks that lost most.
         """
         return {
-            "version": self.version,
+            "version": self.versions.lowest,
+            "versions": dict(self.versions.of),
             "open": len(self.window.open),
             "max_open": self.window.max_open,
             "ahead": len(self.window.ahead),
@@ -231,7 +237,7 @@ class Outbox:
         return {task: count / (count + self.delivered_of[task]) for task, count in lost}
 
     def _reason_to_drop(self, group: FinishedGroup) -> str | None:
-        reason = self.options.reason_to_drop(group, self.version)
+        reason = self.options.reason_to_drop(group, self.versions)
         return "flat" if reason is None and self.drops_flat and not group.has_spread else reason
 
     async def _drop(self, group: FinishedGroup, reason: str) -> None:
@@ -245,4 +251,4 @@ class Outbox:
         if reason == "stale":
             self.stale.add(group.number)
             self.stale_of[group.task_id] += 1
-        await asyncio.to_thread(self.dropped.add, group, reason, self.version)
+        await asyncio.to_thread(self.dropped.add, group, reason, self.versions)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import FinishedGroup
 
@@ -108,10 +109,10 @@ class Ranks:
 
     # ---- where they are ----
 
-    def cursor(self, version: int) -> Cursor:
-        """Returns the cursor of all ranks. `version`: version of the weights now."""
+    def cursor(self, versions: Versions) -> Cursor:
+        """Returns the cursor of all ranks. `versions`: those of the weights now."""
         given: Sequence[list[int]] = sorted([number, rank] for number, rank in self._rank_of.items())
-        return self.progress.cursor(version).model_copy(update={"ranks": list(self.counts), "given": given})
+        return self.progress.cursor(versions).model_copy(update={"ranks": list(self.counts), "given": given})
 
     def status(self) -> dict[str, Any]:
         """Returns which ranks have joined, and how many groups each was given."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import ray
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.versions import Versions
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import output_root
 from ray_gym.run.directory.location import child_of, storage_at
@@ -28,7 +29,8 @@ from ray_gym.stream.group import Group, GroupReader
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.ranks import RankIsTaken, check_rank
 from ray_gym.stream.shared_host import SharedHost
-from ray_gym.stream.stream import Stream, join_cluster, say, start_host
+from ray_gym.stream.starting import join_cluster, say, start_host
+from ray_gym.stream.stream import Stream
 from ray_gym.weights.client import Weights
 
 NAMESPACE = "ray_gym_streams"
@@ -59,7 +61,7 @@ class SharedStream(Stream):
         super().__init__(config, overrides, options, cursor, version)
         self._rank = rank
         if rank != 0:
-            self._version = 0  # rank 0 says what it is
+            self._versions = Versions()  # rank 0 says what they are
         name = str(self._config.run.name)
         self._place = child_of(output_root(self._config), name)
 
@@ -88,7 +90,7 @@ class SharedStream(Stream):
         joined = await self._join()
         self._started.push_async_callback(self._leave)
         self.location = joined.location
-        self._version = joined.cursor.version
+        self._versions = joined.cursor.weights
         self._progress = Progress.at(joined.cursor)
         self._reader = GroupReader(storage_at(joined.location))
 
@@ -158,7 +160,7 @@ class SharedStream(Stream):
         for group in groups:
             self._progress.acknowledge(group.number)
         self._progress.beyond.clear()  # the host keeps these
-        get_answer(self._host.acknowledge.remote([group.number for group in groups], self._version))
+        get_answer(self._host.acknowledge.remote([group.number for group in groups], self._versions))
 
     @property
     def cursor(self) -> dict[str, Any]:
@@ -166,7 +168,7 @@ class SharedStream(Stream):
 
         It is the same for each rank. After a barrier behind which all ranks have acknowledged, it has all of that.
         """
-        cursor: Cursor = get_answer(self._host.cursor.remote(self._version))
+        cursor: Cursor = get_answer(self._host.cursor.remote(self._versions))
         return cursor.as_json()
 
     # ---- weights ----
@@ -176,7 +178,7 @@ class SharedStream(Stream):
         self._require_owner("weights")
         return super().weights(model)
 
-    def advance(self, version: int) -> None:
+    def advance(self, version: int | Mapping[str, int]) -> None:
         """Tells the stream the version of the weights (`Stream.advance`). Errors: UserError at another rank than 0."""
         self._require_owner("advance")
         super().advance(version)

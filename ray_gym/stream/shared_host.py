@@ -9,6 +9,7 @@ from dataclasses import fields
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine
+from ray_gym.models.versions import Versions
 from ray_gym.run.resume import meaning_diff
 from ray_gym.stream.calls import HostSetup, JoinedStream
 from ray_gym.stream.cursor import Cursor
@@ -45,7 +46,7 @@ class SharedHost(Host):
         await self._started.wait()
         self._check_equal(rank, config, options)
         self._ranks.join(rank, options.world_size)
-        return JoinedStream(self._directory.location, self._ranks.cursor(self._outbox.version))
+        return JoinedStream(self._directory.location, self._ranks.cursor(self._outbox.versions))
 
     async def leave(self, rank: int) -> None:
         """Notes that a rank takes no more groups. Those that it has not acknowledged are delivered when it joins again."""
@@ -58,10 +59,10 @@ class SharedHost(Host):
         while self._ranks.joined - {0}:
             await self._changed.wait()
 
-    async def cursor(self, version: int) -> Cursor:
-        """Notes the version of the weights, and returns the cursor of all ranks. Errors: OSError."""
-        await self.advance(version)
-        return self._ranks.cursor(self._outbox.version)
+    async def cursor(self, versions: Versions) -> Cursor:
+        """Notes the versions of the weights, and returns the cursor of all ranks. Errors: OSError."""
+        await self.advance(versions)
+        return self._ranks.cursor(self._outbox.versions)
 
     def _check_equal(self, rank: int, config: RunConfig, options: StreamOptions) -> None:
         """Checks that a rank has opened the stream as rank 0 has. Errors: UserError with all differences."""

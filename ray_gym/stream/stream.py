@@ -13,23 +13,21 @@ async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import ray
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.hosting.application import Application
 from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import Engine, OnAnother, Served, line_of
+from ray_gym.models.versions import Versions
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
@@ -40,6 +38,7 @@ from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Group, GroupReader
 from ray_gym.stream.host import Host
 from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.starting import join_cluster, say, start_host, start_model
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
@@ -48,8 +47,6 @@ OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
 """Seconds that the host may take to stop."""
-CALLS = 64
-"""Most calls that the host answers at once. Most of them wait for evaluations."""
 
 
 class Stream:
@@ -65,7 +62,7 @@ class Stream:
         self._overrides = overrides
         self._options = options
         self._saved = None if cursor is None else Cursor.parse(cursor)
-        self._version = version if version is not None else self._saved.version if self._saved else 0
+        self._versions = Versions(version or 0) if self._saved is None or version is not None else self._saved.weights
         self._version_given = version is not None
         self._config = load_config(self._config_path, overrides)
         options.check(self._config)
@@ -111,8 +108,9 @@ class Stream:
         if self._options.max_staleness is not None and not self._version_given and self._saved is None:
             _require_versions(plan)
         self._engines = plan.engines
+        self._versions = self._versions.merge({model: self._versions[model] for model in plan.trained})
         setup = HostSetup(
-            self._config, self._config_path.absolute(), self._engines, self._options, self._saved, self._version
+            self._config, self._config_path.absolute(), self._engines, self._options, self._saved, self._versions
         )
         self._host = await self._make_host(setup)
         self._started.push_async_callback(self._end_host)
@@ -133,19 +131,20 @@ class Stream:
         say(unfilled(text, self._config.filled_in))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
-        """Raises the stream's version of the weights to the lowest of the `served` versions, if that is higher.
+        """Raises the stream's versions of the weights to the `served` versions that are higher.
 
         `served`: version that each trained model serves, by the model's name. Errors: UserError if a model serves an
-        older version than the stream's cursor has, unless the stream was opened with a version.
+        older version than it had at the cursor, unless the stream was opened with a version.
         """
         for model, version in served.items():
-            if not self._version_given and version < self._version:
+            taken = self._versions[model]
+            if not self._version_given and version < taken:
                 weights = "adapter=FOLDER" if isinstance(self._engines[model], OnAnother) else "model=CHECKPOINT"
                 raise UserError(
-                    f"models.{model}: it serves version {version}, and the cursor was taken at {self._version}; open the stream with "
-                    f"models.{model}.{weights} and models.{model}.weights_version={self._version}"
+                    f"models.{model}: it serves version {version}, and the cursor was taken at {taken}; open the stream with "
+                    f"models.{model}.{weights} and models.{model}.weights_version={taken}"
                 )
-        self._version = max(self._version, min(served.values(), default=0))
+        self._versions = self._versions.merge(served)
 
     async def _make_host(self, setup: HostSetup) -> Any:
         return start_host(Host, setup)
@@ -179,18 +178,18 @@ class Stream:
             await self._check_sent()
             delivery = await self._next_delivery()
             self._progress.settle(delivery.dropped, delivery.flat)
-            self._version = max(self._version, delivery.version)
+            self._versions = self._versions.merge(delivery.versions)
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
             self._progress.note_delivered(found.number, found.commit)
-            if self._options.reason_to_drop(found, self._version) is not None:
+            if self._options.reason_to_drop(found, self._versions) is not None:
                 self._progress.acknowledge(found.number)  # the group has become too old on its way
-                await await_answer(self._host.refuse.remote(found.number, self._version))
+                await await_answer(self._host.refuse.remote(found.number, self._versions))
                 continue
             group = await asyncio.to_thread(self._reader.read_group, found)
             if self._options.stale == "withhold":
-                group = replace(group, oldest_kept=self._options.oldest_kept(self._version))
+                group = replace(group, oldest_kept=self._options.oldest_kept(self._versions))
             return group
 
     def acknowledge(self, *groups: Group) -> None:
@@ -201,7 +200,7 @@ class Stream:
         """
         for group in groups:
             self._progress.acknowledge(group.number)
-        self._send(self._host.acknowledge.remote([group.number for group in groups], self._version))
+        self._send(self._host.acknowledge.remote([group.number for group in groups], self._versions))
 
     # ---- what it plays ----
 
@@ -219,12 +218,18 @@ class Stream:
 
     @property
     def version(self) -> int:
-        """Returns the newest version of the weights that the trainer has given, or that came with a group.
+        """Returns the newest version of the weights that the trainer has given, or that came with a group: the lowest
+        of `versions`.
 
-        At first it is the higher of two: the version given to `open_stream` (else the cursor's), and the lowest version
-        that the trained models serve.
+        At first it is the higher of two: the version given to `open_stream` (else the cursor's), and the version that a
+        trained model serves.
         """
-        return self._version
+        return self._versions.lowest
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Returns the version of the weights of each trained model, by its name."""
+        return dict(self._versions.of)
 
     def has_model(self, model: str) -> bool:
         """Says whether a model of this name is up for the stream."""
@@ -245,16 +250,24 @@ class Stream:
             )
         return Weights(engine.app, line_of(engine))
 
-    def advance(self, version: int) -> None:
-        """Tells the stream that the models now generate with the weights of this version.
+    def advance(self, version: int | Mapping[str, int]) -> None:
+        """Tells the stream that the models now generate with the weights of this version: all of them, or those that a
+        mapping names, each with its own.
 
-        Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version.
+        Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version;
+        UserError for a model that is not trained.
         """
-        if version < self._version:
-            raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
-        if version > self._version:
-            self._version = version
-            self._send(self._host.advance.remote(version))
+        given = dict.fromkeys(self._versions.of, version) if isinstance(version, int) else version
+        for model, newer in given.items():
+            if model not in self._versions.of:
+                raise UserError(f"models.{model}: no such model is trained; {', '.join(self._versions.of)}")
+            if newer < self._versions[model]:
+                raise ValueError(
+                    f"version {newer}, but the weights of {model} are at {self._versions[model]} already; versions grow"
+                )
+        if (advanced := self._versions.merge(given)) != self._versions:
+            self._versions = advanced
+            self._send(self._host.advance.remote(advanced))
 
     # ---- places ----
 
@@ -264,7 +277,7 @@ class Stream:
 
         A stream that is opened with it delivers all groups but those that were acknowledged, or dropped, until now.
         """
-        return self._progress.cursor(self._version).as_json()
+        return self._progress.cursor(self._versions).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
         """Deletes the files whose groups are all acknowledged or dropped at a cursor, and returns the number of files.
@@ -312,7 +325,7 @@ class Stream:
         """
         if self._delivery_task is None:
             self._delivery_task = asyncio.create_task(
-                await_answer(self._host.next.remote(self._version, self._rank), None)
+                await_answer(self._host.next.remote(self._versions, self._rank), None)
             )
         done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         if not done:
@@ -348,38 +361,3 @@ def _require_versions(plan: Plan) -> None:
                 "(max_staleness); give open_stream the version that it serves now (version=0), and call stream.advance(version) "
                 "after each update"
             )
-
-
-async def join_cluster(started: AsyncExitStack) -> ExitStack:
-    """Joins the Ray cluster, unless this process has. Returns a stack for what blocks when it ends, which `started`
-    closes in a thread."""
-    blocking = ExitStack()
-    started.push_async_callback(asyncio.to_thread, blocking.close)
-    if not ray.is_initialized():
-        await asyncio.to_thread(blocking.enter_context, cluster.connect())
-    return blocking
-
-
-async def start_model(blocking: ExitStack, engine: Engine, run: str, model: str, say: Callable[[str], None]) -> None:
-    """Starts a model for a run, with the weights of its config. `blocking` stops it.
-
-    Errors: UserError for mistakes in the config; RunFailed if it does not come up.
-    """
-    blocking.callback(engine.stop)
-    await asyncio.to_thread(Application().delete_if_changed, run, model)
-    await asyncio.to_thread(engine.start, run, model, say)
-
-
-def start_host(kind: type[Host], setup: HostSetup, **options: Any) -> Any:
-    """Starts a host as a Ray actor on the trainer's node. It ends with the trainer's process.
-
-    `options`: further options of the actor. Errors: ValueError if an actor has its name already.
-    """
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    placed = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here, **options}
-    return ray.remote(kind).options(**placed).remote(setup)
-
-
-def say(text: str) -> None:
-    """Shows a line to the user on stderr."""
-    print(text, file=sys.stderr, flush=True)

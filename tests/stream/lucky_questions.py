@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from ray_gym import Environment, Episode, Message, Opening, Options, Task
+from ray_gym import Environment, Episode, Message, Opening, Options, Task, Turn
 from ray_gym.models.base import Completion, CompletionRequest, Engine, Model, VersionSpan
 
 TOKENS = 32
@@ -64,8 +64,23 @@ class AskTwice(Ask):
     def opening(self, task: Question, state: int) -> Opening:
         return Opening(messages={"policy": f"Is {state} lucky? Answer twice."})
 
+    def next_speaker(self, state: int, episode: Episode, turn: Turn) -> str | None:
+        return "policy"
+
     def finished(self, state: int, episode: Episode) -> str | None:
         return "answered" if episode.turns_of("policy") == 2 else None
+
+
+class AskBoth(Ask):
+    """Takes an answer of the policy, and then one of the user."""
+
+    participants = ("policy", "user")
+
+    def opening(self, task: Question, state: int) -> Opening:
+        return Opening(messages={"policy": f"Is {state} lucky?", "user": "Is it?"})
+
+    def finished(self, state: int, episode: Episode) -> str | None:
+        return "answered" if episode.turns_of("user") else None
 
 
 class VersionedOptions(BaseModel):

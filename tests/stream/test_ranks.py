@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.ranks import RankIsTaken, Ranks, check_rank
@@ -25,7 +26,7 @@ def begin(world_size: int = 3) -> Ranks:
 
 def resumed(ranks: Ranks, world_size: int = 3) -> Ranks:
     """Returns the ranks of the next life, from a cursor that went through JSON."""
-    return Ranks.at(Cursor.parse(json.loads(json.dumps(ranks.cursor(0).as_json()))), world_size)
+    return Ranks.at(Cursor.parse(json.loads(json.dumps(ranks.cursor(Versions()).as_json()))), world_size)
 
 
 def test_ranks_take_turns() -> None:
@@ -46,7 +47,7 @@ def test_a_dropped_group_counts_for_nobody() -> None:
 def test_groups_that_nobody_was_given_may_be_dropped() -> None:
     ranks = begin()
     ranks.drop(0, is_flat=True)
-    assert ranks.cursor(0).next == 1 and ranks.cursor(0).flat == 1 and ranks.counts == [0, 0, 0]
+    assert ranks.cursor(Versions()).next == 1 and ranks.cursor(Versions()).flat == 1 and ranks.counts == [0, 0, 0]
 
 
 @given(st.lists(st.sampled_from(["assign", "acknowledge", "drop"]), max_size=60), st.data())
@@ -61,7 +62,7 @@ def test_whatever_happens_each_group_is_settled_once_and_comes_to_the_same_rank(
             number = data.draw(st.sampled_from(left))
             settled.add(number)
             ranks.acknowledge(number) if step == "acknowledge" else ranks.drop(number, is_flat=False)
-    cursor = ranks.cursor(0)
+    cursor = ranks.cursor(Versions())
     assert {number for number in rank_of if cursor.is_settled(number)} == settled
     assert all(number in settled for number in rank_of if number // 2 + 1 <= cursor.commit)
     again, fresh = resumed(ranks), len(rank_of)
