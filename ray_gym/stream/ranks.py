@@ -11,6 +11,7 @@ again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,8 @@ class Ranks:
     """Number of the groups that each rank was given, by its number; dropped groups don't count."""
     joined: set[int] = field(default_factory=lambda: {0})
     """Ranks that have joined and not left. The first owns the stream."""
+    left: Counter[int] = field(default_factory=Counter)
+    """Number of times that each rank has left."""
     _rank_of: dict[int, int] = field(default_factory=dict)
     """Rank of each group that was given and neither acknowledged nor dropped, by the group's number."""
 
@@ -77,6 +80,7 @@ class Ranks:
     def leave(self, rank: int) -> None:
         """Notes that a rank takes no more groups. It may join again."""
         self.joined.discard(rank)
+        self.left[rank] += 1
 
     # ---- groups ----
 

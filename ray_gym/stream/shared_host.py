@@ -64,6 +64,9 @@ class SharedHost(Host):
         await self.advance(versions)
         return self._ranks.cursor(self._outbox.versions)
 
+    def _times_left(self, rank: int) -> int:
+        return self._ranks.left[rank]
+
     def _check_equal(self, rank: int, config: RunConfig, options: StreamOptions) -> None:
         """Checks that a rank has opened the stream as rank 0 has. Errors: UserError with all differences."""
         mine = self._setup.options

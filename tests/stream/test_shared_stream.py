@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections import Counter
@@ -128,3 +129,24 @@ async def test_ranks_that_do_not_fit_are_refused(joined: None, tmp_path: Path, m
             assert again.version == 3 and (await again.status())["ranks"]["joined"] == [0, 1]
     with pytest.raises(UserError, match="rank: 2, but with a world_size of 2"):
         opened(2, 2)
+
+
+@pytest.mark.runs
+async def test_a_rank_that_leaves_while_it_waits_loses_no_group(joined: None, tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+
+    def opened(rank: int) -> Any:
+        return open_stream(config, rank=rank, world_size=2, max_open_groups=2)
+
+    async with opened(0) as first:
+        async with opened(1) as second:
+            mine, theirs = await anext(first), await anext(second)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await anext(second)
+        async with opened(1) as second:
+            again = await anext(second)
+            assert again.number == theirs.number
+            first.acknowledge(mine)
+            second.acknowledge(again)
+            assert {(await anext(first)).number, (await anext(second)).number} == {2, 3}
