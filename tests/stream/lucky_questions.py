@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from ray_gym import Environment, Episode, Message, Opening, Options, Task, Turn
+from ray_gym import Environment, Episode, Message, Opening, Options, Task
 from ray_gym.models.base import Completion, CompletionRequest, Engine, Model, VersionSpan
 
 TOKENS = 32
@@ -56,19 +56,6 @@ class Ask(Environment[Question, int]):
         if self.options.luck is not None:
             return float(episode.rng("luck").random() < self.options.luck)
         return float(state % 7 == 0)
-
-
-class AskTwice(Ask):
-    """Takes two answers, which takes twice as long."""
-
-    def opening(self, task: Question, state: int) -> Opening:
-        return Opening(messages={"policy": f"Is {state} lucky? Answer twice."})
-
-    def next_speaker(self, state: int, episode: Episode, turn: Turn) -> str | None:
-        return "policy"
-
-    def finished(self, state: int, episode: Episode) -> str | None:
-        return "answered" if episode.turns_of("policy") == 2 else None
 
 
 class AskBoth(Ask):

@@ -56,7 +56,8 @@ def written(folder: Path, name: str, environment: str = "Ask", **changes: Any) -
 @pytest.fixture
 def shares(tmp_path: Path) -> dict[str | Path, float]:
     """Gives two environments, of which the second takes longer."""
-    return {written(tmp_path, "once"): 0.7, written(tmp_path, "twice", "AskTwice"): 0.3}
+    both = {"policy": {"model": "toy"}, "user": {"model": "toy"}}
+    return {written(tmp_path, "once"): 0.7, written(tmp_path, "twice", "AskBoth", participants=both): 0.3}
 
 
 async def take(mixture: Mixture, count: int) -> list[Group]:
