@@ -18,7 +18,7 @@ VERSIONS = [{"version": 1, "start": 1, "end": 2}, {"version": 2, "start": 2, "en
 
 
 def table(*samples: dict[str, Any]) -> pa.Table:
-    return pa.Table.from_pylist([{**sample(), **one} for one in samples])
+    return pa.Table.from_pylist([{**sample(), "model": "policy", **one} for one in samples])
 
 
 def test_only_the_old_tokens_are_withheld_and_counted() -> None:
