@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
     from ray_gym.run.directory.reading import Run
     from ray_gym.score import Score
-    from ray_gym.stream import open_models, open_stream, play_tasks
+    from ray_gym.stream import open_mixture, open_models, open_stream, play_tasks
     from ray_gym.task import Opening, Task
     from ray_gym.tools.answer import IdempotencyKey, ToolError
     from ray_gym.tools.tool import Tool, tool, tool_by_schema
@@ -50,6 +50,7 @@ __all__ = [
     "Turn",
     "Weights",
     "load",
+    "open_mixture",
     "open_models",
     "open_stream",
     "play_tasks",
@@ -82,6 +83,7 @@ _MODULES = {
     "TransferClient": "weights.transfer_client",
     "Turn": "episode.turn",
     "Weights": "weights.client",
+    "open_mixture": "stream",
     "open_models": "stream",
     "open_stream": "stream",
     "play_tasks": "stream",

@@ -152,11 +152,11 @@ class Calls:
             return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
         if not self.live and (queued_s := self.log.take_queued_s()) is not None:
             self._metrics.begun(queued_s)
-        started_at, began, told = time.time(), time.monotonic(), self._told.version
+        started_at, began, told = time.time(), time.monotonic(), self._told.versions
         try:
             completion = await self._call_until_answered(thread, request)
             if len(completion.token_ids) and not completion.versions:
-                completion.versions = (VersionSpan(told, 0, len(completion.token_ids)),)
+                completion.versions = (VersionSpan(told[thread.participant.model], 0, len(completion.token_ids)),)
             if not self._pace.take_room():
                 await self._pace.wait()
             completion, stored = _storable(completion)

@@ -16,14 +16,15 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.rules import Rules
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
+from ray_gym.models.versions import Versions
 from ray_gym.tools.runner import ToolRunner
 
 
 @dataclass(slots=True)
-class ToldVersion:
-    """Holds the version of the weights that the run was told of last, for the tokens of models that don't tell it."""
+class ToldVersions:
+    """Holds the versions of the weights that the run was told of last, for the tokens of models that don't tell them."""
 
-    version: int = 0
+    versions: Versions = field(default_factory=Versions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,6 @@ class Stage:
     deadlines: SharedTimers = field(default_factory=SharedTimers)
     """Timers that the deadlines of all model calls share."""
     pace: Pace = field(default_factory=Pace)
-    told: ToldVersion = field(default_factory=ToldVersion)
+    told: ToldVersions = field(default_factory=ToldVersions)
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""

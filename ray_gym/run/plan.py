@@ -152,13 +152,10 @@ def check_plan(plan: Plan, file: str) -> Plan:
     Errors: UserError if an engine can't do what its participants need, if `groups.minimum` exceeds `tasks.repeats`, or
     if `train` is "strict" and samples of a participant would not be plain.
     """
-    config, participants = plan.config, plan.participants.values()
+    config = plan.config
     with errors_unfilled(config.filled_in):
         for name, engine in plan.engines.items():
-            asking = [p for p in participants if p.model in models_on(name, plan.engines)]
-            samplings = {p.name: p.sampling for p in asking}
-            uses_tools = any(has_tools(plan.environment, p) for p in asking)
-            engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency, plan.engines))
+            engine.check(request_of(plan, name))
         if config.groups.minimum > config.tasks.repeats:
             raise UserError(
                 f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
@@ -169,6 +166,14 @@ def check_plan(plan: Plan, file: str) -> Plan:
                 f"{file}: train: strict takes plain samples only, but {refused}; change that, or set train: any"
             )
     return plan
+
+
+def request_of(plan: Plan, name: str) -> EngineCheck:
+    """Returns what the participants of a plan will ask of the engine of a model. `name`: name of the model."""
+    asking = [p for p in plan.participants.values() if p.model in models_on(name, plan.engines)]
+    samplings = {p.name: p.sampling for p in asking}
+    uses_tools = any(has_tools(plan.environment, p) for p in asking)
+    return EngineCheck(name, samplings, uses_tools, plan.config.fanout.concurrency, plan.engines)
 
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:

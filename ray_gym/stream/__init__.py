@@ -9,19 +9,35 @@ from typing import TYPE_CHECKING, Any
 from ray_gym.stream.group import Group
 
 if TYPE_CHECKING:
-    from ray_gym.stream.blocking import BlockingStream
+    from ray_gym.stream.blocking import BlockingMixture, BlockingStream
     from ray_gym.stream.kept_models import OpenModels, open_models, play_tasks
-    from ray_gym.stream.opening import open_stream
+    from ray_gym.stream.mixture import Mixture
+    from ray_gym.stream.opening import open_mixture, open_stream
     from ray_gym.stream.sampler import TaskRate
     from ray_gym.stream.stream import Stream
 
-__all__ = ["BlockingStream", "Group", "OpenModels", "Stream", "TaskRate", "open_models", "open_stream", "play_tasks"]
+__all__ = [
+    "BlockingMixture",
+    "BlockingStream",
+    "Group",
+    "Mixture",
+    "OpenModels",
+    "Stream",
+    "TaskRate",
+    "open_mixture",
+    "open_models",
+    "open_stream",
+    "play_tasks",
+]
 
 _LATER = {
+    "BlockingMixture": "blocking",
     "BlockingStream": "blocking",
+    "Mixture": "mixture",
     "OpenModels": "kept_models",
     "Stream": "stream",
     "TaskRate": "sampler",
+    "open_mixture": "opening",
     "open_models": "kept_models",
     "open_stream": "opening",
     "play_tasks": "kept_models",

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 
 Natural = Annotated[int, Field(ge=0)]
 
@@ -27,7 +28,9 @@ class Cursor(BaseModel):
     stream: str
     """Id of the stream that the cursor belongs to."""
     version: Natural = 0
-    """Version of the weights when the cursor was taken."""
+    """Version of the weights when the cursor was taken, the lowest if models have several."""
+    versions: dict[str, Natural] = {}
+    """Version of each trained model then, by its name; empty if all were at `version`."""
     commit: Natural = 0
     """Number of a commit, from 1: all groups of its file and of those before it are settled; 0 for none."""
     next: Natural = 0
@@ -36,11 +39,17 @@ class Cursor(BaseModel):
     """Numbers of the settled groups after `next`, in ascending order."""
     flat: Natural = 0
     """Number of the groups before `next` that were dropped for want of spread."""
+    ranks: list[Natural] = []
+    """Number of the groups that each rank was given, by its number; empty if no ranks share the stream."""
+    given: list[list[Natural]] = []
+    """Groups that ranks were given and have not acknowledged, as pairs of the group's number and the rank."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
         if any(number <= self.next for number in self.beyond):
             raise ValueError(f"beyond: numbers after next ({self.next}) only")
+        if any(len(pair) != 2 or pair[1] >= len(self.ranks) for pair in self.given):
+            raise ValueError("given: pairs of a group's number and one of the ranks only")
         return self
 
     @classmethod
@@ -56,6 +65,11 @@ class Cursor(BaseModel):
     def is_settled(self, number: int) -> bool:
         """Says whether the group with this number was acknowledged or dropped before this cursor was taken."""
         return number < self.next or number in self.beyond
+
+    @property
+    def weights(self) -> Versions:
+        """Returns the versions of the weights when the cursor was taken."""
+        return Versions(self.version, self.versions)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the cursor as JSON values, which `parse` reads."""
@@ -122,8 +136,16 @@ class Progress:
             self._flat_beyond.discard(self.next)
             self.next += 1
 
-    def cursor(self, version: int) -> Cursor:
-        """Returns the cursor of the present place. `version`: version of the weights now."""
+    def cursor(self, versions: Versions) -> Cursor:
+        """Returns the cursor of the present place. `versions`: those of the weights now."""
         commit = min([self._commit, *(commit - 1 for commit in self.out.values())])
         beyond = sorted(self.beyond)
-        return Cursor(stream=self.stream, version=version, commit=commit, next=self.next, beyond=beyond, flat=self.flat)
+        return Cursor(
+            stream=self.stream,
+            version=versions.lowest,
+            versions=dict(versions.of),
+            commit=commit,
+            next=self.next,
+            beyond=beyond,
+            flat=self.flat,
+        )

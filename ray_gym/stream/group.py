@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pyarrow.fs import LocalFileSystem
 
 from ray_gym.advantages import Baseline, Forks, group_normalised, sample_advantages
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.directory.parquet import open_rows
 from ray_gym.run.directory.reading import flat_samples
@@ -33,6 +35,7 @@ _COLUMNS = [
     "rewards",
     f"{_SAMPLES}.trainable",
     f"{_SAMPLES}.participant",
+    f"{_SAMPLES}.model",
     f"{_SAMPLES}.versions.list.element.version",
 ]
 
@@ -66,6 +69,8 @@ class FinishedGroup:
     """Mean reward of the policy in the completed episodes; None without any."""
     failure: str | None = None
     """Commonest failure of its episodes; None if none has failed."""
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """Oldest version of each model that such a token came from, by the model's name; empty without such tokens."""
 
 
 def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
@@ -82,7 +87,7 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
     for group_id, members in groupby(rows, key=lambda row: str(row["group_id"])):
         group = list(members)
         usable = [row for row in group if row["status"] == "completed"]
-        versions = [version for row in usable for version in _versions(row)]
+        versions = _oldest_versions(usable)
         trained = [sample["participant"] for row in usable for sample in row["samples"] if sample["trainable"]]
         rewards = {name: _rewards(usable, name) for name in {*trained, "policy"}}
         found.append(
@@ -95,7 +100,8 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
                 start=start,
                 rows=len(group),
                 completed=len(usable),
-                version=min(versions, default=None),
+                version=min(versions.values(), default=None),
+                versions=versions,
                 trainable=len(trained),
                 has_spread=any(len(set(rewards[name])) > 1 for name in trained or ["policy"]),
                 mean_reward=fmean(rewards["policy"]) if rewards["policy"] else None,
@@ -106,9 +112,13 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
     return found
 
 
-def _versions(row: dict[str, Any]) -> list[int]:
-    """Returns the versions of the weights that the trainable tokens of an episode came from."""
-    return [span["version"] for sample in row["samples"] if sample["trainable"] for span in sample["versions"]]
+def _oldest_versions(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Returns the oldest version of each model that the trainable tokens of episodes came from, by its name."""
+    oldest: dict[str, int] = {}
+    for sample in (sample for row in rows for sample in row["samples"] if sample["trainable"]):
+        for span in sample["versions"]:
+            oldest[sample["model"]] = min(span["version"], oldest.get(sample["model"], span["version"]))
+    return oldest
 
 
 def _rewards(rows: Sequence[dict[str, Any]], participant: str) -> list[float]:
@@ -144,14 +154,16 @@ class Group:
     episodes: pa.Table
     """Table with one row per episode (`ray_gym.record.schema.SCHEMA`), failed episodes included."""
 
-    oldest_kept: int | None = None
-    """Oldest version of the weights whose tokens train; older ones are withheld (`stale="withhold"`). None: all do."""
+    oldest_kept: Versions | None = None
+    """Oldest version of each model whose tokens train; older ones are withheld (`stale="withhold"`). None: all do."""
+    source: str | None = None
+    """Name (`run.name`) of the source that the group comes from, in a mixture; None in a stream by itself."""
 
     @staticmethod
     def joined(groups: Sequence[Group]) -> Group:
         """Returns the rows of several groups as one, whose advantages are still those of each group by itself.
 
-        Number and ids are those of the first, the version is the oldest. Errors: ValueError without groups.
+        Number, ids and source are those of the first, the version is the oldest. Errors: ValueError without groups.
         """
         if not groups:
             raise ValueError("no groups to join")
@@ -159,7 +171,8 @@ class Group:
         episodes = pa.concat_tables([group.episodes for group in groups])
         kept = [group.oldest_kept for group in groups if group.oldest_kept is not None]
         oldest = min(versions, default=None)
-        return Group(first.number, first.group_id, first.task_id, oldest, episodes, max(kept, default=None))
+        newest = reduce(Versions.merge, kept) if kept else None
+        return Group(first.number, first.group_id, first.task_id, oldest, episodes, newest, first.source)
 
     @property
     def samples(self) -> pa.Table:
@@ -200,7 +213,7 @@ def oldest_version(episodes: pa.Table) -> int | None:
     such tokens.
     """
     rows = episodes.select(["status", "samples"]).to_pylist()
-    return min((version for row in rows if row["status"] == "completed" for version in _versions(row)), default=None)
+    return min(_oldest_versions([row for row in rows if row["status"] == "completed"]).values(), default=None)
 
 
 class GroupReader:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,68 +20,23 @@ from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.driver.carrying_out import setup_of, summary_of
 from ray_gym.run.driver.driver import Driver, Outcome
 from ray_gym.run.lease import LeaseGroup
 from ray_gym.run.plan import Plan
+from ray_gym.stream.calls import Delivery, HostSetup, OpenedStream
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.directory import StreamState, open_directory, read_state, remove_before
 from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import FinishedGroup, groups_of
-from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
+from ray_gym.stream.ranks import Ranks
 from ray_gym.stream.rounds import Rounds
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, sampler_of, source_of
 from ray_gym.stream.streaks import Streaks
-
-
-@dataclass(frozen=True, slots=True)
-class HostSetup:
-    """Holds everything that a host is made from. It is pickled."""
-
-    config: RunConfig
-    config_file: Path
-    """Path of the config. Relative paths of task files are looked for beside it."""
-    engines: Mapping[str, Engine]
-    """Engines of the models by name, not started yet."""
-    options: StreamOptions
-    cursor: Cursor | None
-    """Cursor to resume from; None to begin."""
-    version: int
-    """Version of the weights, as the trainer knows it."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedStream:
-    """Describes a stream that was opened."""
-
-    name: str
-    """Name of the stream's run."""
-    location: str
-    """Location of the run directory."""
-    cursor: Cursor
-    """Cursor at which the stream is resumed, or begins."""
-    dropped: frozenset[int]
-    """Numbers of the dropped groups from the cursor's `next` on."""
-    flat: frozenset[int]
-    """Numbers of those that were dropped for want of spread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A delivery tells the trainer of a group."""
-
-    group: FinishedGroup | None
-    """Next group; None if there will be no more."""
-    dropped: tuple[int, ...]
-    """Numbers of the groups that were dropped since the last delivery."""
-    flat: frozenset[int]
-    """Numbers of those that were dropped for want of spread."""
-    version: int
-    """Version of the weights now."""
-
 
 ROLL_S = 1.0
 """Seconds that the rows of a finished group may wait to share a file with others, unless `output.roll_s` is given."""
@@ -90,7 +45,7 @@ ROLL_S = 1.0
 class Host:
     """A host plays the groups of a stream. `open` is called first, then `start`; `close` last.
 
-    The parameter `version` of its methods is the version of the weights, as the trainer knows it.
+    The parameter `versions` of its methods has the versions of the weights, as the trainer knows them.
     """
 
     def __init__(self, setup: HostSetup) -> None:
@@ -162,7 +117,7 @@ class Host:
         self._commits.dispatcher.source = self._next_group
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
-        self._driver.told_version = self._outbox.version
+        self._driver.told_versions = self._outbox.versions
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
         versions = await self._note_versions(await self._served.ask())
         works = (self._drive(), self._supply.fill(), self._follow_versions())
@@ -179,13 +134,19 @@ class Host:
         gives_tokens = any(self._plan.gives_tokens[name] for name in self._plan.trained)
         self._streaks = Streaks(options.max_barren_groups, section.max_without_spread, gives_tokens)
         queue, drops_flat = GroupQueue(self._cursor.commit), section.spread != "keep"
-        self._outbox = Outbox(options, window, self._setup.version, self._dropped, queue, drops_flat)
+        self._outbox = Outbox(
+            options, window, self._setup.versions, self._dropped, queue, drops_flat, self._make_ranks()
+        )
         self._playing |= state.begun
         for number in sorted(state.begun | state.finished):
             window.begin(number)
         for commit, groups in sorted(state.files.items()):
             await self._outbox.put(commit, groups)
             self._note_rates(groups)
+
+    def _make_ranks(self) -> Ranks | None:
+        """Makes the ranks that share the stream; None if one process takes all groups."""
+        return None
 
     def _make_driver(self) -> Driver:
         """Makes the driver, which leases no more episodes at once than open groups have."""
@@ -228,53 +189,60 @@ class Host:
 
     # ---- calls of the trainer ----
 
-    async def next(self, version: int) -> Delivery:
-        """Notes the version of the weights, waits for the next group, and delivers it.
+    async def next(self, versions: Versions, rank: int = 0) -> Delivery:
+        """Notes the versions of the weights, waits for the next group of a rank, and delivers it.
 
         The delivery has no group if all were delivered, or the host is being closed. Errors: RunFailed or UserError if
         no group can be played any more; OSError.
         """
-        await self.advance(version)
+        await self.advance(versions)
+        before = self._times_left(rank)
         while True:
             changed = self._changed
             await self._check_versions()
             if self._failure is not None:
                 raise self._failure
-            group = self._outbox.take()
-            if group is not None or self._is_over or self._stopping.is_set():
+            has_left = self._times_left(rank) > before  # then nobody hears the answer
+            group = None if has_left else self._outbox.take(rank)
+            if group is not None or has_left or self._is_over or self._stopping.is_set():
                 dropped = self._outbox.take_dropped()
                 flat = frozenset(self._outbox.flat.intersection(dropped))
-                return Delivery(group, dropped, flat, self._outbox.version)
+                return Delivery(group, dropped, flat, self._outbox.versions)
             await changed.wait()
 
-    async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
-        """Notes that the trainer has acknowledged groups, and the version of the weights.
+    def _times_left(self, rank: int) -> int:
+        """Returns how often a rank has left the stream."""
+        return 0
+
+    async def acknowledge(self, numbers: Sequence[int], versions: Versions) -> None:
+        """Notes that the trainer has acknowledged groups, and the versions of the weights.
 
         Numbers of groups that are not delivered, or are acknowledged already, are ignored. Errors: OSError.
         """
         self._outbox.acknowledge(numbers)
-        await self.advance(version)
+        await self.advance(versions)
         self._wake()
 
-    async def refuse(self, number: int, version: int) -> None:
-        """Notes the version of the weights, and drops a delivered group that the trainer refuses as too old for them.
+    async def refuse(self, number: int, versions: Versions) -> None:
+        """Notes the versions of the weights, and drops a delivered group that the trainer refuses as too old for them.
 
         The number of any other group is ignored. Errors: OSError.
         """
-        await self.advance(version)
+        await self.advance(versions)
         await self._outbox.refuse(number)
         self._wake()
 
-    async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it.
+    async def advance(self, versions: Versions) -> None:
+        """Notes newer versions of the weights, and drops the groups that are too old for them.
 
         A version that is not newer is ignored. Errors: OSError.
         """
-        if version > self._outbox.version:
+        newer = self._outbox.versions.merge(versions)
+        if newer != self._outbox.versions:
             for model in self._plan.trained:
-                self._commits.metrics.tell_version(model, version)
-            self._driver.told_version = version
-            await self._outbox.advance(version)
+                self._commits.metrics.tell_version(model, newer[model])
+            self._driver.told_versions = newer
+            await self._outbox.advance(newer)
             self._wake()
 
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
@@ -320,14 +288,11 @@ class Host:
         return await self._note_versions(await self._served.look())
 
     async def _note_versions(self, versions: dict[str, int]) -> dict[str, int]:
-        """Notes the versions that the trained models serve now, by name, and returns them.
-
-        The oldest of them counts as the version of the weights. Errors: OSError.
-        """
+        """Notes the versions that the trained models serve now, by name, and returns them. Errors: OSError."""
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:
-            await self.advance(min(versions.values()))
+            await self.advance(Versions(0, versions))
         return versions
 
     async def _follow_versions(self) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.window import Window
 
@@ -32,7 +33,8 @@ class StreamOptions:
     max_open_groups: int | None = None
     """Most groups that are begun and not acknowledged yet.
 
-    None: twice the number of groups that are played at once, and at least twice `groups_per_version`.
+    None: twice the number of groups that are played at once, and at least twice `groups_per_version`, or twice
+    `world_size` without that.
     """
     epochs: int | None = None
     """Number of epochs over the config's `tasks`; None: the stream has no end."""
@@ -42,6 +44,8 @@ class StreamOptions:
     max_barren_groups: int | None = 100
     """Most groups in a row without a trainable sample, after which the stream fails and says why; None: no limit. Where
     the trained models give no token ids, groups without a completed episode count."""
+    world_size: int = 1
+    """Number of ranks that share the stream. `groups_per_version` and `max_open_groups` count the groups of all."""
     wait_s: float | None = None
     """Seconds to wait for GPUs that the cluster does not have yet; None: `open_stream` fails without them."""
 
@@ -69,6 +73,12 @@ class StreamOptions:
             raise UserError("stale: tokens are withheld beyond max_staleness, so that is needed beside it")
         if self.groups_per_version is not None and self.max_staleness is None:
             raise UserError("groups_per_version: it bounds staleness, so max_staleness is needed beside it")
+        for name in ("groups_per_version", "max_open_groups"):
+            value = getattr(self, name)
+            if value is not None and value < self.world_size:
+                raise UserError(
+                    f"{name}: {value}, but it counts the groups of all {self.world_size} ranks (world_size)"
+                )
         least_open = self.groups_per_version or 1
         if self.max_open_groups is not None and self.max_open_groups < least_open:
             raise UserError(
@@ -85,7 +95,8 @@ class StreamOptions:
         """Returns how many groups may be begun and not acknowledged yet: `max_open_groups`, or its default."""
         if self.max_open_groups is not None:
             return self.max_open_groups
-        return max(2 * math.ceil(config.fanout.concurrency / config.tasks.repeats), 2 * (self.groups_per_version or 1))
+        at_once = math.ceil(config.fanout.concurrency / config.tasks.repeats)
+        return 2 * max(at_once, self.groups_per_version or self.world_size)
 
     def window(self, config: RunConfig) -> Window:
         """Makes an empty window with the bounds that these options set."""
@@ -94,15 +105,19 @@ class StreamOptions:
             ahead = (self.max_staleness + 1) * self.groups_per_version
         return Window(self.max_open(config), ahead)
 
-    def reason_to_drop(self, group: FinishedGroup, version: int) -> str | None:
-        """Returns the reason to drop a group, "small" or "stale"; None if a trainer at `version` may get the group."""
+    def reason_to_drop(self, group: FinishedGroup, versions: Versions) -> str | None:
+        """Returns the reason to drop a group, "small" or "stale"; None if a trainer whose models are at
+        `versions` may get the group.
+        """
         if group.completed < self.min_group_size:
             return "small"
-        oldest = self.oldest_kept(version) if self.stale == "drop" else None
-        if oldest is not None and group.version is not None and group.version < oldest:
+        oldest = self.oldest_kept(versions) if self.stale == "drop" else None
+        if oldest is not None and any(version < oldest[model] for model, version in group.versions.items()):
             return "stale"
         return None
 
-    def oldest_kept(self, version: int) -> int | None:
-        """Returns the oldest version whose tokens are not stale for weights of `version`; None: none are."""
-        return None if self.max_staleness is None else version - self.max_staleness
+    def oldest_kept(self, versions: Versions) -> Versions | None:
+        """Returns the oldest version of each model whose tokens are not stale for weights of `versions`; None: none
+        are.
+        """
+        return None if self.max_staleness is None else versions.before(self.max_staleness)

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.storage import Storage
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.ranks import Ranks
 from ray_gym.stream.window import Window
 
 DROPPED = "dropped"
@@ -39,14 +41,16 @@ class DroppedGroups:
         """Returns the reason for which each of the dropped groups with these numbers was dropped, by number."""
         return {number: json.loads(self.storage.read(f"{DROPPED}/{number}.json"))["reason"] for number in numbers}
 
-    def add(self, group: FinishedGroup, reason: str, version: int) -> None:
-        """Records that a group was dropped. `version`: that of the weights then."""
+    def add(self, group: FinishedGroup, reason: str, versions: Versions) -> None:
+        """Records that a group was dropped. `versions`: those of the weights then."""
         record = {
             "group_id": group.group_id,
             "reason": reason,
             "completed": group.completed,
             "oldest_version": group.version,
-            "version": version,
+            "oldest_versions": group.versions,
+            "version": versions.lowest,
+            "versions": versions.of,
         }
         self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(record).encode())
 
@@ -76,9 +80,17 @@ class GroupQueue:
             self.commit += 1
             self._waiting.extend(self._early.pop(self.commit))
 
-    def take(self) -> FinishedGroup | None:
-        """Takes the next group; None if there is none yet."""
-        return self._waiting.popleft() if self._waiting else None
+    def take(self, fits: Callable[[FinishedGroup], bool] = lambda group: True) -> FinishedGroup | None:
+        """Takes the next group that fits; None if there is none yet."""
+        for place, group in enumerate(self._waiting):
+            if fits(group):
+                del self._waiting[place]
+                return group
+        return None
+
+    def put_back(self, groups: Sequence[FinishedGroup]) -> None:
+        """Puts groups that were taken before all others."""
+        self._waiting.extendleft(reversed(groups))
 
     def remove(self, reason_of: Callable[[FinishedGroup], str | None]) -> list[tuple[FinishedGroup, str]]:
         """Removes the groups for which `reason_of` gives a reason, and returns each with its reason."""
@@ -95,13 +107,15 @@ class Outbox:
     options: StreamOptions
     window: Window
     """Window that is told which groups are delivered, acknowledged and dropped."""
-    version: int
-    """Version of the weights."""
+    versions: Versions
+    """Versions of the weights."""
     dropped: DroppedGroups
     queue: GroupQueue
     """Groups that the trainer has not taken yet."""
     drops_flat: bool = False
     """True to drop groups without spread."""
+    ranks: Ranks | None = None
+    """Ranks of the trainer that share the groups out; None if one process takes all."""
     counts: Counter[str] = field(default_factory=Counter)
     """Numbers of groups: delivered, acknowledged, and dropped as stale, small or flat (without spread)."""
     delivered_of: Counter[str] = field(default_factory=Counter)
@@ -124,25 +138,28 @@ class Outbox:
         self.queue.put(commit, groups)
         await self._drop_unwanted()
 
-    async def advance(self, version: int) -> None:
-        """Notes a newer version of the weights, and drops the groups that are too old for it.
+    async def advance(self, versions: Versions) -> None:
+        """Notes newer versions of the weights, and drops the groups that are too old for them.
 
-        Older versions are ignored. Errors: OSError.
+        A model's older version is ignored. Errors: OSError.
         """
-        if version > self.version:
-            self.version = version
+        newer = self.versions.merge(versions)
+        if newer != self.versions:
+            self.versions = newer
             self.window.advance()
             await self._drop_unwanted()
 
-    def take(self) -> FinishedGroup | None:
-        """Takes the next group, which counts as delivered from now on; None if there is none yet."""
-        group = self.queue.take()
+    def take(self, rank: int = 0) -> FinishedGroup | None:
+        """Takes the next group of a rank, which counts as delivered from now on; None if there is none yet."""
+        ranks = self.ranks
+        group = self.queue.take() if ranks is None else self.queue.take(lambda group: ranks.assign(group) == rank)
         if group is not None:
             self.window.deliver(group.number)
             self._out[group.number] = group
             self.counts["delivered"] += 1
             self.delivered_of[group.task_id] += 1
-            self.stalest = max(self.stalest, self.version - (self.version if group.version is None else group.version))
+            behind = (self.versions[model] - version for model, version in group.versions.items())
+            self.stalest = max(self.stalest, *behind, 0)
         return group
 
     def acknowledge(self, numbers: Sequence[int]) -> None:
@@ -151,16 +168,26 @@ class Outbox:
             if self._out.pop(number, None) is not None:
                 self.window.acknowledge(number)
                 self.counts["acknowledged"] += 1
+                if self.ranks is not None:
+                    self.ranks.acknowledge(number)
+
+    def give_back(self, rank: int) -> None:
+        """Takes the groups of a rank that has left, which are delivered and not acknowledged, back to deliver them
+        again."""
+        if self.ranks is not None:
+            back = [group for group in self._out.values() if self.ranks.assign(group) == rank]
+            for group in back:
+                self._uncount(group)
+            self.queue.put_back(back)
 
     async def refuse(self, number: int) -> None:
         """Drops a delivered group that the trainer refuses, since the weights have changed and it is too old now.
 
         A group that is not out is ignored. Errors: OSError.
         """
-        group = self._out.pop(number, None)
-        if group is not None:
-            self.counts["delivered"] -= 1
-            self.delivered_of[group.task_id] -= 1
+        if number in self._out:
+            group = self._out[number]
+            self._uncount(group)
             await self._drop(group, "stale")
 
     def take_dropped(self) -> tuple[int, ...]:
@@ -178,7 +205,8 @@ class Outbox:
         `stale_by_task`: share of a task's groups that were dropped as stale, for the tasks that lost most.
         """
         return {
-            "version": self.version,
+            "version": self.versions.lowest,
+            "versions": dict(self.versions.of),
             "open": len(self.window.open),
             "max_open": self.window.max_open,
             "ahead": len(self.window.ahead),
@@ -188,7 +216,14 @@ class Outbox:
             "stalest": self.stalest,
             **{name: self.counts[name] for name in ("delivered", "acknowledged", "stale", "small", "flat")},
             "stale_by_task": self._stale_shares(),
+            **(self.ranks.status() if self.ranks else {}),
         }
+
+    def _uncount(self, group: FinishedGroup) -> None:
+        """Notes that a delivered group does not count as delivered."""
+        del self._out[group.number]
+        self.counts["delivered"] -= 1
+        self.delivered_of[group.task_id] -= 1
 
     async def _drop_unwanted(self) -> None:
         """Drops the waiting groups that the trainer must not get. Errors: OSError."""
@@ -202,16 +237,18 @@ class Outbox:
         return {task: count / (count + self.delivered_of[task]) for task, count in lost}
 
     def _reason_to_drop(self, group: FinishedGroup) -> str | None:
-        reason = self.options.reason_to_drop(group, self.version)
+        reason = self.options.reason_to_drop(group, self.versions)
         return "flat" if reason is None and self.drops_flat and not group.has_spread else reason
 
     async def _drop(self, group: FinishedGroup, reason: str) -> None:
         """Drops a group for a reason, "small", "stale" or "flat". Errors: OSError."""
         self.window.drop(group.number)
         self.counts[reason] += 1
+        if self.ranks is not None:
+            self.ranks.drop(group.number, is_flat=reason == "flat")
         if reason == "flat":
             self.flat.add(group.number)
         if reason == "stale":
             self.stale.add(group.number)
             self.stale_of[group.task_id] += 1
-        await asyncio.to_thread(self.dropped.add, group, reason, self.version)
+        await asyncio.to_thread(self.dropped.add, group, reason, self.versions)

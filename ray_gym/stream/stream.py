@@ -13,32 +13,32 @@ async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ray_gym.config.interpolations import errors_unfilled, unfilled
 from ray_gym.config.sections import RunConfig
-from ray_gym.errors import RunFailed, UserError, describe
-from ray_gym.hosting.application import Application
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
-from ray_gym.models.engine import OnAnother, Served, line_of
+from ray_gym.models.engine import Engine, OnAnother, Served, line_of
+from ray_gym.models.versions import Versions
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import load_config
+from ray_gym.stream.asking import await_answer
+from ray_gym.stream.calls import Delivery, HostSetup, OpenedStream
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Group, GroupReader
-from ray_gym.stream.host import Delivery, Host, HostSetup, OpenedStream
+from ray_gym.stream.host import Host
 from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.starting import join_cluster, say, start_host, start_model
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
@@ -47,10 +47,6 @@ OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
 """Seconds that the host may take to stop."""
-ANSWER_S = 60.0
-"""Seconds that the host may take to answer other calls."""
-CALLS = 64
-"""Most calls that the host answers at once. Most of them wait for evaluations."""
 
 
 class Stream:
@@ -66,10 +62,11 @@ class Stream:
         self._overrides = overrides
         self._options = options
         self._saved = None if cursor is None else Cursor.parse(cursor)
-        self._version = version if version is not None else self._saved.version if self._saved else 0
+        self._versions = Versions(version or 0) if self._saved is None or version is not None else self._saved.weights
         self._version_given = version is not None
         self._config = load_config(self._config_path, overrides)
         options.check(self._config)
+        self._rank = 0
         self._delivery_task: asyncio.Task[Delivery] | None = None
         self._sent: list[Any] = []
         """References of the calls to the host whose results were not checked yet."""
@@ -93,60 +90,76 @@ class Stream:
 
     async def _open(self) -> None:
         """Starts the host and the models. Everything that can be checked is checked before the models are loaded."""
-        file = str(self._config_path)
-        plan = check_plan(Plan.of(self._config, file), file)
-        engines = plan.engines
+        plan = check_plan(self._plan_with(None), str(self._config_path))
+        blocking = await join_cluster(self._started)
+        await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
+        await cluster.check_gpus_in_thread(plan.engines, self._options.wait_s)
+        name = await self._open_host(plan)
+        for model, engine in plan.engines.items():
+            await start_model(blocking, engine, name, model, self._say_unfilled)
+        await self._start_host()
+
+    def _plan_with(self, engines: Callable[[str], Engine] | None) -> Plan:
+        """Makes the plan of the config, with the engines that a function returns by name; None makes new ones."""
+        return Plan.of(self._config, str(self._config_path), engines=engines)
+
+    async def _open_host(self, plan: Plan) -> str:
+        """Starts the host, which opens the stream's directory, and returns the name of the stream's run."""
         if self._options.max_staleness is not None and not self._version_given and self._saved is None:
             _require_versions(plan)
-        blocking = ExitStack()  # for what blocks when it starts and stops
-        self._started.push_async_callback(asyncio.to_thread, blocking.close)
-        if not ray.is_initialized():
-            await asyncio.to_thread(blocking.enter_context, cluster.connect())
-        await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
-        await cluster.check_gpus_in_thread(engines, self._options.wait_s)
+        self._engines = plan.engines
+        self._versions = self._versions.merge({model: self._versions[model] for model in plan.trained})
         setup = HostSetup(
-            self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
+            self._config, self._config_path.absolute(), self._engines, self._options, self._saved, self._versions
         )
-        self._host = _make_host(setup)
+        self._host = await self._make_host(setup)
         self._started.push_async_callback(self._end_host)
-        opened: OpenedStream = await _await_answer(self._host.open.remote(), OPEN_S)
-        for name, engine in engines.items():
-            blocking.callback(engine.stop)
-            await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
-            await asyncio.to_thread(engine.start, opened.name, name, self._say_unfilled)
-        self._engines = engines
-        self._begin_at(await _await_answer(self._host.start.remote(engines), OPEN_S))
+        opened: OpenedStream = await await_answer(self._host.open.remote(), OPEN_S)
+        self._opened = opened
+        return opened.name
+
+    async def _start_host(self) -> None:
+        """Lets the host play, now that the models are up."""
+        opened = self._opened
+        self._begin_at(await await_answer(self._host.start.remote(self._engines), OPEN_S))
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped, opened.flat)
         self._reader = GroupReader(storage_at(opened.location))
 
     def _say_unfilled(self, text: str) -> None:
-        _say(unfilled(text, self._config.filled_in))
+        say(unfilled(text, self._config.filled_in))
 
     def _begin_at(self, served: Mapping[str, int]) -> None:
-        """Raises the stream's version of the weights to the lowest of the `served` versions, if that is higher.
+        """Raises the stream's versions of the weights to the `served` versions that are higher.
 
         `served`: version that each trained model serves, by the model's name. Errors: UserError if a model serves an
-        older version than the stream's cursor has, unless the stream was opened with a version.
+        older version than it had at the cursor, unless the stream was opened with a version.
         """
         for model, version in served.items():
-            if not self._version_given and version < self._version:
+            taken = self._versions[model]
+            if not self._version_given and version < taken:
                 weights = "adapter=FOLDER" if isinstance(self._engines[model], OnAnother) else "model=CHECKPOINT"
                 raise UserError(
-                    f"models.{model}: it serves version {version}, and the cursor was taken at {self._version}; open the stream with "
-                    f"models.{model}.{weights} and models.{model}.weights_version={self._version}"
+                    f"models.{model}: it serves version {version}, and the cursor was taken at {taken}; open the stream with "
+                    f"models.{model}.{weights} and models.{model}.weights_version={taken}"
                 )
-        self._version = max(self._version, min(served.values(), default=0))
+        self._versions = self._versions.merge(served)
+
+    async def _make_host(self, setup: HostSetup) -> Any:
+        return start_host(Host, setup)
+
+    def _cancel_delivery(self) -> None:
+        if self._delivery_task is not None:
+            self._delivery_task.cancel()
 
     async def _end_host(self) -> None:
         """Closes and kills the host. An error is printed."""
-        if self._delivery_task is not None:
-            self._delivery_task.cancel()
+        self._cancel_delivery()
         try:
-            await _await_answer(self._host.close.remote(), CLOSE_S)
+            await await_answer(self._host.close.remote(), CLOSE_S)
         except RunFailed as error:
-            _say(f"the stream was not closed: {error}")  # its groups are on disk
+            say(f"the stream was not closed: {error}")  # its groups are on disk
         finally:
             ray.kill(self._host)
 
@@ -165,18 +178,18 @@ class Stream:
             await self._check_sent()
             delivery = await self._next_delivery()
             self._progress.settle(delivery.dropped, delivery.flat)
-            self._version = max(self._version, delivery.version)
+            self._versions = self._versions.merge(delivery.versions)
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
             self._progress.note_delivered(found.number, found.commit)
-            if self._options.reason_to_drop(found, self._version) is not None:
+            if self._options.reason_to_drop(found, self._versions) is not None:
                 self._progress.acknowledge(found.number)  # the group has become too old on its way
-                await _await_answer(self._host.refuse.remote(found.number, self._version))
+                await await_answer(self._host.refuse.remote(found.number, self._versions))
                 continue
             group = await asyncio.to_thread(self._reader.read_group, found)
             if self._options.stale == "withhold":
-                group = replace(group, oldest_kept=self._options.oldest_kept(self._version))
+                group = replace(group, oldest_kept=self._options.oldest_kept(self._versions))
             return group
 
     def acknowledge(self, *groups: Group) -> None:
@@ -187,7 +200,7 @@ class Stream:
         """
         for group in groups:
             self._progress.acknowledge(group.number)
-        self._send(self._host.acknowledge.remote([group.number for group in groups], self._version))
+        self._send(self._host.acknowledge.remote([group.number for group in groups], self._versions))
 
     # ---- what it plays ----
 
@@ -205,12 +218,22 @@ class Stream:
 
     @property
     def version(self) -> int:
-        """Returns the newest version of the weights that the trainer has given, or that came with a group.
+        """Returns the newest version of the weights that the trainer has given, or that came with a group: the lowest
+        of `versions`.
 
-        At first it is the higher of two: the version given to `open_stream` (else the cursor's), and the lowest version
-        that the trained models serve.
+        At first it is the higher of two: the version given to `open_stream` (else the cursor's), and the version that a
+        trained model serves.
         """
-        return self._version
+        return self._versions.lowest
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Returns the version of the weights of each trained model, by its name."""
+        return dict(self._versions.of)
+
+    def has_model(self, model: str) -> bool:
+        """Says whether a model of this name is up for the stream."""
+        return model in self._engines
 
     def weights(self, model: str) -> Weights:
         """Returns a `Weights` object, which changes the weights of a model. `model`: name in the config. Blocks.
@@ -227,16 +250,24 @@ class Stream:
             )
         return Weights(engine.app, line_of(engine))
 
-    def advance(self, version: int) -> None:
-        """Tells the stream that the models now generate with the weights of this version.
+    def advance(self, version: int | Mapping[str, int]) -> None:
+        """Tells the stream that the models now generate with the weights of this version: all of them, or those that a
+        mapping names, each with its own.
 
-        Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version.
+        Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version;
+        UserError for a model that is not trained.
         """
-        if version < self._version:
-            raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
-        if version > self._version:
-            self._version = version
-            self._send(self._host.advance.remote(version))
+        given = dict.fromkeys(self._versions.of, version) if isinstance(version, int) else version
+        for model, newer in given.items():
+            if model not in self._versions.of:
+                raise UserError(f"models.{model}: no such model is trained; {', '.join(self._versions.of)}")
+            if newer < self._versions[model]:
+                raise ValueError(
+                    f"version {newer}, but the weights of {model} are at {self._versions[model]} already; versions grow"
+                )
+        if (advanced := self._versions.merge(given)) != self._versions:
+            self._versions = advanced
+            self._send(self._host.advance.remote(advanced))
 
     # ---- places ----
 
@@ -246,7 +277,7 @@ class Stream:
 
         A stream that is opened with it delivers all groups but those that were acknowledged, or dropped, until now.
         """
-        return self._progress.cursor(self._version).as_json()
+        return self._progress.cursor(self._versions).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
         """Deletes the files whose groups are all acknowledged or dropped at a cursor, and returns the number of files.
@@ -254,7 +285,7 @@ class Stream:
         No older cursor can be used afterwards, so this one has to be saved in a checkpoint before. Errors: UserError
         for a wrong cursor; RunFailed.
         """
-        removed: int = await _await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
+        removed: int = await await_answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
 
     # ---- evaluation and status ----
@@ -270,7 +301,7 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        summary: dict[str, Any] = await _await_answer(self._host.evaluate.remote(read, path, first), None)
+        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, path, first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:
@@ -282,7 +313,7 @@ class Stream:
         delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
         """
         await self._check_sent()  # what was said to the host before is counted
-        counts: dict[str, Any] = await _await_answer(self._host.status.remote())
+        counts: dict[str, Any] = await await_answer(self._host.status.remote())
         return counts
 
     # ---- calls to the host ----
@@ -293,7 +324,9 @@ class Stream:
         If the wait is cancelled, the next call waits for the same delivery, so that no group is lost.
         """
         if self._delivery_task is None:
-            self._delivery_task = asyncio.create_task(_await_answer(self._host.next.remote(self._version), None))
+            self._delivery_task = asyncio.create_task(
+                await_answer(self._host.next.remote(self._versions, self._rank), None)
+            )
         done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         if not done:
             await self._explain_wait()
@@ -305,7 +338,7 @@ class Stream:
         """Prints that the stream waits for the trainer, if it does. Errors: RunFailed if the host does not answer."""
         counts = await self.status()
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
-            _say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
+            say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
 
     def _send(self, reference: Any) -> None:
         """Keeps the reference of a call to the host, whose result is checked before the next group."""
@@ -315,7 +348,7 @@ class Stream:
         """Waits for the results of earlier calls to the host. Errors: RunFailed if one of them failed."""
         sent, self._sent = self._sent, []
         for reference in sent:
-            await _await_answer(reference)
+            await await_answer(reference)
 
 
 def _require_versions(plan: Plan) -> None:
@@ -328,32 +361,3 @@ def _require_versions(plan: Plan) -> None:
                 "(max_staleness); give open_stream the version that it serves now (version=0), and call stream.advance(version) "
                 "after each update"
             )
-
-
-def _make_host(setup: HostSetup) -> Any:
-    """Starts the host as a Ray actor on the trainer's node. It ends with the trainer's process."""
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    options = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here}
-    return ray.remote(Host).options(**options).remote(setup)
-
-
-async def _await_answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
-    """Waits for the host's answer to a call, at most `within_s` seconds; None means no limit.
-
-    Errors: UserError and RunFailed as the host raised them; RunFailed if the host is gone or does not answer.
-    """
-    try:
-        async with asyncio.timeout(within_s):
-            return await reference
-    except RayTaskError as error:
-        if isinstance(error.cause, UserError | RunFailed):
-            raise error.cause from None
-        raise RunFailed(f"the stream's host failed: {describe(error.cause or error)}") from error
-    except RayActorError as error:
-        raise RunFailed(f"the stream's host is gone; open the stream again at its last cursor: {error}") from None
-    except TimeoutError:
-        raise RunFailed(f"the stream's host did not answer for {within_s} s") from None
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ray_gym.models.versions import Versions
+
 COLUMN = "withheld_tokens"
 
 
-def withhold(samples: pa.Table, oldest_kept: int | None) -> pa.Table:
-    """Returns samples in which tokens from weights before version `oldest_kept` have a loss mask of 0 (None: all keep
-    theirs), with the column `withheld_tokens` (int32), the number of these tokens.
+def withhold(samples: pa.Table, oldest_kept: Versions | None) -> pa.Table:
+    """Returns samples in which tokens from weights before their model's `oldest_kept` have a loss mask of 0 (None: all
+    keep theirs), with the column `withheld_tokens` (int32), the number of these tokens.
 
     A sample that is left without a token to train on is not trainable any more.
     """
@@ -41,11 +43,12 @@ def withhold(samples: pa.Table, oldest_kept: int | None) -> pa.Table:
     return samples.append_column(COLUMN, pa.array(withheld))
 
 
-def _tokens_before(samples: pa.Table, offsets: NDArray[np.int64], version: int, tokens: int) -> NDArray[np.bool_]:
-    """Marks the tokens that came from weights before a version: bool [tokens of all samples]."""
+def _tokens_before(samples: pa.Table, offsets: NDArray[np.int64], oldest: Versions, tokens: int) -> NDArray[np.bool_]:
+    """Marks the tokens that came from weights before the oldest of their model: bool [tokens of all samples]."""
     old = np.zeros(tokens, np.bool_)
-    for start, spans in zip(offsets[:-1], samples.column("versions").to_pylist(), strict=True):
+    models, versions = samples.column("model").to_pylist(), samples.column("versions").to_pylist()
+    for start, model, spans in zip(offsets[:-1], models, versions, strict=True):
         for span in spans:
-            if span["version"] < version:
+            if span["version"] < oldest[model]:
                 old[start + span["start"] : start + span["end"]] = True
     return old

@@ -58,6 +58,18 @@ class Ask(Environment[Question, int]):
         return float(state % 7 == 0)
 
 
+class AskBoth(Ask):
+    """Takes an answer of the policy, and then one of the user."""
+
+    participants = ("policy", "user")
+
+    def opening(self, task: Question, state: int) -> Opening:
+        return Opening(messages={"policy": f"Is {state} lucky?", "user": "Is it?"})
+
+    def finished(self, state: int, episode: Episode) -> str | None:
+        return "answered" if episode.turns_of("user") else None
+
+
 class VersionedOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 

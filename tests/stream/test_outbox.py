@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ray_gym.models.versions import Versions
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
@@ -17,14 +18,15 @@ def group(
     number: int, version: int | None = 0, completed: int = 2, commit: int = 1, task: str = "t", spread: bool = True
 ) -> FinishedGroup:
     at = (commit, f"part-{commit}", 0, 2)
-    return FinishedGroup(number, f"{number}-x", task, *at, completed, version, has_spread=spread)
+    versions = {} if version is None else {"policy": version}
+    return FinishedGroup(number, f"{number}-x", task, *at, completed, version, has_spread=spread, versions=versions)
 
 
 def outbox_at(folder: Path, version: int = 0, drops_flat: bool = False, **options: Any) -> Outbox:
     folder.mkdir(exist_ok=True)
     given = StreamOptions(max_staleness=1, min_group_size=2, **options)
     dropped = DroppedGroups(PosixStorage.of(folder))
-    return Outbox(given, Window(100), version, dropped, GroupQueue(0), drops_flat)
+    return Outbox(given, Window(100), Versions(version), dropped, GroupQueue(0), drops_flat)
 
 
 def taken(outbox: Outbox) -> list[int]:
@@ -82,13 +84,27 @@ async def test_small_ones_are_dropped_at_once(tmp_path: Path) -> None:
 async def test_those_that_wait_grow_old(tmp_path: Path) -> None:
     outbox = outbox_at(tmp_path)
     await outbox.put(1, [group(0, version=0), group(1, version=1), group(2, version=None)])
-    await outbox.advance(1)
+    await outbox.advance(Versions(1))
     assert outbox.counts["stale"] == 0
-    await outbox.advance(2)
+    await outbox.advance(Versions(2))
     assert taken(outbox) == [1, 2] and outbox.dropped.numbers() == {0}
     assert outbox.stalest == 1
     await outbox.put(2, [group(3, version=0, commit=2)])
     assert taken(outbox) == [] and outbox.dropped.numbers() == {0, 3}
+
+
+async def test_each_model_has_an_age_of_its_own(tmp_path: Path) -> None:
+    outbox = outbox_at(tmp_path)
+    both = FinishedGroup(0, "0-x", "t", 1, "part-1", 0, 2, 2, 1, versions={"policy": 7, "user": 1})
+    old = FinishedGroup(1, "1-x", "t", 1, "part-1", 2, 2, 2, 1, versions={"policy": 6, "user": 1})
+    await outbox.put(1, [both, old])
+    await outbox.advance(Versions(0, {"policy": 7, "user": 1}))
+    assert outbox.counts["stale"] == 0
+    await outbox.advance(Versions(0, {"policy": 8, "user": 1}))
+    assert outbox.dropped.numbers() == {1} and taken(outbox) == [0]
+    assert outbox.stalest == 1 and outbox.status()["version"] == 1
+    said = json.loads((tmp_path / "dropped" / "1.json").read_text())
+    assert said["versions"] == {"policy": 8, "user": 1} and said["oldest_versions"] == {"policy": 6, "user": 1}
 
 
 async def test_what_grew_old_on_its_way_is_dropped_too(tmp_path: Path) -> None:

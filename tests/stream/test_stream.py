@@ -268,6 +268,37 @@ async def test_tokens_of_a_model_that_tells_no_version_have_the_one_that_was_tol
 
 
 @pytest.mark.runs
+async def test_each_model_counts_its_own_versions(tmp_path: Path) -> None:
+    toy = {**config_of(tmp_path)["models"]["toy"], "tells_versions": False}
+    models = {"policy": toy, "user": {**toy, "delay_s": 0.01}}
+    participants = {"policy": {"model": "policy"}, "user": {"model": "user", "trainable": True}}
+    config = lucky(
+        tmp_path, 100, {"models": models, "participants": participants}, id="lucky_questions:AskBoth", luck=0.5
+    )
+    bounds = {"max_staleness": 0, "groups_per_version": 4, "min_group_size": 2}
+    known = [{"policy": 0, "user": 0}, {"policy": 1}, {"policy": 2, "user": 1}, {"policy": 3}]
+    async with open_stream(config, version=0, **bounds) as stream:
+        for told in known:
+            stream.advance(told)
+            batch = await take(stream, 4)
+            samples = [sample for group in batch for sample in group.samples.to_pylist()]
+            found = {(one["model"], span["version"]) for one in samples for span in one["versions"]}
+            assert found == set(stream.versions.items()), "each has its own, and both of them train"
+            stream.acknowledge(*batch)
+        assert stream.versions == {"policy": 3, "user": 1} and stream.version == 1
+        assert (await stream.status())["stale"] == 0
+        with pytest.raises(ValueError, match="version 0, but the weights of user are at 1 already; versions grow"):
+            stream.advance({"policy": 4, "user": 0})
+        with pytest.raises(UserError, match=r"models\.tyo: no such model is trained; policy, user"):
+            stream.advance({"tyo": 4})
+        saved = json.loads(json.dumps(stream.cursor))
+    async with open_stream(config, cursor=saved, **bounds) as stream:
+        assert stream.versions == {"policy": 3, "user": 1}
+        stream.advance(5)
+        assert stream.versions == {"policy": 5, "user": 5}
+
+
+@pytest.mark.runs
 async def test_withheld_tokens_are_out_of_the_mask_and_in_the_table(config: Path, tmp_path: Path) -> None:
     async with open_stream(config, max_staleness=0, stale="withhold") as stream:
         first = await anext(stream)

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
 from ray_gym.stream.cursor import Cursor, Progress
 
 
 @given(st.permutations(range(12)), st.integers(0, 12), st.data())
 def test_whatever_order_groups_are_acknowledged_in(order: list[int], until: int, data: st.DataObject) -> None:
     """Delivered in the order of their files, three groups a file; acknowledged in any order, some not at all."""
-    progress = Progress("s")
+    progress, weights = Progress("s"), Versions(0, {"policy": 3, "user": 1})
     commit_of = {number: place // 3 + 1 for place, number in enumerate(order)}
     out: list[int] = []
     settled: set[int] = set()
@@ -27,12 +28,13 @@ def test_whatever_order_groups_are_acknowledged_in(order: list[int], until: int,
             progress.acknowledge(one)
             out.remove(one)
             settled.add(one)
-    cursor = Cursor.parse(json.loads(json.dumps(progress.cursor(3).as_json())))
+    cursor = Cursor.parse(json.loads(json.dumps(progress.cursor(weights).as_json())))
     assert {number for number in range(12) if cursor.is_settled(number)} == settled
     assert all(number in settled for number in order if commit_of[number] <= cursor.commit), (
         "files that are not read again"
     )
-    assert Progress.at(cursor).cursor(3) == cursor
+    assert Progress.at(cursor).cursor(weights) == cursor
+    assert cursor.version == 1 and cursor.weights["policy"] == 3
 
 
 def test_a_group_is_acknowledged_once() -> None:
@@ -48,7 +50,7 @@ def test_what_was_dropped_is_settled() -> None:
     progress.note_delivered(1, 1)
     progress.settle([0, 0])
     progress.acknowledge(1)
-    assert progress.cursor(0) == Cursor(stream="s", next=2)
+    assert progress.cursor(Versions()) == Cursor(stream="s", next=2)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 from ray_gym.aio.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe, remedy_of
 from ray_gym.logs import about
+from ray_gym.models.versions import Versions
 from ray_gym.run.cluster.nodes import Hello, Nodes
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.commits import Commits
@@ -123,8 +124,8 @@ class Driver:
         self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
         """Handles of the workers (Ray actors) that are up, by name."""
-        self.told_version = 0
-        """Version of the weights that the tokens of models which don't tell theirs come from, or of older weights than
+        self.told_versions = Versions()
+        """Versions of the weights that the tokens of models which don't tell theirs come from, or of older weights than
         they do. Workers learn it with their next leases."""
 
     async def run(self) -> Outcome:
@@ -245,7 +246,7 @@ class Driver:
                 await self._answer(actor.close.remote(), ANSWER_S)
                 return moves
             news = self._commits.news_for(name)
-            report = await self._answer(actor.exchange.remote(leases, news, self.told_version), answer_s)
+            report = await self._answer(actor.exchange.remote(leases, news, self.told_versions), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
             backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))

@@ -31,6 +31,7 @@ from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
+from ray_gym.models.versions import Versions
 from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
 from ray_gym.run.directory.receipt import log_end
@@ -157,10 +158,12 @@ class Worker:
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
         return Hello(name, this_node())
 
-    async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str], version: int = 0) -> Report:
+    async def exchange(
+        self, groups: Sequence[LeaseGroup], committed: Sequence[str], versions: Versions | None = None
+    ) -> Report:
         """Takes new leases, waits for news for `HEARTBEAT_S` seconds at most, and returns a report. It may take longer
-        while rows are made or staged. `committed`: ids of episodes whose records are not needed any more. `version`:
-        version of the weights that the run was told of last.
+        while rows are made or staged. `committed`: ids of episodes whose records are not needed any more. `versions`:
+        versions of the weights that the run was told of last.
 
         It kills this process if an episode's code runs long after its deadline, or if the exchange before found that
         blocking tools have used up the threads. Errors: OSError if the journal, or a file of rows, can't be written.
@@ -168,7 +171,8 @@ class Worker:
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
         self._end_if_overdue()
-        self._player.stage.told.version = version
+        if versions is not None:
+            self._player.stage.told.versions = versions
         for group in groups:
             gathering = Gathering(len(group), min(self._setup.groups.extra, len(group) - 1))
             self._waiting.extend((lease, gathering) for lease in group)

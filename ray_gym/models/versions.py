@@ -1,0 +1,36 @@
+"""Defines the versions of the weights of several models, each of which counts its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Holds the version of the weights of each model."""
+
+    others: int = 0
+    """Version of the models that are not in `of`."""
+    of: Mapping[str, int] = field(default_factory=dict)
+    """Version of each model, by its name in the config."""
+
+    def __getitem__(self, model: str) -> int:
+        return self.of.get(model, self.others)
+
+    @property
+    def lowest(self) -> int:
+        """Returns the lowest version of the models in `of`; `others` without any."""
+        return min(self.of.values(), default=self.others)
+
+    def before(self, count: int) -> Versions:
+        """Returns the versions that are older by `count`."""
+        return Versions(self.others - count, {model: version - count for model, version in self.of.items()})
+
+    def merge(self, newer: Versions | Mapping[str, int]) -> Versions:
+        """Returns the higher version of each model. Models that a mapping does not have stay as they are."""
+        if not isinstance(newer, Versions):
+            newer = Versions(0, newer)
+        models = [*self.of, *(model for model in newer.of if model not in self.of)]
+        others = max(self.others, newer.others)
+        return Versions(others, {model: max(self[model], newer[model]) for model in models})
