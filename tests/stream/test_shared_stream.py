@@ -41,7 +41,6 @@ def lines_of(rank: Rank, count: int | None = None) -> list[tuple[str, str]]:
     return [(line.split()[0], line.split()[-1]) for line in lines]
 
 
-@pytest.mark.runs
 @pytest.mark.chaos
 @pytest.mark.timeout(300)
 def test_each_group_goes_to_one_rank_once_though_one_is_killed(cluster: dict[str, str], tmp_path: Path) -> None:
