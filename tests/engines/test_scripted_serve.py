@@ -204,6 +204,7 @@ from ray_gym.hosting.application import Application, application_statuses
 from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder
 from ray_gym.weights.holder import find_holder
+from ray_gym.weights.lines import ServedLines
 
 def delete_if_changed() -> bool:
     Application().delete_if_changed("changed", "held")
@@ -216,7 +217,7 @@ def is_back() -> bool:
         return False
 
 print(delete_if_changed())
-record.write("changed-held", Checkpoint(7, Folder("/later")))
+record.write("changed-held", ServedLines(Checkpoint(7, Folder("/later"))))
 ray.kill(find_holder("changed-held"), no_restart=False)  # it comes back with what is recorded
 while not is_back():  # until it is dead it answers as before
     time.sleep(0.1)
