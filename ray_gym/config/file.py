@@ -118,6 +118,26 @@ def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolatio
     return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
 
 
+def _comments_for_values(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yields the line, the key and the comment of each key in YAML whose value is missing, with a comment in its place
+    that looks like a text (`stop_text: ###STOP###`).
+    """
+    lines, nodes, seen = text.splitlines(), [yaml.compose(text, Loader=yaml.SafeLoader)], set[int]()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                rest = lines[key.end_mark.line][key.end_mark.column + 1 :].strip()
+                if isinstance(value, yaml.ScalarNode) and not value.value and re.match(r"##+\w", rest):
+                    yield key.end_mark.line + 1, str(key.value), rest
+                nodes.append(value)
+
+
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
     UserError.
@@ -125,6 +145,10 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
+        for number, key, comment in _comments_for_values(text):
+            raise UserError(
+                f"{file}:{number}: YAML takes {comment} for a comment, so {key} has no value; put it in quotes"
+            )
         config = OmegaConf.create(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

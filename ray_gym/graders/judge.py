@@ -46,6 +46,10 @@ class Judge(Grader):
     several: Literal["unclear", "last"] = "unclear"
     """Meaning of an answer with several different labels. unclear: it has no label; last: its last label counts."""
 
+    def __post_init__(self) -> None:
+        if not all(label.strip() for label in self.labels):
+            raise ValueError("Judge: a label is blank, and would be found in every answer; give it a text")
+
     async def grade(self, episode: Episode) -> Verdict:
         """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
         one and `too_long` is set, else `unlabelled`. Errors: EpisodeFailure (judge) if that is None.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ray_gym.config.file import read_config
+from ray_gym.config.file import merge_overrides, read_config
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 
@@ -267,3 +267,16 @@ def test_what_cannot_be_filled_in_says_how_to_write_it_as_text(config: Path, tex
 def test_a_literal_can_be_written(config: Path) -> None:
     read = read_config(config, [r"participants.policy.stop_text=\${x}"])
     assert read.participants["policy"].stop_text == "${x}"
+
+
+@pytest.mark.parametrize("written", ["###STOP###", "  ##END", "##x  "])
+def test_a_text_that_yaml_takes_for_a_comment_is_told(tmp_path: Path, written: str) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"run: {{name: x}}\nparticipants:\n  policy:\n    stop_text: {written}\n")
+    told = f"{config}:4: YAML takes {written.strip()} for a comment, so stop_text has no value; put it in quotes"
+    assert error_of(config) == told
+
+
+def test_comments_and_texts_with_marks_are_read_as_yaml_has_them() -> None:
+    text = "a: # one\nb: ## two\nc: |\n  x: ##y\nd: '###z'\ne: &e\n  f: 1 ##g\ng: *e\n"
+    assert merge_overrides(text, "x", [])["c"] == "x: ##y\n"

@@ -76,6 +76,11 @@ def test_a_label_is_no_part_of_a_number(text: str, clear: str | None) -> None:
     assert clear_label(text, ["1", "2"]) == clear
 
 
+def test_a_blank_label_is_refused() -> None:
+    with pytest.raises(ValueError, match="a label is blank"):
+        Judge("Is it?", {"yes": 1.0, "": 0.0})
+
+
 @pytest.mark.parametrize("several", ["unclear", "last"])
 @pytest.mark.parametrize(
     "said",
