@@ -114,6 +114,13 @@ def last_words(logger: str, text: str, **ids: Any) -> None:
     os.write(2, f"{line}\n".encode())
 
 
+def leave_out_of_ray() -> None:
+    """Has Ray leave out its own paragraph about each process that died, which guesses at the reasons: a run says in a line
+    which worker is lost, and why. It has to be called before Ray is imported. A setting of the user's stays.
+    """
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "^A worker died or was killed while executing a task")
+
+
 def is_json() -> bool:
     """Says whether this process writes its log lines as JSON. If so, its commands write log lines and nothing else."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)

@@ -18,7 +18,7 @@ from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
 from ray_gym.installed.version import describe_version
-from ray_gym.logs import is_json
+from ray_gym.logs import is_json, leave_out_of_ray
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +82,7 @@ def rollout(
 
         ray-gym rollout --resume s3://bucket/runs/mine mine.yaml fanout.workers=8
     """
+    leave_out_of_ray()
     from ray_gym.cli.show import print_summary
     from ray_gym.run import submit
 

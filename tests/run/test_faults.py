@@ -301,3 +301,4 @@ def test_a_run_whose_every_episode_blocks_stops_early_and_says_what_to_do(
     )
     lost = [line for line in ended.told.splitlines() if "warning: worker" in line and "is lost: " in line]
     assert lost and "in tool blocks (faulty.py:" in lost[0] and "declare it with @tool(blocking=True)" in lost[0]
+    assert "(raylet)" not in ended.told, "Ray's guesses are left out"
