@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from examples.grpo.batches import Batches
 from ray_gym.errors import RunFailed
+from ray_gym.models.versions import Versions
 from ray_gym.stream import Group
 from ray_gym.stream.cursor import Cursor, Progress
 
@@ -47,7 +48,7 @@ class Delivered:
 
     @property
     def cursor(self) -> dict[str, Any]:
-        return self._progress.cursor(0).as_json()
+        return self._progress.cursor(Versions()).as_json()
 
 
 def test_a_step_all_of_whose_groups_were_dropped_says_where_to_look() -> None:
