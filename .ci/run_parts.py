@@ -50,7 +50,8 @@ def run(name: str, passed: dict[str, str]) -> bool:
     print(f"{name}: {PARTS[name]}", flush=True)
     began = time.monotonic()
     report = [f"--junitxml=.reports/{name}.xml", "--durations=10"]
-    tests = [".ci/run_tests.py"] if name == "gate" else ["-m", "pytest", f"--part={name}", *report]
+    gate = [".ci/run_tests.py", "--hypothesis-profile=default"]
+    tests = gate if name == "gate" else ["-m", "pytest", f"--part={name}", *report]
     is_good = subprocess.run([sys.executable, *tests], check=False).returncode == 0
     print(f"{name}: {'passed' if is_good else 'FAILED'} after {time.monotonic() - began:.0f} s", flush=True)
     if is_good:

@@ -152,10 +152,20 @@ def slow_last_boxed(text: str) -> str | None:
             elif text[position] in "{}":
                 depth += 1 if text[position] == "{" else -1
                 if depth == 0:
-                    found = (text[begin:position].strip() or None,)
+                    found = (without_space_at_ends(text[begin:position]),)
                     break
             position += 1
     return found[0] if found else None
+
+
+def without_space_at_ends(content: str) -> str | None:
+    """Reads the content of a box piece by piece; a backslash and what it escapes are one, and one of white space is
+    white space.
+    """
+    pieces = re.findall(r"\\.|.", content, re.DOTALL)
+    while pieces and not pieces[-1].removeprefix("\\").strip():
+        pieces.pop()
+    return "".join(pieces).strip() or None
 
 
 @given(st.lists(st.sampled_from(["\\boxed{", "\\fbox {", "{", "}", "\\", "\\{", "a", " ", "\n"]), max_size=14))
