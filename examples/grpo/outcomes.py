@@ -25,7 +25,7 @@ class Outcomes:
     messages: int
     """Number of the policy's messages."""
     legal: int
-    """Number of the policy's tool calls that were carried out without an error."""
+    """Number of the policy's messages that made a legal move: with calls, all carried out without an error."""
     generated: int
     """Number of the policy's tokens."""
 
@@ -44,20 +44,28 @@ def outcomes_of(episodes: pa.Table) -> Outcomes:
     """Counts the outcomes of episodes (`ray_gym.record.schema.SCHEMA`)."""
     columns = episodes.select(["episode_id", "status", "reward"]).to_pylist()
     completed = [row for row in columns if row["status"] == "completed" and row["reward"] is not None]
-    kinds = {("message", False): 0, ("tool_result", False): 0}
-    for events in episodes.column("events").to_pylist():
-        for event in events:
-            key = (event["kind"], event["error"] is not None)
-            if event["thread"] == POLICY and event["participant"] == POLICY and key in kinds:
-                kinds[key] += 1
+    made = [failures for events in episodes.column("events").to_pylist() for failures in failures_of_calls(events)]
     generated = sum(usage["generated_tokens"] for usage in episodes.column("usage").to_pylist())
     return Outcomes(
         rewards={row["episode_id"]: row["reward"] for row in completed},
         failed=len(columns) - len(completed),
-        messages=kinds["message", False],
-        legal=kinds["tool_result", False],
+        messages=len(made),
+        legal=sum(bool(failures) and not any(failures) for failures in made),
         generated=generated,
     )
+
+
+def failures_of_calls(events: Sequence[Mapping[str, Any]]) -> list[list[bool]]:
+    """Returns for each of the policy's messages of an episode, in order, which of its calls failed."""
+    made: list[list[bool]] = []
+    for event in events:
+        if event["thread"] != POLICY or event["participant"] != POLICY:
+            continue
+        if event["kind"] == "message":
+            made.append([])
+        elif event["kind"] == "tool_result" and made:
+            made[-1].append(event["error"] is not None)
+    return made
 
 
 def steps_to(reward: float, history: Sequence[Mapping[str, Any]]) -> int | None:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class Judge(Grader):
     """Asks a judge for a label, and gives the value of the label in the answer.
 
-    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Only labels after the
-    judge's last thought count. An answer with several different labels is unclear, and asked for again as one without any. A label
-    also counts if the rest of the answer was cut.
+    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Only labels after the judge's last
+    thought count, and no label within a longer word; in Chinese or Japanese, a word ends where the script changes. An
+    answer with several different labels is unclear, and asked for again as one without any. A label also counts if the
+    rest of the answer was cut.
     """
 
     question: str
@@ -104,9 +105,16 @@ class SwapCheck(Grader):
         return Verdict(second.value, "the judge agreed with itself when the two were exchanged", parts)
 
 
-_BEFORE = r"(?<![^\W_])(?<![^\W_]_)(?<![^\W_]__)(?<!\d[.,])"
-_AFTER = r"(?!_{0,2}[^\W_])(?![.,]\d)"
-"""Regular expressions of what is not around a label: a longer word or number. Markdown's underscores may be (`__YES__`)."""
+_UNSPACED = (
+    "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
+    "\u3041-\u309f",  # Hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f",  # Katakana
+    "\u0e01-\u0e5b",  # Thai
+    "\u0e81-\u0edf",  # Lao
+    "\u1000-\u109f",  # Burmese
+    "\u1780-\u17e9",  # Khmer
+)
+"""Letters by script, of the scripts that put no space between words: there a word ends where the script changes."""
 
 
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
@@ -126,11 +134,27 @@ def _labels_in(text: str, labels: Iterable[str]) -> list[str]:
     same place, the longer counts.
     """
     ordered = sorted(labels, key=len, reverse=True)
-    alternatives = "|".join(
-        (_BEFORE * _is_word(label[:1])) + re.escape(label) + (_AFTER * _is_word(label[-1:])) for label in ordered
-    )
+    alternatives = "|".join(_not_after(label[:1]) + re.escape(label) + _not_before(label[-1:]) for label in ordered)
     return re.findall(alternatives, last_words(text)) if ordered else []
 
 
-def _is_word(letter: str) -> bool:
-    return re.match(r"\w", letter) is not None
+def _not_after(first: str) -> str:
+    """Returns a regular expression of what may not be before a label's first character: the same word or number.
+    Markdown's underscores may be (`__YES__`).
+    """
+    word = _of_one_word(first)
+    return rf"(?<!{word})(?<!{word}_)(?<!{word}__)(?<!\d[.,])" if word else ""
+
+
+def _not_before(last: str) -> str:
+    """Returns a regular expression of what may not be after a label's last character: the same word or number."""
+    word = _of_one_word(last)
+    return rf"(?!_{{0,2}}{word})(?![.,]\d)" if word else ""
+
+
+def _of_one_word(letter: str) -> str:
+    """Returns a regular expression of the letters that are one word with a letter beside them; "" for no letter."""
+    if not re.match(r"\w", letter):
+        return ""
+    script = next((script for script in _UNSPACED if re.match(f"[{script}]", letter)), None)
+    return f"[{script}]" if script else rf"[^\W_{''.join(_UNSPACED)}]"

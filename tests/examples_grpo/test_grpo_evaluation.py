@@ -38,6 +38,12 @@ def test_a_move_is_legal_if_the_policys_call_was_carried_out() -> None:
     assert found.legal_share == pytest.approx(1 / 3) and found.reward == 1
 
 
+def test_a_message_of_several_calls_is_one_message() -> None:
+    said, done, refused = event("message"), event("tool_result"), event("tool_result", error="cell 3 is taken")
+    found = outcomes_of(table(episode("a", 1.0, said, done, done, said, done, refused)))
+    assert (found.messages, found.legal) == (2, 1)
+
+
 def test_tasks_are_compared_one_by_one() -> None:
     before = table(episode("a", 0.0), episode("b", 1.0), episode("lost", None))
     after = table(episode("b", 1.0), episode("lost", 1.0), episode("a", 0.5))

@@ -76,6 +76,24 @@ def test_a_label_is_no_part_of_a_number(text: str, clear: str | None) -> None:
     assert clear_label(text, ["1", "2"]) == clear
 
 
+@pytest.mark.parametrize(
+    ("text", "clear"),
+    [
+        ("最終判定はYESです", "YES"),
+        ("คำตอบคือYESครับ", "YES"),
+        ("最終判定は「はい」です", "はい"),
+        ("判定:正です", "正"),
+        ("これは不正です", None),
+        ("写真", None),
+        ("スコアは7点", "7"),
+        ("スコアは17点", None),
+        ("ÉYES", None),
+    ],
+)
+def test_where_words_have_no_spaces_a_label_ends_with_its_script(text: str, clear: str | None) -> None:
+    assert clear_label(text, ["YES", "はい", "正", "真", "7"]) == clear
+
+
 def test_a_blank_label_is_refused() -> None:
     with pytest.raises(ValueError, match="a label is blank"):
         Judge("Is it?", {"yes": 1.0, "": 0.0})
