@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from examples.grpo.settings import LoraSettings
 
-FILE = "low_rank.safetensors"
+FILE = "low_rank.pt"
+"""File of the changes alone. It is no .safetensors file: engines load all of those in a folder as the model's weights."""
 
 
 class LowRank(nn.Module):  # type: ignore[misc,unused-ignore]
@@ -61,10 +61,10 @@ def save_policy(model: Any, folder: Path) -> None:
     parts = {
         f"{name}.{part}": getattr(layer, part).detach() for name, layer in layers.items() for part in ("down", "up")
     }
-    save_file(parts, folder / FILE)
+    torch.save(parts, folder / FILE)
 
 
 def load_low_rank(model: Any, folder: Path) -> None:
     """Loads the low-rank changes of a checkpoint. One that is the start has none, and leaves them as they are."""
     if (folder / FILE).exists():
-        model.load_state_dict(load_file(folder / FILE), strict=False)
+        model.load_state_dict(torch.load(folder / FILE, weights_only=True), strict=False)

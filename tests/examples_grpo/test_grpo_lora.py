@@ -38,6 +38,7 @@ def test_the_checkpoint_is_the_merged_model_and_what_training_continues_from(tmp
     expected = model(input_ids=IDS).logits
     merged = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
     assert merged.state_dict().keys() == start.keys()
+    assert [path.name for path in tmp_path.glob("*.safetensors")] == ["model.safetensors"]  # engines load them all
     assert torch.allclose(merged(input_ids=IDS).logits, expected, atol=1e-5)
     again = tiny_llama()
     add_low_rank(again, SETTINGS)
