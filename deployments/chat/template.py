@@ -32,6 +32,17 @@ BEGIN = "Begin."
 """Text of a user's message that is put first if a template accepts no conversation without one."""
 
 
+def arguments_object(text: str) -> Data:
+    """Returns the arguments of a call as an object, which is what templates show: those that are none are the value of
+    `arguments` in one, and empty ones are an object of nothing.
+    """
+    try:
+        parsed = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {"arguments": text}
+
+
 class Template:
     """Renders messages by a chat template, in the form that the template accepts. It is safe in threads."""
 
@@ -44,7 +55,6 @@ class Template:
         self._variables = dict(variables or {})
         self.shows_tools = _TOOL.name in (self._probe([_USER], [_TOOL.as_openai()]) or "")
         self._accepts_objects = self._accepts_arguments({"key": "value"}) or not self._accepts_arguments("{}")
-        self._accepts_broken = self._accepts_arguments("{")
         called = self._call_probe({"key": _ARGUMENT})
         shown = self._probe(called) or ""
         self.shows_calls = all(part in shown for part in (_TOOL.name, _ARGUMENT, _RESULT))
@@ -121,15 +131,7 @@ class Template:
         return stable_id(given)[: len(_SHORT_ID)]
 
     def _arguments(self, text: str) -> Any:
-        if not self._accepts_objects:
-            return text
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError):
-            parsed = None
-        if isinstance(parsed, dict):
-            return parsed
-        return text if self._accepts_broken else {"arguments": text}
+        return arguments_object(text) if self._accepts_objects else text
 
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
         """Returns messages in a form that this template accepts. If it needs a user's message first, and the first

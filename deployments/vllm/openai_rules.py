@@ -11,11 +11,14 @@ from collections.abc import Collection
 from functools import cache
 from typing import Annotated, Any
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
+from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.messages import Message
 from ray_gym.models.door import PATHS
+from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import read_messages, require_followed
@@ -25,6 +28,9 @@ MOST_ANSWERS = 16
 """Largest number of answers to one request (`n`), and of prompts in one call."""
 LONGEST_GRAMMAR = 50_000
 """Largest length of a grammar, in characters of JSON."""
+
+_OF_NO_USE = frozenset({"user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"})
+"""Fields without a meaning here, which sessions accept whatever they hold; vLLM refuses values of other types."""
 
 _Size = Annotated[int, Field(ge=0, lt=2**31)]
 _Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -79,7 +85,9 @@ def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str
         require_followed(asked, asked if known is None else known)
         _read_messages(asked)
         _drop_empty_tools(asked)
-        return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
+        for name in _OF_NO_USE & asked.keys():
+            del asked[name]
+        return _json({**asked, "model": model}).encode()
     except UnicodeError:
         raise bad_request("the body has text that is not UTF-8") from None
     except (ValueError, RecursionError) as error:
@@ -90,12 +98,24 @@ def _read_messages(asked: dict[str, Any]) -> None:
     """Reads the messages as sessions do, and writes them in the form that vLLM takes. Otherwise the two doors would
     refuse other messages, and it would depend on the chat template how parts are joined. Errors: Refused (400).
     """
-    if "input" in asked:
+    if isinstance(asked.get("input"), list):
+        read = map(_with_objects, read_messages(asked["input"], "input"))
+        asked["input"] = [item for number, message in enumerate(read) for item in _as_items(message, number)]
+    elif "input" in asked:
         read_messages(asked["input"], "input")
     if "messages" in asked:
         if not isinstance(asked["messages"], list):
             raise bad_request("messages: expected a list of messages", "messages")
-        asked["messages"] = [_as_chat(message) for message in read_messages(asked["messages"], "messages")]
+        read = map(_with_objects, read_messages(asked["messages"], "messages"))
+        asked["messages"] = [_as_chat(message) for message in read]
+
+
+def _with_objects(message: Message) -> Message:
+    """Returns a message with the arguments of its calls as the objects that a session's prompt shows: vLLM leaves out
+    arguments that are none.
+    """
+    calls = (replace(call, arguments=_json(arguments_object(call.arguments))) for call in message.tool_calls)
+    return replace(message, tool_calls=tuple(calls))
 
 
 def _as_chat(message: Message) -> dict[str, Any]:
@@ -108,6 +128,19 @@ def _as_chat(message: Message) -> dict[str, Any]:
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     return body
+
+
+def _as_items(message: Message, number: int) -> list[dict[str, Any]]:
+    """Returns a message in the form of the Responses API: several items for an answer with calls or reasoning."""
+    if message.role == "assistant":
+        return answer_items(message, str(number), cut=False)
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}]
+    return [{"type": "message", "role": message.role, "content": message.content}]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _drop_empty_tools(asked: dict[str, Any]) -> None:

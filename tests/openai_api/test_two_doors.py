@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.refused import Refused
@@ -86,6 +87,13 @@ def test_no_tools_may_be_given_at_both_doors(more: dict[str, Any]) -> None:
 @pytest.mark.parametrize("field", sorted(HARMLESS))
 def test_fields_that_change_nothing_are_taken(field: str) -> None:
     assert read_chat({"model": "small", "messages": HELLO, field: "x" if field != "metadata" else {"x": "y"}})
+
+
+@pytest.mark.parametrize("field", ["user", "service_tier", "safety_identifier", "prompt_cache_key"])
+def test_fields_of_no_use_do_not_reach_vllm_which_reads_their_values(field: str) -> None:
+    body = {"model": "small", "messages": HELLO, field: 5}
+    assert read_chat(body)
+    assert json.loads(check_body(json.dumps(body).encode(), "small", True)).keys() == {"model", "messages"}
 
 
 @pytest.mark.parametrize("field", NEUTRAL)
@@ -202,6 +210,26 @@ def test_calls_in_other_forms_are_the_same_at_both_doors(called: dict[str, Any],
         (call.name, call.arguments, call.id) for call in session
     ]
     assert (session[0].name, session[0].arguments) == ("f", "{}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("not json", {"arguments": "not json"}),
+        ('{"a": ', {"arguments": '{"a": '}),
+        ("[1]", {"arguments": "[1]"}),
+        ("", {}),
+        ('{"a": "你"}', {"a": "你"}),
+    ],
+)
+def test_arguments_that_are_no_object_are_shown_alike_at_both_doors(arguments: str, shown: dict[str, Any]) -> None:
+    called = {**CALLED, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": arguments}}]}
+    body = {"model": "small", "messages": [*HELLO, called, RESULT, *HELLO]}
+    plain = json.loads(check_body(json.dumps(body).encode(), "small", True))["messages"]
+    [made] = [one["tool_calls"][0] for one in plain if "tool_calls" in one]
+    [session] = [one.tool_calls[0] for one in read_chat(body).messages if one.tool_calls]
+    assert session.arguments == arguments
+    assert json.loads(made["function"]["arguments"]) == shown == arguments_object(session.arguments)
 
 
 @pytest.mark.parametrize("given", [{"role": "user"}, {"role": "user", "content": [{"type": "text", "text": 5}]}])

@@ -68,7 +68,9 @@ def test_what_vllm_would_drop_without_a_word_is_refused_by_name(field: str) -> N
     assert check_body(sent(**{field: None}, store=True, modalities=["text"], top_k=5), "small", True, known)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"top_p": NaN}', b'{"user": "\\ud800"}', b"\xff", b"[" * 99_999])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'{"top_p": NaN}', b'{"prompt": "\\ud800"}', b"\xff", b"[" * 99_999]
+)
 def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as refused:
         check_body(body, "small", takes_seeds=True)
@@ -88,3 +90,35 @@ def test_sessions_know_the_defaults_of_all_fields_of_vllm() -> None:
                 continue
             given = field.get_default(call_default_factory=True)
             read({"model": "mine", **asked, name: given if isinstance(given, int | float | str | list) else None})
+
+
+TALK: list[Any] = [
+    {"role": "user", "content": "Hi"},
+    {"type": "reasoning", "id": "r", "summary": None, "content": [{"type": "reasoning_text", "text": "hm"}]},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "Say"}, {"type": "output_text", "text": "hi."}]},
+    {"type": "function_call", "call_id": "1", "name": "f", "arguments": "not json"},
+    {"type": "function_call", "call_id": "2", "name": "f", "arguments": None},
+    {"type": "function_call_output", "call_id": "1", "output": None},
+    {"type": "function_call_output", "call_id": "2", "output": [{"type": "output_text", "text": "done"}]},
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "so"}], "encrypted_content": "x"},
+    {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}], "type": "message"},
+    {"role": "user", "content": [{"type": "output_text", "text": "Why?"}]},
+]
+
+
+@pytest.mark.parametrize("items", [TALK, TALK[:1], [{"role": "user", "content": "Hi", "status": "in_progress"}]])
+def test_vllm_reads_the_items_of_the_responses_api_as_a_session_does(items: list[Any]) -> None:
+    from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+    from vllm.entrypoints.openai.responses.utils import construct_input_messages, should_continue_final_message
+
+    body = {"model": "small", "input": items}
+    request = ResponsesRequest.model_validate_json(check_body(json.dumps(body).encode(), "small", True))
+    assert not should_continue_final_message(request.input)
+    plain = construct_input_messages(request_input=request.input)
+    session = read_responses(body).messages
+    assert [
+        (one["role"], one.get("content") or "", one.get("reasoning"), one.get("tool_call_id")) for one in plain
+    ] == [(one.role, one.content, one.reasoning, one.tool_call_id) for one in session]
+    assert [[call["function"]["name"] for call in one.get("tool_calls", ())] for one in plain] == [
+        [call.name for call in one.tool_calls] for one in session
+    ]

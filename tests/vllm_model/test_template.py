@@ -40,7 +40,7 @@ def source(arguments: str) -> str:
         (AS_ITEMS, "[1]", "arguments=[1];"),
         (AS_ITEMS, "{", "arguments={;"),
         (AS_ITEMS, '{"a": 1}', "a=1;"),
-        (AS_JSON, "null", '"null"'),
+        (AS_JSON, "null", '{"arguments": "null"}'),
         (AS_JSON, '{"a": 1}', '{"a": 1}'),
     ],
 )
