@@ -21,7 +21,7 @@ from ray_gym.models.door import PATHS
 from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
-from ray_gym.openai_api.request import read_messages, require_followed
+from ray_gym.openai_api.request import read_messages, read_tools, require_followed
 from ray_gym.openai_api.rules import require_offered
 
 MOST_ANSWERS = 16
@@ -84,6 +84,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str
         _check(asked, takes_seeds)
         require_followed(asked, asked if known is None else known)
         _read_messages(asked)
+        _read_tools(asked)
         _drop_empty_tools(asked)
         for name in _OF_NO_USE & asked.keys():
             del asked[name]
@@ -137,6 +138,21 @@ def _as_items(message: Message, number: int) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}]
     return [{"type": "message", "role": message.role, "content": message.content}]
+
+
+def _read_tools(asked: dict[str, Any]) -> None:
+    """Reads the tools as sessions do, and writes them in the form of chat completions or, beside `input`, of the
+    Responses API. Errors: Refused (400).
+    """
+    if not asked.get("tools"):
+        return
+    if not isinstance(asked["tools"], list):
+        raise bad_request("tools: expected a list of tools", "tools")
+    forms = [schema.as_openai() for schema in read_tools(asked["tools"])]
+    for form, given in zip(forms, asked["tools"], strict=True):
+        if (given.get("function") or given).get("strict") is not None:
+            form["function"]["strict"] = (given.get("function") or given)["strict"]
+    asked["tools"] = [{"type": "function", **form["function"]} for form in forms] if "input" in asked else forms
 
 
 def _json(value: Any) -> str:

@@ -122,3 +122,33 @@ def test_vllm_reads_the_items_of_the_responses_api_as_a_session_does(items: list
     assert [[call["function"]["name"] for call in one.get("tool_calls", ())] for one in plain] == [
         [call.name for call in one.tool_calls] for one in session
     ]
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("door", ["messages", "input"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "function", "function": {"name": "f", "description": "d", "parameters": SCHEMA}},
+        {"type": "function", "name": "f", "description": "d", "parameters": SCHEMA},
+        {"type": "function", "name": "f", "parameters": None},
+        {"type": "function", "function": {"name": "f"}},
+    ],
+)
+def test_tools_are_read_alike_at_both_doors(tool: dict[str, Any], door: str) -> None:
+    body = {"model": "small", "tools": [tool], door: [{"role": "user", "content": "Hi"}]}
+    read = read_chat(body) if door == "messages" else read_responses(body)
+    [written] = json.loads(check_body(json.dumps(body).encode(), "small", True))["tools"]
+    assert written == (
+        read.tools[0].as_openai()
+        if door == "messages"
+        else {**read.tools[0].as_openai()["function"], "type": "function"}
+    )
+
+
+@pytest.mark.parametrize("tools", [[{"type": "function", "name": "f"}] * 2, [{"type": "function"}], {"a": 1}, [5]])
+def test_tools_that_cannot_be_read_are_refused_by_name(tools: Any) -> None:
+    with pytest.raises(Refused, match="tool"):
+        check_body(sent(tools=tools), "small", True)
