@@ -32,13 +32,17 @@ class Connected(Environment[Task, Any]):
 
 
 def setup_of(
-    tmp_path: Path, environment: Environment[Any, Any], engines: dict[str, Any], concurrency: int
+    tmp_path: Path,
+    environment: Environment[Any, Any],
+    engines: dict[str, Any],
+    concurrency: int,
+    groups: GroupsSection = GroupsSection(),  # noqa: B008
 ) -> WorkerSetup:
     storage = PosixStorage.of(tmp_path / "run")
     storage.create()
     (tmp_path / "run" / storage.staging).mkdir()
     fanout = FanoutSection(concurrency=2 * concurrency)
-    sections = (LimitsSection(), GroupsSection(), fanout, OutputSection())
+    sections = (LimitsSection(), groups, fanout, OutputSection())
     policy = Participant("policy", "narrow", Sampling(), True, 1, 1)
     return WorkerSetup("run", "env", environment, {"policy": policy}, engines, *sections, storage, None)
 
@@ -150,6 +154,40 @@ async def test_a_worker_fills_its_places_in_several_turns_of_the_event_loop(tmp_
     assert most == 8
     environment.may_end.set()
     await exchange
+    await worker.close()
+
+
+class EndsWhenTold(Held):
+    """Each of its episodes may end alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends = {name: asyncio.Event() for name in "abcdef"}
+
+    async def run(self, episode: Episode) -> None:
+        self.playing += 1
+        await self.ends[episode.spec.episode_id].wait()
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_surplus_episode_that_is_about_to_begin_is_cut_off_too(tmp_path: Path, turns: int) -> None:
+    environment, model = EndsWhenTold(), Narrow(1)
+    model.is_gated = False
+    worker = Worker("w", setup_of(tmp_path, environment, {"narrow": model}, 4, GroupsSection(extra=2)), 4)
+    await worker.hello()
+    leases = [Lease(EpisodeSpec(name, f"of {name}", "task", 0, 0, "{}")) for name in "abcdef"]
+    exchange = asyncio.create_task(worker.exchange([tuple(leases[:3]), tuple(leases[3:])], ()))
+    while environment.playing < 4:
+        await asyncio.sleep(0)
+    environment.ends["a"].set()  # makes the first group, so there is room for e and f
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    environment.ends["d"].set()  # makes the second
+    over = {key.episode_id for key in (await asyncio.wait_for(exchange, 20)).over}
+    async with asyncio.timeout(20):
+        while len(over) < 6:
+            over |= {key.episode_id for key in (await worker.exchange((), ())).over}
+            await asyncio.sleep(0)
     await worker.close()
 
 

@@ -312,7 +312,6 @@ class Worker:
                 return
             lease, gathering = self._waiting.popleft()
             task = asyncio.create_task(self._play(lease, gathering))
-            gathering.playing[lease.key] = task
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
             task.add_done_callback(lambda _: self._start_waiting())
@@ -327,6 +326,11 @@ class Worker:
         """
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
+        if gathering.is_complete:  # since this task was made
+            await self._gather_one(lease, self._player.give_up(lease, None), gathering)
+            return
+        if (task := asyncio.current_task()) is not None:
+            gathering.playing[lease.key] = task
         try:
             async with self._admission.place(begins=not lease.adopted):
                 played = await self._play_lease(lease, gathering)
