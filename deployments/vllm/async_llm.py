@@ -18,6 +18,9 @@ from ray_gym.deployments.vllm.weights import EngineWeights
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.base import Logprobs
 
+SAMPLING = "sampling"
+"""Place of failures by sampling parameters that the engine refuses. They come again with each try, so none is made."""
+
 
 class AsyncLLMEngine:
     """Generates by vLLM's AsyncLLM. It is safe for many concurrent calls on one event loop."""
@@ -85,8 +88,8 @@ class AsyncLLMEngine:
         """Returns the tokens that the model generates after the ids of a prompt. A generation that an update of the
         weights discards is retried from its prompt.
 
-        Errors: EpisodeFailure (data for a grammar that the engine refuses or can't compile in time, infra if the engine
-        fails).
+        Errors: EpisodeFailure (data for sampling parameters or a grammar that the engine refuses, and for a grammar that
+        it can't compile in time; infra if the engine fails).
         """
         grammar = request.grammar
         if grammar is not None and grammar.field != ENVIRONMENT_TOOLS:
@@ -101,24 +104,30 @@ class AsyncLLMEngine:
 
     async def _generate(self, request: GenerationRequest) -> Generation | None:
         """Generates once, after waiting while the engine is paused. Returns None if an update of the weights discarded
-        the generation. Errors: EpisodeFailure (data if the engine refuses the grammar, infra if it fails).
+        the generation. Errors: EpisodeFailure (data if the engine refuses the request, infra if it fails).
         """
-        from vllm.exceptions import VLLMClientError
+        from vllm.exceptions import VLLMClientError, VLLMValidationError
         from vllm.inputs import TokensPrompt
 
         weights, grammar = self.weights, request.grammar
         await weights.wait_until_open()
         adapter, aborts, loads = weights.adapter_of(request.line), weights.aborts, weights.loads
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
+        try:
+            sampling = _sampling_params(request)
+        except (VLLMValidationError, ValueError) as error:
+            raise EpisodeFailure(FailureKind.DATA, SAMPLING, str(error)) from error
         last = None
         try:
             async for output in self._engine.generate(
-                prompt, _sampling_params(request), uuid.uuid4().hex, lora_request=adapter and adapter.request
+                prompt, sampling, uuid.uuid4().hex, lora_request=adapter and adapter.request
             ):
                 last = output
         except Exception as error:
             if grammar is not None and isinstance(error, VLLMClientError | ValueError):
                 raise EpisodeFailure(FailureKind.DATA, grammar.field, str(error)) from error
+            if isinstance(error, VLLMValidationError):
+                raise EpisodeFailure(FailureKind.DATA, SAMPLING, str(error)) from error
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
         if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
             raise EpisodeFailure(FailureKind.DATA, grammar.field, "it can't be compiled to a grammar")

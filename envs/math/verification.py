@@ -52,8 +52,19 @@ _SPACE = re.compile(
     r"|[\u00a0\u2007-\u200a\u202f]"
 )
 _UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
-_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF10, 0xFF1A)}
-"""Plain digits, by the code of their full width."""
+_PLAIN = {
+    **{wide: chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF1A)},
+    **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
+    **{
+        ord(sign): f"\\frac{{{over}}}{{{under}}}"
+        for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
+    },
+}
+"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, by their codes."""
+_SI_QUANTITY = re.compile(r"\\(?:num\s*\{([^{}]*)\}|(?:SI|qty)\s*\{([^{}]*)\}\s*\{[^{}]*\})")
+_SI_UNIT = re.compile(r"\\(?:si|unit)\s*\{[^{}]*\}")
+"""Numbers and units in the commands of LaTeX's siunitx."""
+_UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
 _BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 _DRESS = re.compile(
     rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}})\s*{_BRACED}"
@@ -66,7 +77,7 @@ _SIGN = r"(?:\\text\{\s*[€£¥₹₩]\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pou
 _CURRENCY = re.compile(rf"^{_SIGN}\s*|\s*{_SIGN}$")
 _DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
-    r"\\(?:mathrm|mathit|mathsf|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
+    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
     r"|\{\s*\\rm\s([\w ./^]+)\}"
 )
 _DEEPEST = 3
@@ -170,7 +181,7 @@ def _tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    plain = _UNSEEN.sub("", text).translate(_WIDE)
+    plain = _UNDERSCORED.sub("", _UNSEEN.sub("", text).translate(_PLAIN))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     spaced = _SPACE.sub(" ", _GROUPED.sub("", plain)).replace("°", "^{\\circ}")
@@ -190,7 +201,8 @@ def _without_unit(box: str, expected: str) -> str:
     """
     if not _PLAIN_NUMBER.fullmatch(expected):
         return _bare(box)
-    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", box)))
+    number = _SI_UNIT.sub("", _SI_QUANTITY.sub(r"\1\2", box))
+    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", number)))
     both = _NUMBER_AND_UNIT.fullmatch(bare)
     return bare if both is None or _NUMERAL.search(both[2] or "") else both[1]
 

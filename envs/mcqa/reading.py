@@ -24,13 +24,14 @@ _GROUP = re.compile(r"(?<![\\\w\])}^])\{((?:[^{}\\]|\\[^{}])*)\}")
 _DEEPEST = 20
 """Largest number of fonts and braces within one another that are read."""
 _SPACE = re.compile(
-    r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|left|right)(?![A-Za-z])|[\u200b-\u200d\u2060\ufeff]"
+    r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
+    r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
 )
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(zip(map(ord, "【】。、"), "[].,", strict=True))
 """Plain characters, by the code of their full width."""
-_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["“{]|\\\{)*([A-Za-z])(?:[\s)\].:,;"”}]|\\\})*""")
+_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["“{]|\\\{)*([A-Za-z])(?:[\s)\].:,;"”}*]|\\\})*""")
 _LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*(.+)", re.DOTALL)
-_SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|→⇒–—-]|\\(?:to|mid|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
+_SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
 _MOST_SEPARATORS = 8
 _NAMED = re.compile(
     r"(?:the\s+)?(?:(?:correct|final|best)\s+){0,2}(?:option|choice|answer|letter)(?:\s+is\b)?\s*[:=]?\s*",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ray_gym.check import (
     determinism,
+    echoes,
     generator,
     hooks,
     isolation,
@@ -49,6 +50,7 @@ CHECKS = (
     Check("replay", "an episode that was cut goes on from its journal", replay.look, ("determinism", "isolation")),
     Check("tools", "only those they are declared for can call them; bad arguments are refused", tools.look),
     Check("leaks", "nobody sees what only another participant was told", leaks.look),
+    Check("echoes", "nobody is told its own words", echoes.look),
     Check("task", "playing leaves the task as it was", untouched.look),
     Check("score", "in its range, highest for perfect players, seldom so for idle ones", scores.look),
     Check("event loop", "no hook or tool holds it up", slow.look),

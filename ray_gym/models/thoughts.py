@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ray_gym.messages import Message, is_blank
 
-_TAG = r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|thoughts?|reasoning)"
+_TAG = r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|antthinking|thoughts?|reasoning|scratchpad|inner_monologue)"
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
 
 
@@ -45,6 +45,8 @@ MARKS = (
     ),
     Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
+    Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
+    Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     Marks(  # gpt-oss: the thought ends where the final channel begins
         r"(?:<\|start\|>assistant\s*)?<\|channel\|>analysis(?:<\|message\|>)?",
         r"(?:<\|end\|>\s*)?(?:<\|start\|>assistant\s*)?<\|channel\|>final"

@@ -25,7 +25,7 @@ class Request(BaseModel):
 class SamplingChange(Request):
     """Holds the sampling parameters that a request changes; None leaves the value of the service's config."""
 
-    temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
     top_k: Annotated[Whole, Field(ge=-1, le=1_000_000)] | None = None

@@ -101,8 +101,17 @@ def without_longer(rows: Iterable[Row], longest: int | None) -> tuple[list[Row],
 
 
 def why_nothing_trains(groups: Sequence[Group]) -> str:
-    """Describes groups without a row: how many episodes failed, by what mostly, and how many had no trainable token."""
-    episodes = [row for group in groups for row in group.episodes.select(["status", "failure"]).to_pylist()]
+    """Describes groups without a row: how many episodes failed, by what mostly, how many had no trainable token, and how
+    many had some in samples that are longer than the trainer takes.
+    """
+    columns = ["episode_id", "status", "failure"]
+    episodes = [row for group in groups for row in group.episodes.select(columns).to_pylist()]
+    trainable = {
+        sample["episode_id"]
+        for group in groups
+        for sample in group.samples.select(["episode_id", "trainable"]).to_pylist()
+        if sample["trainable"]
+    }
     failed = [row for row in episodes if row["status"] == "failed"]
     completed = [row for row in episodes if row["status"] == "completed"]
     said = f"{len(failed)} of {len(episodes)} episodes failed"
@@ -110,6 +119,9 @@ def why_nothing_trains(groups: Sequence[Group]) -> str:
     if causes:
         [(cause, count)] = causes.most_common(1)
         said += f" ({count} times: {cause[:300]})"
-    if completed:
-        said += f"; {len(completed)} were completed without a trainable token (models that give no token ids have none)"
+    too_long = sum(row["episode_id"] in trainable for row in completed)
+    if too_long:
+        said += f"; {too_long} were completed with samples that are longer than the trainer takes"
+    if silent := len(completed) - too_long:
+        said += f"; {silent} were completed without a trainable token (models that give no token ids have none)"
     return said

@@ -227,6 +227,12 @@ class BlockingTool(Sound):
         return Sound.sell(self, state, caller, ware)
 
 
+class TellsOwnWords(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        own = [event.content for event in episode.events if (event.kind, event.thread) == ("message", listener.name)]
+        return "\n".join([*own[-1:], turn.text])
+
+
 class AsciiOnly(Sound):
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         return turn.text.encode("ascii").decode() or "Well?" if listener.name != turn.speaker else None

@@ -93,6 +93,11 @@ UNION = "(-\\infty, -3) \\cup (5, \\infty)"
                 "\\boxed{12\u200b}",
             ],
         ),
+        ("5", ["\\boxed{\\SI{5}{cm}}", "\\boxed{\\qty{5}{\\centi\\metre}}", "\\boxed{5\\,\\unit{cm}}"]),
+        ("1000", ["\\boxed{\\num{1000}}", "\\boxed{1_000}"]),
+        ("12", ["\\boxed{\\mathtt{12}}"]),
+        ("-12", ["\\boxed{\u201312}", "\\boxed{\u221212}"]),
+        ("\\frac{1}{2}", ["\\boxed{½}", "The answer is $½$."]),
         ("5", ["\\boxed{5\\,{\\mathrm{cm}}}", "\\boxed{5\\ \\mu\\text{m}}", "\\boxed{5 \u00b5m}"]),
         (
             "1000",

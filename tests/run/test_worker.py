@@ -177,7 +177,7 @@ async def test_a_surplus_episode_that_is_about_to_begin_is_cut_off_too(tmp_path:
     await worker.hello()
     leases = [Lease(EpisodeSpec(name, f"of {name}", "task", 0, 0, "{}")) for name in "abcdef"]
     exchange = asyncio.create_task(worker.exchange([tuple(leases[:3]), tuple(leases[3:])], ()))
-    while environment.playing < 4:
+    while environment.playing < 4:  # noqa: ASYNC110
         await asyncio.sleep(0)
     environment.ends["a"].set()  # makes the first group, so there is room for e and f
     for _ in range(turns):

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from handmade import FAILED, handmade_groups, tiny_model
 
-from ray_gym.trainers.rows import Row, rows_of, without_longer
+from ray_gym.trainers.rows import Row, rows_of, why_nothing_trains, without_longer
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +45,9 @@ def test_longer_rows_are_left_out_whole_and_counted(rows: list[Row]) -> None:
     assert left_out == sum(length > lengths[-3] for length in lengths) > 0
     assert [row for row in rows if row in kept] == kept and max(len(row.token_ids) for row in kept) == lengths[-3]
     assert without_longer(rows, None) == (rows, 0)
+
+
+def test_samples_that_are_too_long_are_not_said_to_have_no_tokens() -> None:
+    said = why_nothing_trains(handmade_groups(tiny_model()))
+    assert said.startswith("1 of 8 episodes failed")
+    assert said.endswith("; 7 were completed with samples that are longer than the trainer takes")

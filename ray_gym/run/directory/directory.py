@@ -20,7 +20,7 @@ from typing import Any
 
 from ray_gym.config.file import as_yaml, read_config_text
 from ray_gym.config.sections import OutputSection, RunConfig
-from ray_gym.errors import RunFailed, UserError
+from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.run.directory.commit_order import CommitOrder
 from ray_gym.run.directory.location import absolute, child_of, is_relative, parent_of, shell_quoted, storage_at
 from ray_gym.run.directory.ownership import Owner
@@ -216,7 +216,7 @@ class RunDirectory:
             self._owner().check()
             self.storage.write(name, text.encode())
         except OSError as error:
-            raise RunFailed(f"{self.location}: {name} can't be written: {_reason(error)}") from error
+            raise RunFailed(f"{self.location}: {name} can't be written: {_reason(error)}{remedy_of(error)}") from error
 
     def _owner(self) -> Owner:
         if self.owner is None:

@@ -115,7 +115,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8200)
     given = parser.parse_args(arguments)
-    with Client(given.url) as client:
+    if given.repeats < 2:
+        parser.error("--repeats: a group of one has nothing to compare an episode with; give 2 or more")
+    try:
+        client = Client(given.url)
+    except ValueError as error:
+        parser.error(f"--url: {error}")
+    with client:
         agent = Agent(client, given.forks, given.temperature, given.longest, given.environment)
         gathering = Gathering(agent.play, given.repeats, given.gather_s)
         with make_server(gathering, given.host, given.port) as server:

@@ -1,0 +1,51 @@
+"""Checks that a participant is not told its own words as somebody else's.
+
+An echo is a line that a participant said, which `relay` then tells it, although nobody else has said it. Short lines are
+no echoes, since they come up by chance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ray_gym.check.finding import Finding, shorten
+from ray_gym.check.scenes import Play
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+SHORTEST = 8
+"""Least number of characters of a line that is an echo."""
+_MEND = "let `relay` return only what others said: `turn.text` is the turn of another than `listener`"
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    """Finds echoes in all plays, and returns one finding for each participant that hears some."""
+    found = []
+    for play in evidence.plays:
+        await asyncio.sleep(0)  # they may have said much
+        found += list(_echoes(play))
+    return list({finding.where: finding for finding in found}.values())
+
+
+def _echoes(play: Play) -> Iterator[Finding]:
+    said: dict[str, set[str]] = {name: set() for name in play.stage.environment.participants}
+    for event in play.played.episode.events:
+        name = str(event.thread).partition("/")[0]
+        if name not in said:
+            continue
+        if event.kind == "message":
+            said[name] |= set(_lines(event.content))
+        elif event.kind == "relay":
+            others = {line for other, lines in said.items() if other != name for line in lines}
+            for line in _lines(event.content):
+                if line in said[name] - others:
+                    what = f"{name} is told its own words: {shorten(line, 80)!r} ({play.scene})"
+                    yield Finding(f"{type(play.stage.environment).__name__}, to {name}", what, _MEND)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yields the lines of a text, without spaces around them, that have at least SHORTEST characters."""
+    return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)
