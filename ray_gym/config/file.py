@@ -9,6 +9,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -73,6 +74,8 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
     wrong type.
     """
     written, resolved = _written_and_resolved(text, file, overrides)
+    for key, number in _infinite("", resolved):
+        raise UserError(f"{file}: {key}: {number} is no number that a run can keep; leave it out, or take a finite one")
     filled_in = tuple(interpolations(written, resolved))
     try:
         config = RunConfig.model_validate(resolved)
@@ -136,6 +139,15 @@ def _comments_for_values(text: str) -> Iterator[tuple[int, str, str]]:
                 if isinstance(value, yaml.ScalarNode) and not value.value and re.match(r"##+\w", rest):
                     yield key.end_mark.line + 1, str(key.value), rest
                 nodes.append(value)
+
+
+def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
+    """Yields the numbers below a key that are infinite, or none: JSON, in which runs are kept, has no such numbers."""
+    if isinstance(node, float) and not isfinite(node):
+        yield key, node
+    elif isinstance(node, Mapping | list):
+        for name, child in node.items() if isinstance(node, Mapping) else enumerate(node):
+            yield from _infinite(f"{key}.{name}" if key else str(name), child)
 
 
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:

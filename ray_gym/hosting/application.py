@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -264,7 +264,8 @@ class Application:
                 raise _start_error(model, spec.replica_name, "\n".join(messages))
             if time.monotonic() > deadline:
                 limit = f"start_timeout_s ({spec.start_timeout_s:g} s)"
-                raise RunFailed(f"models.{model}: not up within {limit}: {' '.join(' '.join(messages).split())[-400:]}")
+                said = " ".join(" ".join(messages).split())[-400:] or _no_place(spec.actor_options)
+                raise RunFailed(f"models.{model}: not up within {limit}: {said}")
             time.sleep(0.2)
 
 
@@ -291,6 +292,14 @@ def digest_options(options: BaseModel, *more: object) -> str:
     depends too.
     """
     return hashlib.sha256(f"{options.model_dump_json()} {more!r}".encode()).hexdigest()
+
+
+def _no_place(options: Mapping[str, Any]) -> str:
+    """Describes why Ray has no place for a replica: what it asks for, and what is free. `options`: Ray's of its actor."""
+    free = ray.available_resources()
+    kinds = (("CPU", options.get("num_cpus") or 0), ("GPU", options.get("num_gpus") or 0))
+    asked = " and ".join(f"{number:g} {kind}s ({free.get(kind, 0):g} free)" for kind, number in kinds if number)
+    return f"Ray has no place for a replica, which asks for {asked or 'a node that its labels fit'}"
 
 
 def _start_error(model: str, what: str, text: str) -> Exception:

@@ -66,7 +66,7 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, config.filled_in, run=directory.name)
-    with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
+    with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect(), unwind_on_sigterm():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
@@ -118,7 +118,8 @@ def resume(
     directory = reopen(run, config.output)
     configure(config.log, config.filled_in, run=directory.name)
     try:
-        with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect():
+        with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect(), unwind_on_sigterm():
+            # The second time since Ray, which is up now, has put a handler of its own.
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait, wait_deadline_s)
             return _play(plan, directory, console, wait)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Protocol
 
 from jsonschema.exceptions import SchemaError, ValidationError
@@ -48,6 +49,7 @@ class ArgumentsByModel:
         except ModelError as error:
             problems = error.errors(include_url=False, include_input=False, include_context=False)
             raise BadArguments("; ".join(_locate(problem["loc"], problem["msg"]) for problem in problems)) from None
+        _decode(text)
         return {name: getattr(read, name) for name in self.model.model_fields}
 
 
@@ -75,10 +77,7 @@ class ArgumentsBySchema:
         self._validator: Validator = validator(schema, registry=Registry())  # the default one would ask the network
 
     def read(self, text: str) -> dict[str, Any]:
-        try:
-            values = from_json(text, allow_inf_nan=False)
-        except ValueError as error:
-            raise BadArguments(f"Invalid JSON: {error}") from None
+        values = _decode(text)
         try:
             problems = list(self._validator.iter_errors(values))
         except RecursionError:
@@ -87,6 +86,25 @@ class ArgumentsBySchema:
             raise BadArguments("; ".join(_describe_problem(problem) for problem in problems[:_PROBLEMS]))
         checked: dict[str, Any] = values
         return checked
+
+
+def _decode(text: str) -> Any:
+    """Decodes JSON. Errors: BadArguments for what is none, as NaN is, and for numbers that are too large for a float."""
+    try:
+        values = from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadArguments(f"Invalid JSON: {error}") from None
+    if not all(map(isfinite, _floats(values))):
+        raise BadArguments("Invalid JSON: number out of range")
+    return values
+
+
+def _floats(node: Any) -> Iterator[float]:
+    if isinstance(node, float):
+        yield node
+    elif isinstance(node, Mapping | list):
+        for child in node.values() if isinstance(node, Mapping) else node:
+            yield from _floats(child)
 
 
 def _references(node: Any) -> Iterator[str]:

@@ -20,7 +20,7 @@ def test_all_passed() -> None:
     done = ray_gym("check-env", "multi_step", "--tasks-file", EXAMPLE, environment=environment())
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 11 and all(line.startswith("ok ") for line in lines[:10])
+    assert len(lines) == 12 and all(line.startswith("ok ") for line in lines[:11])
     assert lines[10] == "20 episodes on 5 tasks"
 
 

@@ -280,3 +280,9 @@ def test_a_text_that_yaml_takes_for_a_comment_is_told(tmp_path: Path, written: s
 def test_comments_and_texts_with_marks_are_read_as_yaml_has_them() -> None:
     text = "a: # one\nb: ## two\nc: |\n  x: ##y\nd: '###z'\ne: &e\n  f: 1 ##g\ng: *e\n"
     assert merge_overrides(text, "x", [])["c"] == "x: ##y\n"
+
+
+@pytest.mark.parametrize("number", [".inf", "-.inf", ".nan"])
+def test_numbers_that_a_run_can_not_keep_are_refused(config: Path, number: str) -> None:
+    for override in (f"models.small.arguments.t={number}", f"models.small.arguments.of=[1, {number}]"):
+        assert "is no number that a run can keep" in error_of(config, override)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from playing import Alone, Game, bare, calls, play_script
+from pydantic import BaseModel
 
 from ray_gym import (
     Environment,
@@ -24,7 +25,7 @@ from ray_gym import (
     tool_by_schema,
 )
 from ray_gym.errors import FailureKind
-from ray_gym.tools.arguments import ArgumentsBySchema, BadArguments
+from ray_gym.tools.arguments import ArgumentsByModel, ArgumentsBySchema, BadArguments
 
 MOVE = {
     "type": "object",
@@ -197,6 +198,19 @@ async def test_a_schema_that_never_ends_is_the_arguments_problem() -> None:
     endless = {"type": "object", "properties": {"a": {"allOf": [{"$ref": "#/properties/a"}]}}}
     with pytest.raises(BadArguments, match="nested too deeply"):
         ArgumentsBySchema(endless).read('{"a": 1}')
+
+
+class OfNumber(BaseModel):
+    x: float
+
+
+@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": Infinity}', '{"x": 1e400}', '{"x": -1e999}'])
+def test_numbers_that_json_has_not_are_no_arguments(text: str) -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "number"}}}
+    for arguments in (ArgumentsByModel(OfNumber), ArgumentsBySchema(schema)):
+        assert arguments.read('{"x": 1e30}') == {"x": 1e30}
+        with pytest.raises(BadArguments, match="Invalid JSON"):
+            arguments.read(text)
 
 
 def test_both_spellings_of_a_tool_are_read() -> None:
