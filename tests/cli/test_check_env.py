@@ -21,7 +21,7 @@ def test_all_passed() -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 12 and all(line.startswith("ok ") for line in lines[:11])
-    assert lines[10] == "20 episodes on 5 tasks"
+    assert lines[11] == "20 episodes on 5 tasks"
 
 
 def test_a_failed_check_says_where_what_and_how_to_mend_it() -> None:
