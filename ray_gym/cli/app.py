@@ -63,10 +63,14 @@ def rollout(
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Resume the run of this directory: a path, or a URI like s3://...")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet, and for CPUs that others hold."),
+    ] = False,
     log: serve.Log = None,
     wait_deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so many seconds; needs `--wait`.")
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="Give up after so many seconds of either; needs `--wait`."),
     ] = None,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.

@@ -22,8 +22,10 @@ import pyarrow.parquet as pq
 from ray_gym.data.each_key_once import RepeatedKey, each_key_once
 from ray_gym.errors import UserError, describe
 
-BATCH = 1000
-"""Number of rows that are read at once."""
+BATCH = 16
+"""Number of rows that are held at once, so that rows of some MiB each need little memory. (pyarrow itself holds a page of
+each column besides, which has as many rows as the file's writer chose.)
+"""
 _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 

@@ -202,11 +202,20 @@ def encode_json(body: Any) -> bytes:
 
 
 def decode_json(answer: bytes) -> Any:
-    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError for other text."""
+    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Whole numbers of more digits than Python
+    reads become infinite. Errors: ValueError for other text.
+    """
     try:
         return msgspec.json.decode(answer)
     except msgspec.DecodeError:
-        return json.loads(answer)
+        return json.loads(answer, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:  # `sys.get_int_max_str_digits`
+        return float(digits)
 
 
 def headers_for(key: str | None) -> dict[str, str]:

@@ -38,8 +38,7 @@ class OpenAIOptions(EndpointOptions):
     @field_validator("extra_body")
     @classmethod
     def _check_own_fields(cls, value: dict[str, Any]) -> dict[str, Any]:
-        taken = sorted(wire.OWN_FIELDS & value.keys())
-        if taken:
+        if taken := wire.own_fields(value):
             raise ValueError(f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine")
         return value
 

@@ -9,6 +9,7 @@ they are sent penalties, `top_k` and `min_p` only if they differ from their defa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -16,6 +17,7 @@ import msgspec
 import numpy as np
 
 from ray_gym.engines.endpoint import decode_json, error_text
+from ray_gym.engines.spelled import elements, members, spelling, text_or_json, value_of
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import (
     Completion,
@@ -26,7 +28,7 @@ from ray_gym.models.base import (
     SpanKind,
     TokenIds,
 )
-from ray_gym.openai_api.parts import read_answer
+from ray_gym.openai_api.parts import ANSWER_FIELDS, read_answer
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -37,6 +39,20 @@ OWN_FIELDS = frozenset(
     | {"presence_penalty", "frequency_penalty", "repetition_penalty"}
 )
 """Fields that requests set themselves. `extra_body` must not contain them, as the record would be wrong."""
+_OTHER_NAMES = frozenset(
+    {
+        "random_seed",
+        "max_new_tokens",
+        "max_output_tokens",
+        "num_predict",
+        "n_predict",
+        "stop_sequences",
+        "repeat_penalty",
+    }
+)
+"""Names that these fields have at some servers (Mistral, Hugging Face TGI, Gemini, Ollama, llama.cpp)."""
+_HOLDERS = frozenset({"options", "parameters", "sampling_params", "generation_config", "extra_body", "config"})
+"""Fields in which some servers take such fields."""
 
 HARMLESS_FIELDS = frozenset(
     {
@@ -86,7 +102,7 @@ class _Logprobs(TypedDict):
 
 
 class _Choice(TypedDict):
-    message: Json
+    message: dict[str, msgspec.Raw]
     finish_reason: NotRequired[Any]
     error: NotRequired[Any]
     logprobs: NotRequired[_Logprobs | None]
@@ -255,6 +271,20 @@ def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
     return sorted(extra.keys() - HARMLESS_FIELDS)
 
 
+def own_fields(extra: Mapping[str, Any]) -> list[str]:
+    """Returns the sorted paths of those fields of `extra` that requests set themselves, by whatever name a server has for
+    them, as in `options.seed`.
+    """
+    found = []
+    for name, value in extra.items():
+        plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        if plain in OWN_FIELDS or plain in _OTHER_NAMES:
+            found.append(name)
+        elif plain in _HOLDERS and isinstance(value, Mapping):
+            found += [f"{name}.{inner}" for inner in own_fields(value)]
+    return sorted(found)
+
+
 def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
     """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints: `constrained`
     if there are any, else `plain` or `truncated` by the sampling, and None. Constraints are a required tool call, a
@@ -295,16 +325,15 @@ def _read_finish_reason(given: Any) -> FinishReason:
 
 
 def _read_message(given: Json, request: CompletionRequest) -> Message:
-    """Returns the message of an answer. Errors: `BadAnswer` for content that is no text."""
-    called = given.get("tool_calls") or []
-    calls = list(called) if isinstance(called, list) else [called]
-    if given.get("function_call"):  # the API's earlier form: one call, without an id
-        calls.append({"function": given["function_call"]})
+    """Returns the message of an answer. Errors: `BadAnswer` for content that is no text, or bytes that are no UTF-8."""
     try:
-        reasoning, words = read_answer(given)
+        calls = elements(given.get("tool_calls"))
+        if value_of(given.get("function_call")):  # the API's earlier form: one call, without an id
+            calls.append({"function": given["function_call"]})
+        reasoning, words = read_answer({name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS})
+        made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     except ValueError as error:
         raise BadAnswer(str(error)) from None
-    made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     return Message("assistant", words, reasoning or None, made)
 
 
@@ -312,15 +341,13 @@ def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     """Returns a call of an answer. One that can't be read has no name, and its whole JSON as its arguments: it is
     answered with an error, and the calls beside it are carried out.
     """
-    fields = _object(call)
-    id = str(fields.get("id") or f"call_{stable_id(request.seed, index)[:24]}")
-    function = _object(fields.get("function"))
-    name, arguments = function.get("name"), function.get("arguments")
+    fields = members(call)
+    function = members(fields.get("function"))
+    id = str(value_of(fields.get("id")) or f"call_{stable_id(request.seed, index)[:24]}")
+    name, arguments = value_of(function.get("name")), function.get("arguments")
     if not isinstance(name, str):
-        return ToolCall(id, "", json.dumps(call, ensure_ascii=False))
-    if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(id, name, arguments)
+        return ToolCall(id, "", spelling(call))
+    return ToolCall(id, name, text_or_json(arguments))
 
 
 def _object(value: Any) -> Json:

@@ -8,6 +8,9 @@ from typing import Any
 TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
 """Types of parts that hold text. Those whose type has `thinking` or `reasoning` in it hold reasoning."""
 
+ANSWER_FIELDS = frozenset({"content", "refusal", "reasoning", "reasoning_content", "audio"})
+"""Fields of an assistant's message that `read_answer` reads."""
+
 
 def text_of(content: Any, between: str = "\n") -> str:
     """Returns the text of a content: a string, None ("") or a list of parts, which are joined by `between`, by default

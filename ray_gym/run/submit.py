@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import signal
+import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.resume import config_to_resume, load_config
+from ray_gym.run.signals import unwind_on_signals
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,8 @@ def submit(
     many of them failed, or its workers died, for example), no error is raised: the summary names the failure.
 
     overrides: changes of the config, as key=value. console: gets messages and progress. wait: whether to wait for GPUs
-    that the cluster lacks, for `wait_deadline_s` seconds at most (None: no limit).
+    that the cluster lacks, and then for CPUs that others hold, each for `wait_deadline_s` seconds at most (None: no
+    limit).
 
     Errors: UserError for a wrong config, a taken name, a wrong RAY_ADDRESS, or a cluster that lacks CPUs or (without
     `wait`) GPUs; then the run's directory is removed again, unless an episode is committed. RunFailed if the cluster is
@@ -66,14 +67,13 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, config.filled_in, run=directory.name)
-    with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect(), unwind_on_sigterm():
-        cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
-        cluster.check_gpus(plan.engines, wait, wait_deadline_s)
+    with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect(), unwind_on_signals():
+        _check_room(plan, wait, wait_deadline_s)
         create(directory)
         try:
             directory.write_fingerprint(Fingerprint.of(plan, config_path.parent))
             directory.write_config(config)
-            return _play(plan, directory, console, wait)
+            return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
         except UserError:
             directory.remove()
             raise
@@ -95,8 +95,8 @@ def resume(
 
     run: location of the run's directory. config_path: file of a whole new config; None takes the run's own. overrides:
     changes of that config, as key=value; only keys that match `MAY_CHANGE` may differ from the run's own config.
-    console: gets messages and progress. wait: whether to wait for GPUs that the cluster lacks, for `wait_deadline_s`
-    seconds at most (None: no limit).
+    console: gets messages and progress. wait: whether to wait for GPUs that the cluster lacks, and then for CPUs
+    that others hold, each for `wait_deadline_s` seconds at most (None: no limit).
 
     Errors: UserError if there is no such run, if it is a trainer's stream, if another driver writes it, if the config,
     the tasks or the environment are not those that the run began with, for a wrong RAY_ADDRESS, or if the cluster lacks
@@ -118,31 +118,29 @@ def resume(
     directory = reopen(run, config.output)
     configure(config.log, config.filled_in, run=directory.name)
     try:
-        with errors_unfilled(config.filled_in), unwind_on_sigterm(), cluster.connect(), unwind_on_sigterm():
+        with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect(), unwind_on_signals():
             # The second time since Ray, which is up now, has put a handler of its own.
-            cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
-            cluster.check_gpus(plan.engines, wait, wait_deadline_s)
-            return _play(plan, directory, console, wait)
+            _check_room(plan, wait, wait_deadline_s)
+            return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
     finally:
         directory.close()
 
 
-@contextmanager
-def unwind_on_sigterm() -> Iterator[None]:
-    """Makes SIGTERM and SIGINT raise KeyboardInterrupt while the block runs, so that models are taken down even while
-    they are loading. (A shell has programs that its scripts start in the background ignore SIGINT.) The earlier
-    handlers are put back afterwards. Errors: ValueError outside of the main thread.
-    """
-    both = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, signal.default_int_handler) for number in both]
-    try:
-        yield
-    finally:
-        for number, handler in zip(both, before, strict=True):
-            signal.signal(number, handler)
+def _check_room(plan: Plan, wait: bool, wait_deadline_s: float | None) -> None:
+    """Checks that the cluster has the CPUs for the workers and the GPUs for the models. Errors: UserError, RunFailed."""
+    fanout = plan.config.fanout
+    cluster.check_cpus(min(fanout.workers, max(1, len(plan.specs))), fanout.cpus_per_worker)
+    cluster.check_gpus(plan.engines, wait, wait_deadline_s)
 
 
-def _play(plan: Plan, directory: RunDirectory, console: Console, wait: bool) -> Submitted:
+def _cpu_wait_s(wait: bool, wait_deadline_s: float | None) -> float:
+    """Returns for how many seconds a first worker waits for CPUs that others hold."""
+    if not wait:
+        return 0
+    return math.inf if wait_deadline_s is None else wait_deadline_s
+
+
+def _play(plan: Plan, directory: RunDirectory, console: Console, wait_s: float) -> Submitted:
     def say(text: str) -> None:
         text = unfilled(text, plan.config.filled_in)
         if is_json():
@@ -154,7 +152,7 @@ def _play(plan: Plan, directory: RunDirectory, console: Console, wait: bool) -> 
     for warning in plan.warnings:
         say(f"note: {warning}")
     with LoggedProgress() if is_json() else Reporter(console) as reporter:
-        outcome = carry_out(plan, directory, say, reporter, wait=wait)
+        outcome = carry_out(plan, directory, say, reporter, wait_s=wait_s)
     return _close(plan, directory, outcome)
 
 

@@ -24,7 +24,7 @@ from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
 from ray_gym.run.cluster import cluster
 from ray_gym.run.resume import load_config
-from ray_gym.run.submit import unwind_on_sigterm
+from ray_gym.run.signals import unwind_on_signals
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import make_engines, offers_of
 from ray_gym.service.service import Service
@@ -63,7 +63,7 @@ def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wai
     setup = ServiceSetup(config, folder, directory, engines)
     # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
     # long.
-    with unwind_on_sigterm(), cluster.connect(gateway.environment), unwind_on_sigterm():
+    with unwind_on_signals(), cluster.connect(gateway.environment), unwind_on_signals():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)

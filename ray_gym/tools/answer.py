@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Literal, TypeVar, get_args, get_origin
 from uuid import UUID
 
+import numpy as np
 from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
@@ -76,12 +77,15 @@ def as_text(result: Any) -> str:
     become "?".
 
     Errors: TypeError for an object that JSON does not have (a dataclass, a set), which might show the caller what it is
-    not to see; ValueError for NaN and infinity, for keys of a mapping that are one key in JSON, and for a pydantic
-    model that can't be dumped; RecursionError for data that holds itself.
+    not to see; ValueError for NaN and infinity, for keys of a mapping that are one key in JSON, for data that holds
+    itself, and for a pydantic model that can't be dumped.
     """
     if isinstance(result, str):
         return utf8(result)
-    return to_json(_plain(result)).decode()
+    try:
+        return to_json(_plain(result)).decode()
+    except RecursionError:
+        raise ValueError("it returned data that holds itself, or is nested too deeply") from None
 
 
 def _plain(value: Any) -> Any:
@@ -104,6 +108,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, Enum):
         return _plain(value.value)
+    if isinstance(value, np.generic):
+        return _plain(value.item())
     if isinstance(value, Decimal) and not value.is_finite():
         raise ValueError(f"it returned {value}, which is no number that JSON has")
     if isinstance(value, _SCALARS):
@@ -216,6 +222,8 @@ def _spelled(key: Any) -> str:
 
 
 def _plain_key(key: Any) -> str:
+    if isinstance(key, np.generic):
+        key = key.item()
     if isinstance(key, str):
         return utf8(key)
     if isinstance(key, int):

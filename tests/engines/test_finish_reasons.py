@@ -148,3 +148,48 @@ def test_a_call_in_the_earlier_form_is_a_call() -> None:
     read = wire.completion(answer(message=FORMER, finish_reason="function_call"), request(), False, {})
     assert [(call.name, call.arguments) for call in read.message.tool_calls] == [("look", '{"at": 1}')]
     assert read.message.tool_calls[0].id and read.message.content == "I look."
+
+
+ANSWER = '{"choices": [{"finish_reason": "tool_calls", "message": {"content": "", "tool_calls": [%s, %s]}}]}'
+CALL = '{"id": "b", "function": {"name": "look", "arguments": %s}}'
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"at": 1e5}',
+        '{"at": 1e400}',
+        '{"at": 1.10, "at": 2}',
+        '{"at":1 ,\n "to": [ ]}',
+        '{"at": "\\ud83d"}',
+        '{"at": "\\u4f60"}',
+        '{"at": "你"}',
+        '{"at": %s}' % ("9" * 5000),
+        "[1e5]",
+        "1e5",
+    ],
+)
+def test_arguments_that_are_no_text_stay_spelled_as_they_came(arguments: str) -> None:
+    sent = ANSWER % (CALL % arguments, json.dumps(GOOD))
+    read = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert [call.arguments for call in read.message.tool_calls] == [arguments, "{}"]
+    assert [call.id for call in read.message.tool_calls] == ["b", "a"]
+
+
+@pytest.mark.parametrize("arguments", ['{"at": NaN}', '{"at": NaN, "to": %s}' % ("9" * 5000), "null", '""'])
+def test_odd_arguments_leave_the_other_calls(arguments: str) -> None:
+    sent = ANSWER % (CALL % arguments, json.dumps(GOOD))
+    read = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert [(call.name, call.id) for call in read.message.tool_calls] == [("look", "b"), ("look", "a")]
+
+
+def test_a_call_that_cannot_be_read_stays_spelled_as_it_came() -> None:
+    sent = ANSWER % ('{"function":  {"arguments": {"at": 1e5}}}', json.dumps(GOOD))
+    read = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert read.message.tool_calls[0].arguments == '{"function":  {"arguments": {"at": 1e5}}}'
+
+
+def test_a_text_that_is_no_utf8_is_a_lost_call() -> None:
+    sent = b'{"choices": [{"finish_reason": "stop", "message": {"content": "\xff"}}]}'
+    with pytest.raises(ValueError):
+        wire.completion(wire.read(sent), request(), False, {})

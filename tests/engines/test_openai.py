@@ -136,6 +136,10 @@ async def test_nothing_is_asked_without_probe() -> None:
         {"base_url": "http://@host/v1"},
         {"base_url": "http://host..example/v1"},
         {"extra_body": {"temperature": 0}},
+        {"extra_body": {"random_seed": 7}},
+        {"extra_body": {"options": {"seed": 7}}},
+        {"extra_body": {"parameters": {"maxNewTokens": 7}}},
+        {"extra_body": {"generationConfig": {"topP": 0.5}}},
         {"api_key": "secret"},
     ],
 )

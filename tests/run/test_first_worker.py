@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,10 @@ def test_a_run_says_why_no_worker_starts_and_waits_only_if_told(tmp_path: Path) 
             assert done.returncode == 1 and why in done.stderr and "or give --wait" in done.stderr, (
                 done.stderr + done.stdout
             )
+            done = ray_gym(*asked, "--wait", "--wait-deadline", "25", environment=environment)
+            assert done.returncode == 1 and done.stderr.count("no worker has started within") >= 2, done.stderr
+            waited = re.findall(r"no worker has started within (\d+) s", done.stderr)
+            assert int(waited[-1]) >= 25 and why in done.stderr
             command = [sys.executable, "-m", "ray_gym", *asked, "--wait"]
             waiting = subprocess.Popen(
                 command, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

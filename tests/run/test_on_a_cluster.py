@@ -184,14 +184,15 @@ def workers_of(cluster: Environment) -> set[int]:
 
 
 @pytest.mark.chaos
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGHUP])
 def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume_plays_the_rest(
-    cluster: Environment, tmp_path: Path
+    cluster: Environment, tmp_path: Path, by: signal.Signals
 ) -> None:
     run, directory = start_slow(cluster, tmp_path)
     second = ray_gym("rollout", "--resume", str(directory), environment=cluster)
     assert second.returncode == 2 and "another driver" in second.stderr
     began = time.monotonic()
-    os.killpg(run.pid, signal.SIGINT)  # what Ctrl-C in a terminal does
+    os.killpg(run.pid, by)  # what Ctrl-C in a terminal, or closing it, does
     output, _ = run.communicate(timeout=30)
     assert time.monotonic() - began < 10
     assert run.returncode == 1 and "interrupted" in output and "Traceback" not in output

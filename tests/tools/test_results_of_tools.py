@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from playing import Alone, calls, play_script
 from pydantic import BaseModel, Field
@@ -58,6 +59,10 @@ class Colour(Enum):
     RED = "red"
 
 
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
 @pytest.mark.parametrize(
     ("result", "text"),
     [
@@ -79,6 +84,8 @@ class Colour(Enum):
             '{"held":[1,{"a":"red"}],"declared":null,"tags":["x"]}',
         ),
         (Decimal("1.50"), '"1.50"'),
+        ({np.int64(1): [np.int64(7), np.float32(0.5), np.bool_(True), np.str_("x")]}, '{"1":[7,0.5,true,"x"]}'),
+        (np.float64(1.5), "1.5"),
     ],
 )
 def test_results_that_are_text_or_json(result: Any, text: str) -> None:
@@ -114,6 +121,10 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         ({"all": [Library()]}, "it returned a pydantic model, of which Raw.body can't be JSON"),
         (Holder(held=object()), "of which Holder.held can't be JSON: Unable to serialize unknown type"),
         (object(), "it returned a object"),
+        (np.bytes_(b"x"), "it returned a bytes"),
+        (np.zeros(2), "it returned a ndarray"),
+        (np.float32("nan"), "it returned nan"),
+        (ENDLESS, "it returned data that holds itself"),
     ],
 )
 async def test_others_fail_the_episode_by_the_tools_name(result: Any, error: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+import math
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,6 +21,7 @@ from ray_gym.run.driver.driver import Driver, Outcome
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
+from ray_gym.run.signals import stop_signals
 from ray_gym.run.worker.garbage import freeze_objects
 from ray_gym.run.worker.worker import WorkerSetup
 
@@ -31,14 +32,14 @@ def carry_out(
     say: Callable[[str], None],
     notify: Notify,
     export: Callable[[], Export] = RayExport,
-    wait: bool = True,
+    wait_s: float = math.inf,
 ) -> Outcome:
-    """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT and SIGTERM stop the run
+    """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT, SIGTERM and SIGHUP stop the run
     while episodes are played.
 
     directory: the run's open directory. say: prints a message to the user. notify: is called with the progress after
-    each report of a worker. export: makes the exporter of metrics, in each process. wait: False to end the run if the
-    cluster has no free CPUs for a first worker.
+    each report of a worker. export: makes the exporter of metrics, in each process. wait_s: seconds for which a
+    first worker waits for CPUs that others hold; then the run ends.
 
     Errors: UserError, RunFailed if a model does not come up, and unexpected exceptions. A RunFailed while episodes are
     played becomes the outcome's `failure`. The models and workers that it started are gone when it returns or raises.
@@ -52,7 +53,7 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait_s))
 
 
 async def _until_signalled(
@@ -61,13 +62,13 @@ async def _until_signalled(
     commits: Commits,
     recorder: Recorder,
     export: Callable[[], Export],
-    wait: bool,
+    wait_s: float,
 ) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
+    for signal_number in stop_signals():
         loop.add_signal_handler(signal_number, stopping.set)
     async with beating(recorder, "driver", export()):
-        return await drive(plan, directory, commits, stopping, export, wait)
+        return await drive(plan, directory, commits, stopping, export, wait_s)
 
 
 async def drive(
@@ -76,19 +77,19 @@ async def drive(
     commits: Commits,
     stopping: asyncio.Event,
     export: Callable[[], Export] = RayExport,
-    wait: bool = True,
+    wait_s: float = math.inf,
 ) -> Outcome:
     """Plays a plan whose models are up, until it is done or `stopping` is set, and says how the run ended. Deletes the
     journals if no episode is missing.
 
-    commits: state that the run begins with. export: makes the exporter of metrics, in each process. wait: False to end
-    the run if the cluster has no free CPUs for a first worker.
+    commits: state that the run begins with. export: makes the exporter of metrics, in each process. wait_s: seconds for
+    which a first worker waits for CPUs that others hold; then the run ends.
 
     Errors: UserError, and unexpected exceptions. A RunFailed while episodes are played becomes the outcome's `failure`.
     The workers are gone when it returns or raises.
     """
     setup = replace(setup_of(plan, directory), export=export)
-    outcome = await Driver(setup, directory, commits, stopping, wait=wait).run()
+    outcome = await Driver(setup, directory, commits, stopping, wait_s=wait_s).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes

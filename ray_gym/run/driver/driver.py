@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import logging
+import math
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from ray_gym.models.versions import Versions
 from ray_gym.run.cluster.nodes import Hello, Nodes
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.commits import Commits
+from ray_gym.run.driver.starts import Starts
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
@@ -33,10 +34,6 @@ BACKLOG, LEAST_BACKLOG = 2, 1 / 16
 
 It is BACKLOG times the episodes that were over in its last report, and at least LEAST_BACKLOG of those that it plays at
 once. Long episodes make it small, so that none waits while another worker has room."""
-logger = logging.getLogger(__name__)
-
-SLOW_START_S = 20
-"""Seconds without a first worker after which the run says why."""
 LEASE_GRACE_S = 15
 """Seconds that a worker has beyond `stuck_after_s`, after which it should have ended itself. Then it counts as lost
 (frozen, or cut off)."""
@@ -101,19 +98,19 @@ class Driver:
         stopping: asyncio.Event,
         make: MakeWorker = make_worker,
         open_ended: bool = False,
-        wait: bool = True,
+        wait_s: float = math.inf,
     ) -> None:
         """Makes a driver. `make` starts a worker. `open_ended`: more episodes may come at any time, so workers wait for
-        them until `stopping` is set. `wait`: False to end the run if the cluster has no free CPUs for a first worker.
+        them until `stopping` is set. `wait_s`: seconds for which a first worker waits for CPUs that others hold
+        (`Starts`); then the run ends.
         """
-        self._wait = wait
-        self._is_up = asyncio.Event()
         self._fanout = setup.fanout
         self._directory = directory
         self._commits = commits
         self._dispatcher = commits.dispatcher
         self._tally = commits.tally
         self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
+        self._starts = Starts(self._nodes.busy, wait_s)
         self._stopping = stopping
         self._make = make
         self._open_ended = open_ended
@@ -139,7 +136,7 @@ class Driver:
             count = min(count, max(1, self._dispatcher.waiting))
         with about(run=self._setup.run_id), self._commits.metrics.showing(self._dispatcher):
             drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
-            waiting = asyncio.create_task(self._watch_start())
+            waiting = asyncio.create_task(self._watch_starts())
             try:
                 results = await asyncio.gather(*drives, return_exceptions=True)
             finally:
@@ -183,6 +180,7 @@ class Driver:
         while True:
             name = f"{self._directory.epoch}-{self._made}"
             self._made += 1
+            self._starts.begin(name)
             actor = await self._make(name, self._setup, concurrency, await self._nodes.strategy(name))
             try:
                 if not await self._use(name, actor, concurrency):
@@ -206,6 +204,7 @@ class Driver:
                     raise error.cause from None
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}{remedy_of(error.cause)}") from error
             finally:
+                self._starts.end(name)
                 self.workers.pop(name, None)
                 ray.kill(actor)
             self._nodes.lose_worker(name)
@@ -271,7 +270,7 @@ class Driver:
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
-        self._is_up.set()
+        self._starts.is_up(name)
         await self._nodes.add_worker(name, hello.node)
         if not await asyncio.to_thread(self._directory.take_greeting, hello.file):
             raise UserError(
@@ -279,20 +278,13 @@ class Driver:
             )
         return True
 
-    async def _watch_start(self) -> None:
-        """Says why no worker has started, if none has after `SLOW_START_S` seconds. If the cluster has no free CPUs for
-        one, the run ends, unless it is to wait.
-        """
-        try:
-            async with asyncio.timeout(SLOW_START_S):
-                await self._is_up.wait()
-        except TimeoutError:
-            busy = await asyncio.to_thread(self._nodes.busy)
-            told = f"no worker has started within {SLOW_START_S:g} s: {busy or 'Ray is still starting its process'}"
-            logger.warning(told)
-            if busy and not self._wait:
-                self._failure = f"{told}; end what holds them, ask for less (fanout.cpus_per_worker), or give --wait"
-                self._stopping.set()
+    async def _watch_starts(self) -> None:
+        """Says which workers take long to start, and ends the run if no first one gets CPUs in time."""
+        why = await self._starts.watch()
+        self._failure = (
+            f"{why}; end what holds them, ask for less (fanout.cpus_per_worker), or give --wait and more time"
+        )
+        self._stopping.set()
 
     def _stop_if_too_many_failed(self) -> None:
         failed = self._tally.by_status["failed"]

@@ -1,0 +1,66 @@
+"""Says which workers of a run have not started, and why, and when a run is to end as its first one gets no CPUs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+SLOW_START_S = 20.0
+"""Seconds after which it is said that a worker has not started."""
+SAY_S = 60.0
+"""Seconds after which that is said again."""
+_LOOK_S = 1.0
+
+
+class Starts:
+    """Holds the workers that are starting."""
+
+    def __init__(self, busy: Callable[[], str], wait_s: float = math.inf) -> None:
+        """Begins without workers. busy: returns why no node has room for a worker, empty if one has; it may block. wait_s:
+        seconds that a first worker waits for CPUs that others hold, and never less than `SLOW_START_S`.
+        """
+        self._busy = busy
+        self._wait_s = max(SLOW_START_S, wait_s)
+        self._since: dict[str, float] = {}
+        """Times on the monotonic clock from which workers are starting."""
+        self._any_up = False
+
+    def begin(self, worker: str) -> None:
+        """Records that a worker is starting."""
+        self._since[worker] = time.monotonic()
+
+    def is_up(self, worker: str) -> None:
+        """Records that a worker has started."""
+        self._any_up = True
+        self.end(worker)
+
+    def end(self, worker: str) -> None:
+        """Records that a worker is gone, if it was still starting."""
+        self._since.pop(worker, None)
+
+    async def watch(self) -> str:
+        """Logs a warning while workers take long to start. Returns why the run is to end, if no worker is up and there
+        were no free CPUs for one in time; goes on until it is cancelled otherwise.
+        """
+        said_at = -math.inf
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            waited = time.monotonic() - min(self._since.values(), default=math.inf)
+            says = waited >= SLOW_START_S and time.monotonic() - said_at >= SAY_S
+            ends = waited >= self._wait_s and not self._any_up
+            if says or ends:
+                said_at = time.monotonic()
+                busy = await asyncio.to_thread(self._busy)
+                told = f"{self._who()} started within {waited:.0f} s: {busy or 'Ray is still starting its process'}"
+                logger.warning(told)
+                if busy and ends:
+                    return told
+
+    def _who(self) -> str:
+        count = len(self._since)
+        return f"{count} more worker{'s have' if count > 1 else ' has'} not" if self._any_up else "no worker has"
