@@ -6,12 +6,12 @@ no echoes, since they come up by chance.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
+from ray_gym.check.told import long_lines, one_a_place
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -23,11 +23,7 @@ _MEND = "let `relay` return only what others said: `turn.text` is the turn of an
 
 async def look(evidence: Evidence) -> list[Finding]:
     """Finds echoes in all plays, and returns one finding for each participant that hears some."""
-    found = []
-    for play in evidence.plays:
-        await asyncio.sleep(0)  # they may have said much
-        found += list(_echoes(play))
-    return list({finding.where: finding for finding in found}.values())
+    return await one_a_place(evidence.plays, _echoes)
 
 
 def _echoes(play: Play) -> Iterator[Finding]:
@@ -37,15 +33,10 @@ def _echoes(play: Play) -> Iterator[Finding]:
         if name not in said:
             continue
         if event.kind == "message":
-            said[name] |= set(_lines(event.content))
+            said[name] |= set(long_lines(event.content, SHORTEST))
         elif event.kind == "relay":
             others = {line for other, lines in said.items() if other != name for line in lines}
-            for line in _lines(event.content):
+            for line in long_lines(event.content, SHORTEST):
                 if line in said[name] - others:
                     what = f"{name} is told its own words: {shorten(line, 80)!r} ({play.scene})"
                     yield Finding(f"{type(play.stage.environment).__name__}, to {name}", what, _MEND)
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Yields the lines of a text, without spaces around them, that have at least SHORTEST characters."""
-    return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)

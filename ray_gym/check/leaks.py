@@ -8,13 +8,13 @@ are no secret, and what the environment relays in words of its own is no leak.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
+from ray_gym.check.told import long_lines, one_a_place
 from ray_gym.events import Event
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ class Secret:
 
 async def look(evidence: Evidence) -> list[Finding]:
     """Finds secrets that leak, in all plays, and returns one finding for each participant that sees some."""
-    found = []
-    for play in evidence.plays:
-        await asyncio.sleep(0)  # they may have said much
-        found += list(_leaks(play))
-    return list({finding.where: finding for finding in found}.values())
+    return await one_a_place(evidence.plays, _leaks)
 
 
 def _leaks(play: Play) -> Iterator[Finding]:
@@ -86,7 +82,7 @@ def _told_at_first(play: Play) -> Iterator[Secret]:
             told[event.thread] += f"\n{event.content}"
     for name, text in told.items():
         others = {owner: other for owner, other in told.items() if owner != name}
-        for line in _long_lines(text):
+        for line in long_lines(text, SHORTEST):
             if not any(line in other for other in others.values()):
                 yield Secret(line, name, "", frozenset(others))
 
@@ -101,10 +97,5 @@ def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Ite
         return
     others = (one for one in play.stage.environment.participants if one != owner and not tool.offered_to(one))
     hidden_from = frozenset(others)
-    for line in _long_lines(event.content) if hidden_from else ():
+    for line in long_lines(event.content, SHORTEST) if hidden_from else ():
         yield Secret(line, owner, f" by {name}", hidden_from)
-
-
-def _long_lines(text: str) -> Iterator[str]:
-    """Yields the lines of a text, without spaces around them, that have at least SHORTEST characters."""
-    return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)
