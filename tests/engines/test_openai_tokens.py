@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from conftest import one_call
@@ -76,7 +77,7 @@ def test_of_an_answer_only_what_is_used_is_read() -> None:
     token = {"token": " a", "logprob": -0.5, "bytes": [32, 97], "top_logprobs": []}
     choice = {"index": 0, "message": {"content": "a"}, "logprobs": {"content": [token]}, "token_ids": [1]}
     read = wire.read(json.dumps({"id": "x", "choices": [choice], "prompt_token_ids": [2]}).encode())
-    kept = {"message": {"content": "a"}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
+    kept = {"message": {"content": msgspec.Raw(b'"a"')}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
     assert read == {"choices": [kept], "prompt_token_ids": [2]}
 
 
