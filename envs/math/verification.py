@@ -85,6 +85,8 @@ _DEEPEST = 3
 _CONSTANTS = frozenset("eij")
 """Letters that stand for numbers, also in an upright font."""
 _OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
+_ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
+_DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
 """Full stop at the end, or another mark that says nothing there."""
 _NUMBER_AND_UNIT = re.compile(r"([-+]?[\d.,]*\d)\s*?(?:\s([A-Za-z]{3,}(?: [A-Za-z]+)*)|[µμ][A-Za-z]{1,3})")
@@ -184,7 +186,8 @@ def _tidy(text: str) -> str:
     plain = _UNDERSCORED.sub("", _UNSEEN.sub("", text).translate(_PLAIN))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
-    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain)).replace("°", "^{\\circ}")
+    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
+    spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
     return _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
 

@@ -15,6 +15,7 @@ Extract = Callable[[str], str | None]
 """Function that returns the answer in a text; None if there is none."""
 
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BARE_BOX = re.compile(r"\\(?:boxed|fbox)\s+([^\s{}$\\]+)")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _VISIBLE = re.compile(r"\\\S|[^\\\s]+")
 """Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
@@ -33,7 +34,8 @@ def _shown(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""Returns the content of the last `\boxed{...}` or `\fbox{...}`, in which braces are paired. A box that is not
-    closed does not count. Returns None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
+    closed does not count. A box without braces, as in `\boxed E.`, has the next word, without a mark at its end. Returns
+    None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
     """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
@@ -45,6 +47,8 @@ def last_boxed(text: str) -> str | None:
             begin = opened.pop()
             if begin in begins:
                 last = max(last, (begin, brace.start()))
+    for bare in _BARE_BOX.finditer(text):
+        last = max(last, (bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))
     begin, end = last
     if begin < 0:
         return None
