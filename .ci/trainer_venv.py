@@ -19,6 +19,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECIPES = REPOSITORY / "examples" / "trainers"
 LOCK, STAMP = "requirements.lock", "lock.sha256"
+CHECKOUTS = {"slime": "RAY_GYM_SLIME"}
+"""Variables that name a checkout of a trainer that has no lock here, by its name."""
 LATER_PYTHON = "later_python.txt"
 """File beside the lock of a trainer that asks for a later Python than this one, and whose classes load here. It says why."""
 TORCH = REPOSITORY / "requirements-torch.lock"
@@ -32,6 +34,8 @@ def main(arguments: list[str]) -> int:
     wanted = known if arguments == ["--all"] else arguments
     if not wanted or (unknown := [name for name in wanted if name not in known]):
         said = f"there is no trainer {unknown[0]!r}" if wanted else "which trainer"
+        if wanted and unknown[0] in CHECKOUTS:
+            said = f"{unknown[0]} is no package: give its tests a checkout by {CHECKOUTS[unknown[0]]}=DIR"
         print(f"{said}: make trainer NAME=... with one of {', '.join(known)}", file=sys.stderr)
         return 2
     failed = [name for name in wanted if not make(name)]

@@ -61,8 +61,9 @@ def run(file: Path, settings: Settings, out: Path | None, sabotage: Sabotage | N
     folder = (out or Path("runs/grpo") / name).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     check_same(settings, sabotage, folder / "settings.json")
+    temperature = temperature_of(settings.rollouts)  # before the warm-up, as it may be wrong
     start = make_start_model(settings, folder / "warmup")
-    trainer = Trainer(settings, folder, temperature_of(settings.rollouts), sabotage)
+    trainer = Trainer(settings, folder, temperature, sabotage)
     history = trainer.train(start)
     report(folder, history, time.monotonic() - began)
 

@@ -33,17 +33,18 @@ class Learner:
     def learn(self, batch: Any, step: int) -> tuple[dict[str, Any], Annotations]:
         """Makes the optimiser step number `step` (from 0) on a batch's tensors (`ray_gym.stream.tensors.Tensors`).
 
-        The loss is the mean over the tokens of samples whose group has a spread of rewards, of the clipped loss and the
-        divergence from the start. Tokens that are too old are left out of it. All tokens are checked first. Returns the
-        step's measured values and annotations. Errors:
-        CheckFailed, before anything was changed.
+        The loss is the mean over the tokens of samples whose advantage is not 0, of the clipped loss and the divergence
+        from the start. Tokens that are too old have no term in it, and count in the mean all the same: the gradient is
+        the full batch's without their terms. All tokens are checked first. Returns the step's measured values and
+        annotations. Errors: CheckFailed, before anything was changed.
         """
         if step == 0:
             check_float32(self.model, step)
         measured: dict[str, list[Tensor]] = defaultdict(list)
         annotations, losses = Annotations(), self.settings.loss
         trained = batch.loss_mask & (batch.advantages != 0)[:, None]
-        total = int((trained & (step - batch.versions <= self.settings.max_staleness)).sum())
+        in_loss = int((trained & (step - batch.versions <= self.settings.max_staleness)).sum())
+        total = (int(trained.sum()) + batch.withheld_tokens) if in_loss else 0
         self.optimizer.zero_grad()
         for part in passes(batch, self.settings.tokens_per_pass):
             with torch.no_grad():
@@ -76,7 +77,7 @@ class Learner:
             "gradient_norm": float(norm),
             "stalest": int(values["staleness"].max()),
             "withheld_tokens": int((values["staleness"] > self.settings.max_staleness).sum()),
-            "trained_tokens": total,
+            "trained_tokens": in_loss,
             "fresh_tokens": int(fresh.sum()),
             "ratio_error_fresh": float(values["ratio_error"][fresh].max()) if fresh.any() else float("nan"),
             "ratio_error": float(values["ratio_error"].max()),

@@ -34,7 +34,7 @@ def group_normalised(rewards: Rewards, *, epsilon: float = EPSILON, ddof: int = 
     known = ~np.isnan(rewards)
     given = rewards[known]
     if len(given) <= ddof:
-        return np.zeros_like(rewards)
+        return np.zeros(len(rewards))
     return _spread_out(rewards, known, _centred(given) / (given.std(ddof=ddof) + epsilon))
 
 
@@ -43,7 +43,7 @@ def leave_one_out(rewards: Rewards) -> Rewards:
     known = ~np.isnan(rewards)
     given = rewards[known]
     if len(given) < 2:
-        return np.zeros_like(rewards)
+        return np.zeros(len(rewards))
     return _spread_out(rewards, known, _centred(given) * len(given) / (len(given) - 1))
 
 
@@ -55,13 +55,13 @@ def raw_rewards(rewards: Rewards) -> Rewards:
 def _centred(given: Rewards) -> Rewards:
     """Returns rewards less their mean. Equal rewards give exactly 0, which a mean that is rounded would not."""
     if not len(given) or (given == given[0]).all():
-        return np.zeros_like(given)
+        return np.zeros(len(given))
     centred: Rewards = given - given.mean()
     return centred
 
 
 def _spread_out(rewards: Rewards, known: NDArray[np.bool_], advantages: Rewards) -> Rewards:
     """Returns the advantages at the places of the known rewards, and 0 elsewhere."""
-    found = np.zeros_like(rewards)
+    found = np.zeros(len(rewards))
     found[known] = advantages
     return found

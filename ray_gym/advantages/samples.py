@@ -6,7 +6,7 @@ fork), or where the participant has several threads.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -48,8 +48,11 @@ def sample_advantages(
     `episodes` holds whole groups, failed episodes included, since the baseline is taken over episodes: one in which a
     participant never spoke has a reward and no sample. `samples` are samples of these (`group.samples`), of any
     participant; each is compared with the same participant in the other episodes of its group. Samples that are not
-    trainable get 0. Errors: KeyError for a sample whose episode is missing.
+    trainable get 0. Errors: KeyError for a sample whose episode is missing; ValueError for another `forks`, and for a
+    baseline that does not give a finite number for each episode.
     """
+    if forks not in get_args(Forks):
+        raise ValueError(f"forks: {forks!r}, but it is one of {', '.join(get_args(Forks))}")
     advantages = np.zeros(samples.num_rows)
     participants = np.array(samples.column("participant").to_pylist(), dtype=object)
     trainable = np.array(samples.column("trainable").to_pylist(), dtype=bool)
@@ -71,5 +74,10 @@ def _by_group(rewards: Rewards, groups: NDArray[np.int64], baseline: Baseline) -
     advantages = np.zeros_like(rewards)
     order = np.argsort(groups, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-        advantages[members] = baseline(rewards[members])
+        given = np.asarray(baseline(rewards[members]), dtype=np.float64)
+        if given.shape != (len(members),) or not np.isfinite(given).all():
+            raise ValueError(
+                f"baseline: for {len(members)} episodes it gave {given}; it gives a finite number for each"
+            )
+        advantages[members] = given
     return advantages

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from operator import index
+from typing import Any
+
+from ray_gym.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,24 @@ class Versions:
         models = [*self.of, *(model for model in newer.of if model not in self.of)]
         others = max(self.others, newer.others)
         return Versions(others, {model: max(self[model], newer[model]) for model in models})
+
+
+def read_versions(given: Any, models: Collection[str]) -> dict[str, int]:
+    """Returns the version of each model that a trainer names: all `models` for a whole number (also one of NumPy), those
+    of a mapping else. Errors: UserError for a version that is no whole number from 0 on, and for another model.
+    """
+    of_models = given if isinstance(given, Mapping) else dict.fromkeys(models, given)
+    for model in of_models:
+        if model not in models:
+            raise UserError(f"models.{model}: no such model is trained; {', '.join(models)}")
+    return {model: _whole(version) for model, version in of_models.items()}
+
+
+def _whole(version: Any) -> int:
+    try:
+        found = -1 if isinstance(version, bool) else index(version)
+    except TypeError:
+        found = -1
+    if found < 0:
+        raise UserError(f"version: {version!r}, but it is a whole number from 0 on")
+    return found

@@ -5,7 +5,7 @@ A cursor is saved with the checkpoint. A stream that is opened with it resumes e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -43,6 +43,8 @@ class Cursor(BaseModel):
     """Number of the groups that each rank was given, by its number; empty if no ranks share the stream."""
     given: list[list[Natural]] = []
     """Groups that ranks were given and have not acknowledged, as pairs of the group's number and the rank."""
+    told: bool = True
+    """False if nobody has said which version a trained model serves that does not tell it."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
@@ -113,15 +115,22 @@ class Progress:
         self.out[number] = commit
         self._commit = max(self._commit, commit - 1)
 
-    def acknowledge(self, number: int) -> None:
-        """Notes that the trainer has acknowledged a delivered group, which is settled from now on.
+    def acknowledge(self, *numbers: int) -> None:
+        """Notes that the trainer has acknowledged delivered groups, which are settled from now on: all, or none if it
+        raises.
 
-        Errors: ValueError for a group that was acknowledged before, or never delivered.
+        Errors: ValueError for a group that was acknowledged before (or is given twice), or never delivered.
         """
-        if number not in self.out:
-            raise ValueError(f"group {number} was acknowledged already, or never delivered here")
-        del self.out[number]
-        self.settle([number])
+        self.require_out(numbers)
+        for number in numbers:
+            del self.out[number]
+        self.settle(numbers)
+
+    def require_out(self, numbers: Sequence[int]) -> None:
+        """Checks that groups can be acknowledged. Errors: ValueError for one that can't."""
+        for place, number in enumerate(numbers):
+            if number not in self.out or number in numbers[:place]:
+                raise ValueError(f"group {number} was acknowledged already, or never delivered here")
 
     def settle(self, numbers: Iterable[int], flat: Iterable[int] = ()) -> None:
         """Notes that groups are settled. Groups that are settled already may be among them.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -71,6 +70,8 @@ class FinishedGroup:
     """Commonest failure of its episodes; None if none has failed."""
     versions: Mapping[str, int] = field(default_factory=dict)
     """Oldest version of each model that such a token came from, by the model's name; empty without such tokens."""
+    newest: Mapping[str, int] = field(default_factory=dict)
+    """Newest version of each model that such a token came from."""
 
 
 def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
@@ -87,7 +88,7 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
     for group_id, members in groupby(rows, key=lambda row: str(row["group_id"])):
         group = list(members)
         usable = [row for row in group if row["status"] == "completed"]
-        versions = _oldest_versions(usable)
+        versions, newest = _versions(usable, min), _versions(usable, max)
         trained = [sample["participant"] for row in usable for sample in row["samples"] if sample["trainable"]]
         rewards = {name: _rewards(usable, name) for name in {*trained, "policy"}}
         found.append(
@@ -102,6 +103,7 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
                 completed=len(usable),
                 version=min(versions.values(), default=None),
                 versions=versions,
+                newest=newest,
                 trainable=len(trained),
                 has_spread=any(len(set(rewards[name])) > 1 for name in trained or ["policy"]),
                 mean_reward=fmean(rewards["policy"]) if rewards["policy"] else None,
@@ -112,13 +114,15 @@ def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
     return found
 
 
-def _oldest_versions(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Returns the oldest version of each model that the trainable tokens of episodes came from, by its name."""
-    oldest: dict[str, int] = {}
+def _versions(rows: Sequence[dict[str, Any]], choose: Callable[[int, int], int]) -> dict[str, int]:
+    """Returns the version of each model that the trainable tokens of episodes came from, by its name: the oldest (`min`)
+    or the newest (`max`).
+    """
+    found: dict[str, int] = {}
     for sample in (sample for row in rows for sample in row["samples"] if sample["trainable"]):
         for span in sample["versions"]:
-            oldest[sample["model"]] = min(span["version"], oldest.get(sample["model"], span["version"]))
-    return oldest
+            found[sample["model"]] = choose(span["version"], found.get(sample["model"], span["version"]))
+    return found
 
 
 def _rewards(rows: Sequence[dict[str, Any]], participant: str) -> list[float]:
@@ -158,21 +162,25 @@ class Group:
     """Oldest version of each model whose tokens train; older ones are withheld (`stale="withhold"`). None: all do."""
     source: str | None = None
     """Name (`run.name`) of the source that the group comes from, in a mixture; None in a stream by itself."""
+    parts: tuple[Group, ...] = ()
+    """Groups that were joined to this one (`joined`); empty for a group of a stream."""
 
     @staticmethod
     def joined(groups: Sequence[Group]) -> Group:
-        """Returns the rows of several groups as one, whose advantages are still those of each group by itself.
+        """Returns the rows of several groups as one, whose advantages and withheld tokens are still those of each group
+        by itself.
 
-        Number, ids and source are those of the first, the version is the oldest. Errors: ValueError without groups.
+        Number, ids and source are those of the first, the version is the oldest. Groups of different sources may have
+        the same ids. Errors: ValueError without groups.
         """
         if not groups:
             raise ValueError("no groups to join")
         first, versions = groups[0], [group.version for group in groups if group.version is not None]
         episodes = pa.concat_tables([group.episodes for group in groups])
-        kept = [group.oldest_kept for group in groups if group.oldest_kept is not None]
-        oldest = min(versions, default=None)
-        newest = reduce(Versions.merge, kept) if kept else None
-        return Group(first.number, first.group_id, first.task_id, oldest, episodes, newest, first.source)
+        oldest, parts = min(versions, default=None), [part for group in groups for part in group.parts or (group,)]
+        return Group(
+            first.number, first.group_id, first.task_id, oldest, episodes, source=first.source, parts=tuple(parts)
+        )
 
     @property
     def samples(self) -> pa.Table:
@@ -181,6 +189,8 @@ class Group:
         It has the columns of `ray_gym.load(...).samples`, and `withheld_tokens`, the number of the generated tokens
         that are too old to train. These have a loss mask of 0 here, and keep the recorded one in `episodes`.
         """
+        if self.parts:
+            return pa.concat_tables([part.samples for part in self.parts])
         completed = pc.equal(self.episodes.column("status"), "completed")
         everything = pc.all(completed).as_py()  # then no rows are copied
         samples = flat_samples(self.episodes if everything else self.episodes.filter(completed))
@@ -188,6 +198,8 @@ class Group:
 
     def advantages(self, baseline: Baseline = group_normalised, forks: Forks = "copied") -> NDArray[np.float64]:
         """Returns the advantage of each row of `samples`: float64 [rows] (`ray_gym.advantages.sample_advantages`)."""
+        if self.parts:
+            return np.concatenate([part.advantages(baseline, forks) for part in self.parts])
         return sample_advantages(self.episodes, self.samples, baseline, forks)
 
     def tensors(
@@ -213,7 +225,7 @@ def oldest_version(episodes: pa.Table) -> int | None:
     such tokens.
     """
     rows = episodes.select(["status", "samples"]).to_pylist()
-    return min(_oldest_versions([row for row in rows if row["status"] == "completed"]).values(), default=None)
+    return min(_versions([row for row in rows if row["status"] == "completed"], min).values(), default=None)
 
 
 class GroupReader:

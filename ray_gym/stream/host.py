@@ -132,7 +132,9 @@ class Host:
         window = self._setup.options.window(self._setup.config)
         options, section = self._setup.options, self._setup.config.groups
         gives_tokens = any(self._plan.gives_tokens[name] for name in self._plan.trained)
-        self._streaks = Streaks(options.max_barren_groups, section.max_without_spread, gives_tokens)
+        self._streaks = Streaks(
+            options.max_barren_groups, section.max_without_spread, gives_tokens, options.max_open(self._setup.config)
+        )
         queue, drops_flat = GroupQueue(self._cursor.commit), section.spread != "keep"
         self._outbox = Outbox(
             options, window, self._setup.versions, self._dropped, queue, drops_flat, self._make_ranks()
@@ -141,8 +143,8 @@ class Host:
         for number in sorted(state.begun | state.finished):
             window.begin(number)
         for commit, groups in sorted(state.files.items()):
+            await self._note_rates(groups)
             await self._outbox.put(commit, groups)
-            self._note_rates(groups)
 
     def _make_ranks(self) -> Ranks | None:
         """Makes the ranks that share the stream; None if one process takes all groups."""
@@ -230,6 +232,7 @@ class Host:
         """
         await self.advance(versions)
         await self._outbox.refuse(number)
+        await self._note_lost()
         self._wake()
 
     async def advance(self, versions: Versions) -> None:
@@ -243,6 +246,7 @@ class Host:
                 self._commits.metrics.tell_version(model, newer[model])
             self._driver.told_versions = newer
             await self._outbox.advance(newer)
+            await self._note_lost()
             self._wake()
 
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
@@ -329,30 +333,33 @@ class Host:
         """Puts the groups of a committed file into the outbox. Errors: OSError."""
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
         before = len(self._outbox.flat)
+        await self._note_rates(groups)  # before the trainer gets them, so that no restart forgets it
         await self._outbox.put(commit_of(file) or 0, groups)
-        self._note_rates(groups)
-        self._note_lost()
+        await self._note_lost()
         try:
             for group in groups:
-                self._streaks.note(group, is_left_out=group.number in self._outbox.flat)
+                is_too_old = self._outbox.options.is_too_old(group, self._outbox.versions)
+                self._streaks.note(group, group.number in self._outbox.flat, is_too_old)
         except RunFailed as error:
             self._fail(error)
         self._replace(len(self._outbox.flat) - before)  # before they are over, which may be the end of the stream
         self._playing.difference_update(group.number for group in groups)
         self._notify()
 
-    def _note_rates(self, groups: Sequence[FinishedGroup]) -> None:
-        """Tells the sampler how finished groups did."""
+    async def _note_rates(self, groups: Sequence[FinishedGroup]) -> None:
+        """Tells the sampler how finished groups did. Errors: OSError."""
         if self._rounds is not None:
             for group in groups:
                 self._rounds.measure(group.number, group.mean_reward)
+            await asyncio.to_thread(self._rounds.keep)
 
-    def _note_lost(self) -> None:
-        """Tells the sampler which groups were dropped as stale since the last time."""
+    async def _note_lost(self) -> None:
+        """Tells the sampler which groups were dropped as stale since the last time. Errors: OSError."""
         lost, self._outbox.stale = self._outbox.stale, set()
-        if self._rounds is not None:
+        if self._rounds is not None and lost:
             for number in lost:
                 self._rounds.lose(number)
+            await asyncio.to_thread(self._rounds.keep)
 
     def _replace(self, flat: int) -> None:
         """Lets new groups take the place of groups that were dropped for want of spread, if the config says so."""
@@ -383,7 +390,6 @@ class Host:
 
     def _wake(self) -> None:
         """Wakes the driver, which may lease a group now, and the calls that wait for a group."""
-        self._note_lost()
         self._driver.wake()
         self._notify()
 

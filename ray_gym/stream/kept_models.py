@@ -36,6 +36,7 @@ from ray_gym.run.driver.carrying_out import drive, load_commits, summary_of
 from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import load_config
+from ray_gym.seeds import derive_seed
 from ray_gym.stream.group import Group, oldest_version
 from ray_gym.task import Task
 from ray_gym.weights.client import Weights
@@ -55,6 +56,8 @@ class OpenModels:
         self._config = load_config(self._config_path, overrides)
         self._name = self._config.run.name or f"models-{secrets.token_hex(4)}"
         self._started = ExitStack()
+        self._calls = 0
+        """Number of the calls of `play`, from which each has a seed of its own."""
 
     def __enter__(self) -> OpenModels:
         """Joins the cluster and starts the models. What can be checked is checked before."""
@@ -92,19 +95,26 @@ class OpenModels:
             )
         return Weights(engine.app, line_of(engine))
 
-    def play(self, tasks: Given, *, repeats: int | None = None) -> list[Group]:
+    def play(self, tasks: Given, *, repeats: int | None = None, seed: int | None = None) -> list[Group]:
         """Plays tasks and returns a group for each, in their order, once all are over.
 
-        `repeats`: number of episodes of each task; None: `tasks.repeats` of the config. The run has a directory of its
-        own in `output.dir`, so what was played can be looked at. Errors: UserError for a task that is none (with its
-        place and field), or no tasks; RunFailed if the run can't go on.
+        `repeats`: number of episodes of each task; None: `tasks.repeats` of the config. `seed`: seed of the call, from
+        which ids and seeds of its episodes come; None: one of its own, from the config's `run.seed` and the number of the
+        call, so that no call plays the same episodes again. The run has a directory of its own in `output.dir`, so what
+        was played can be looked at. Errors: UserError for a task that is none (with its place and field), or no tasks;
+        RunFailed if the run can't go on.
         """
+        if repeats is not None and (type(repeats) is not int or repeats < 1):
+            raise UserError(f"repeats: {repeats!r}, but it is a whole number from 1 on")
+        if seed is None:
+            seed = derive_seed(self._config.run.seed, "play", self._calls)
+        self._calls += 1
         with ThreadPoolExecutor(1) as thread:  # the caller's may have an event loop, as in a notebook
-            return thread.submit(self._play, tasks, repeats).result()
+            return thread.submit(self._play, tasks, repeats, seed).result()
 
-    def _play(self, tasks: Given, repeats: int | None) -> list[Group]:
+    def _play(self, tasks: Given, repeats: int | None, seed: int) -> list[Group]:
         name = f"{self._name}-{secrets.token_hex(4)}"
-        sections: dict[str, Any] = {"run": self._config.run.model_copy(update={"name": name})}
+        sections: dict[str, Any] = {"run": self._config.run.model_copy(update={"name": name, "seed": seed})}
         if repeats is not None:
             sections["tasks"] = self._config.tasks.model_copy(update={"repeats": repeats})
         config, file = self._config.model_copy(update=sections), str(self._config_path)
@@ -147,7 +157,11 @@ def _rows_of(tasks: Given, environment: Environment[Any, Any]) -> list[TaskRow]:
 
 def _placed(tasks: Given, environment: Environment[Any, Any]) -> Iterable[Placed]:
     """Yields each task with its place. Errors: UserError for one that is none."""
+    if isinstance(tasks, Mapping | str) or not isinstance(tasks, Iterable):
+        raise UserError(f"tasks: {tasks!r}; give a list of tasks")
     for index, given in enumerate(tasks):
+        if not isinstance(given, Task | Mapping) or not all(isinstance(key, str) for key in dict(given)):
+            raise UserError(f"tasks[{index}]: {given!r}; a task is an object of the task type, or a row of its fields")
         fields = given.model_dump(mode="json") if isinstance(given, Task) else dict(given)
         try:
             yield f"tasks[{index}]", task_of(FileRow(f"tasks[{index}]", index, fields), environment)
@@ -164,11 +178,16 @@ def open_models(config: str | Path, overrides: Sequence[str] = ()) -> OpenModels
 
 
 def play_tasks(
-    config: str | Path, tasks: Given, overrides: Sequence[str] = (), *, repeats: int | None = None
+    config: str | Path,
+    tasks: Given,
+    overrides: Sequence[str] = (),
+    *,
+    repeats: int | None = None,
+    seed: int | None = None,
 ) -> list[Group]:
     """Plays tasks once, with models that come up for it, and returns a group for each, in their order.
 
     `OpenModels.play` describes the rest; `open_models` keeps the models between calls.
     """
     with open_models(config, overrides) as models:
-        return models.play(tasks, repeats=repeats)
+        return models.play(tasks, repeats=repeats, seed=seed)

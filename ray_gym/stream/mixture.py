@@ -26,6 +26,7 @@ from ray_gym.config.sections import FanoutSection
 from ray_gym.errors import UserError
 from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import Engine, EngineCheck
+from ray_gym.models.versions import read_versions
 from ray_gym.run.cluster import cluster
 from ray_gym.run.plan import Plan, check_plan, request_of
 from ray_gym.run.resume import load_config
@@ -160,11 +161,16 @@ class Mixture:
 
     def acknowledge(self, *groups: Group) -> None:
         """Acknowledges groups (`Stream.acknowledge`). Errors: ValueError for a group of no source, also."""
+        of_sources: dict[str, list[Group]] = {}
         for group in groups:
             if group.source not in self._sources:
                 raise ValueError(f"group {group.number} is of {group.source}, which is no source of this mixture")
-            self._sources[group.source].acknowledge(group)
-            self._acknowledged[group.source] += 1
+            of_sources.setdefault(group.source, []).append(group)
+        for name, given in of_sources.items():
+            self._sources[name].require_out(given)
+        for name, given in of_sources.items():
+            self._sources[name].acknowledge(*given)
+            self._acknowledged[name] += len(given)
 
     # ---- what it plays, and with which weights ----
 
@@ -190,10 +196,8 @@ class Mixture:
         Errors: ValueError for an older one; UserError for a model that no source trains.
         """
         trained = {model for source in self._sources.values() for model in source.versions}
-        given = dict.fromkeys(trained, version) if isinstance(version, int) else version
+        given = read_versions(version, sorted(trained))
         for model, newer in given.items():
-            if model not in trained:
-                raise UserError(f"models.{model}: no such model is trained; {', '.join(sorted(trained))}")
             if newer < (known := max(source.versions.get(model, 0) for source in self._sources.values())):
                 raise ValueError(f"version {newer}, but the weights of {model} are at {known} already; versions grow")
         for source in self._sources.values():

@@ -56,13 +56,23 @@ class StreamOptions:
             ("groups_per_version", 1),
             ("min_group_size", 1),
             ("epochs", 1),
+            ("max_open_groups", 1),
+            ("world_size", 1),
             ("max_barren_groups", 1),
             ("wait_s", 0),
         ):
             value = getattr(self, name)
-            if value is not None and value < least:
+            kinds = (int, float) if name == "wait_s" else (int,)
+            if value is not None and type(value) not in kinds:
+                raise UserError(f"{name}: {value!r}, but it is a {'' if name == 'wait_s' else 'whole '}number")
+            if value is not None and not value >= least:
                 raise UserError(f"{name}: {value}, but it is at least {least}")
         repeats = config.tasks.repeats
+        if repeats == 1 and config.groups.spread != "keep":
+            raise UserError(
+                "tasks.repeats: 1, and a group of one episode has no spread, so groups.spread leaves no group; give more repeats, "
+                "or groups.spread: keep for a baseline that takes no group (ray_gym.advantages.raw_rewards)"
+            )
         if self.min_group_size > repeats:
             raise UserError(
                 f"min_group_size: {self.min_group_size}, but a group has tasks.repeats ({repeats}) episodes"
@@ -115,6 +125,14 @@ class StreamOptions:
         if oldest is not None and any(version < oldest[model] for model, version in group.versions.items()):
             return "stale"
         return None
+
+    def is_too_old(self, group: FinishedGroup, versions: Versions) -> bool:
+        """Says whether none of a group's tokens is new enough to be trained on by weights of `versions`."""
+        oldest = self.oldest_kept(versions)
+        if oldest is None or not group.newest:
+            return False
+        too_old = [version < oldest[model] for model, version in group.newest.items()]
+        return all(too_old) or (self.stale == "drop" and self.reason_to_drop(group, versions) == "stale")
 
     def oldest_kept(self, versions: Versions) -> Versions | None:
         """Returns the oldest version of each model whose tokens are not stale for weights of `versions`; None: none

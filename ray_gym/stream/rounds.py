@@ -1,8 +1,9 @@
 """Keeps on disk which tasks a sampler has chosen, so that a group plays the same task after any restart.
 
 Tasks are chosen in rounds of ROUND groups. A round is one small file, `rounds/<number>.json`, written before the first
-of its groups begins: the index and the pool of each group's task, and what was measured since the round before. A
-stream that is opened again reads them all, from which the sampler is what it was.
+of its groups begins: the index and the pool of each group's task, and what was measured since the round before. What was
+measured since the last round is in `rounds/pending.json`, before anybody gets the groups. A stream that is opened again
+reads them all, from which the sampler is what it was.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ray_gym.stream.sampler import Sampler
 ROUND = 32
 """Number of groups whose tasks are chosen together. What is measured counts from the next round on."""
 FOLDER = "rounds"
+PENDING = f"{FOLDER}/pending.json"
 
 
 @dataclass(slots=True)
@@ -35,15 +37,25 @@ class Rounds:
     """Mean rewards of the groups that were measured since the last round, by number."""
     _lost: list[int] = field(default_factory=list)
     """Numbers of the groups that were dropped as stale since the last round."""
+    _kept: int = 0
+    """Number of those that `PENDING` holds."""
     _known_measured: set[int] = field(default_factory=set)
     _known_lost: set[int] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def read(self) -> None:
-        """Reads the rounds that were chosen before. Errors: OSError; ValueError for a damaged file."""
-        stems = sorted(int(PurePath(name).stem) for name in self.storage.names(FOLDER))
-        for number in stems:
+        """Reads the rounds that were chosen before, and what was measured since. Errors: OSError; ValueError for a
+        damaged file.
+        """
+        stems = [PurePath(name).stem for name in self.storage.names(FOLDER)]
+        for number in sorted(int(stem) for stem in stems if stem.isdigit()):
             self._apply(json.loads(self.storage.read(_file(number))))
+        if PurePath(PENDING).stem in stems:
+            pending = json.loads(self.storage.read(PENDING))
+            for number, reward in pending["measured"]:
+                self.measure(number, reward)
+            for number in pending["lost"]:
+                self.lose(number)
 
     def index_of(self, number: int) -> int:
         """Returns the index of a group's task, which is chosen now if it was not. Errors: OSError; UserError."""
@@ -66,6 +78,15 @@ class Rounds:
                 self._known_lost.add(number)
                 self._lost.append(number)
 
+    def keep(self) -> None:
+        """Writes what was measured and lost since the last round, if there is more than was written. Errors: OSError."""
+        with self._lock:
+            noted = len(self._measured) + len(self._lost)
+            if noted != self._kept:
+                record = {"measured": sorted(self._measured.items()), "lost": self._lost}
+                self.storage.write(PENDING, json.dumps(record).encode())
+                self._kept = noted
+
     def status(self) -> dict[str, Any]:
         """Returns the sampler's pools (`Sampler.status`)."""
         with self._lock:
@@ -74,7 +95,7 @@ class Rounds:
     def _choose_round(self) -> None:
         """Chooses the tasks of the next round, and writes it before anybody learns of them."""
         measured, lost = sorted(self._measured.items()), self._lost
-        self._measured, self._lost = {}, []
+        self._measured, self._lost, self._kept = {}, [], 0
         self._learn(measured, lost)
         chosen = [self.sampler.choose() for _ in range(ROUND)]
         record = {"measured": measured, "lost": lost, "chosen": chosen}

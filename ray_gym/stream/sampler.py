@@ -2,7 +2,7 @@
 
 * By difficulty: tasks lie in three pools by their measured reward, and each pool has a share of the groups. The pool
   that is furthest behind its share is next, and in it the task that was played longest ago, so that every task is
-  measured again and again.
+  measured again and again. While a pool is empty, the others have its share; it is owed nothing for that time.
 * By weights: a function of the user's gives each task a weight.
 
 A group that was dropped as stale counts for no pool: otherwise tasks whose episodes take long would be starved.
@@ -10,6 +10,7 @@ A group that was dropped as stale counts for no pool: otherwise tasks whose epis
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,8 +61,10 @@ class Sampler:
         self._last: NDArray[np.int64] = np.array(order) - len(rows)
         """Number of the group that played each task last; below 0, in a random order, for those that none has played."""
         self._counts = dict.fromkeys(POOLS, 0)
-        self._pools: list[Pool] = []
-        """Pool as one of which each group was chosen, by the group's number."""
+        self._owed = dict.fromkeys(POOLS, 0.0)
+        """Number of groups that each pool is behind its share, below 0 if it is before it."""
+        self._pools: list[tuple[Pool, dict[Pool, float]]] = []
+        """Pool as one of which each group was chosen, and the pools' shares then, by the group's number."""
 
     def choose(self) -> tuple[int, Pool]:
         """Chooses the task of the next group, and returns its index and its pool.
@@ -75,8 +78,11 @@ class Sampler:
     def take(self, index: int, pool: Pool) -> None:
         """Notes that the next group plays a task, as one of a pool."""
         self._last[index] = len(self._pools)
+        shares = self._shares()
+        self._owed = {one: self._owed[one] + shares[one] if one in shares else 0.0 for one in POOLS}
+        self._owed[pool] -= 1
         self._counts[pool] += 1
-        self._pools.append(pool)
+        self._pools.append((pool, shares))
 
     def measure(self, index: int, reward: float) -> None:
         """Notes the mean reward of a group of a task. The last `memory` groups of a task count for its own."""
@@ -87,7 +93,11 @@ class Sampler:
 
     def lose(self, number: int) -> None:
         """Notes that a group was dropped as stale, so that its pool gets another."""
-        self._counts[self._pools[number]] -= 1
+        pool, shares = self._pools[number]
+        self._counts[pool] -= 1
+        self._owed[pool] += 1
+        for one, share in shares.items():
+            self._owed[one] -= share
 
     def pool(self, index: int) -> Pool:
         """Returns the pool of a task. Tasks that were never measured are in the middle."""
@@ -107,12 +117,20 @@ class Sampler:
         hard, easy = self._reward < self._section.hard_below, self._reward > self._section.easy_above
         return {"easy": easy, "middle": ~(hard | easy), "hard": hard}
 
+    def _shares(self) -> dict[Pool, float]:
+        """Returns the shares of the pools that have tasks; they make 1. Pools without a share are left out, unless only
+        they have tasks.
+        """
+        given = {pool: getattr(self._section.shares, pool) for pool, tasks in self._members().items() if tasks.any()}
+        whole = sum(given.values())
+        if not whole:
+            return {pool: 1 / len(given) for pool in given}
+        return {pool: share / whole for pool, share in given.items() if share}
+
     def _by_difficulty(self) -> tuple[Pool, int]:
-        members = {pool: tasks for pool, tasks in self._members().items() if tasks.any()}
-        shares = {pool: getattr(self._section.shares, pool) for pool in members}
-        whole, total = sum(shares.values()) or 1.0, sum(self._counts[pool] for pool in members) + 1
-        pool = max(members, key=lambda pool: shares[pool] / whole * total - self._counts[pool])
-        tasks = np.flatnonzero(members[pool])
+        shares = self._shares()
+        pool = max(shares, key=lambda pool: self._owed[pool] + shares[pool])
+        tasks = np.flatnonzero(self._members()[pool])
         return pool, int(tasks[self._last[tasks].argmin()])
 
     def _by_weights(self, number: int) -> tuple[Pool, int]:
@@ -123,12 +141,13 @@ class Sampler:
         ]
         try:
             weights = np.array([float(weight) for weight in self._weigh(rates)])
+            whole = float(sum(weights.tolist()))
         except Exception as error:
             raise UserError(f"tasks.sampler.weights: the function failed: {placed(error)}") from error
-        if len(weights) != len(rates) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum():
+        if len(weights) != len(rates) or not math.isfinite(whole) or (weights < 0).any() or not whole:
             raise UserError(
                 f"tasks.sampler.weights: it gave {len(weights)} weights for {len(rates)} tasks; each is a finite number from 0 "
-                "on, and one at least is above 0"
+                "on, one at least is above 0, and their sum is finite, too"
             )
         rng = random.Random(derive_seed(self._seed, "weights", number))
         index = rng.choices(range(len(weights)), weights.tolist())[0]

@@ -157,8 +157,7 @@ class SharedStream(Stream):
 
         Errors: ValueError for a group that was acknowledged before, or never delivered to this rank; RunFailed.
         """
-        for group in groups:
-            self._progress.acknowledge(group.number)
+        self._progress.acknowledge(*(group.number for group in groups))
         self._progress.beyond.clear()  # the host keeps these
         get_answer(self._host.acknowledge.remote([group.number for group in groups], self._versions))
 

@@ -27,7 +27,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import Engine, OnAnother, Served, line_of
-from ray_gym.models.versions import Versions
+from ray_gym.models.versions import Versions, read_versions
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
@@ -70,6 +70,8 @@ class Stream:
         self._delivery_task: asyncio.Task[Delivery] | None = None
         self._sent: list[Any] = []
         """References of the calls to the host whose results were not checked yet."""
+        self._told = True
+        """False if nobody has said which version a trained model serves that does not tell it."""
         self._started = AsyncExitStack()
 
     # ---- from start to end ----
@@ -105,7 +107,9 @@ class Stream:
 
     async def _open_host(self, plan: Plan) -> str:
         """Starts the host, which opens the stream's directory, and returns the name of the stream's run."""
-        if self._options.max_staleness is not None and not self._version_given and self._saved is None:
+        tells = all(plan.engines[name].tells_versions for name in plan.trained if plan.engines[name].gives_tokens)
+        self._told = tells or self._version_given or (self._saved is not None and self._saved.told)
+        if self._options.max_staleness is not None and not self._told:
             _require_versions(plan)
         self._engines = plan.engines
         self._versions = self._versions.merge({model: self._versions[model] for model in plan.trained})
@@ -196,11 +200,14 @@ class Stream:
         """Acknowledges groups: the trainer does not need them any more.
 
         No later cursor brings them again, and other groups may begin in their place. Errors: ValueError for a group
-        that was acknowledged before, or never delivered.
+        that was acknowledged before, or never delivered; then none of them is.
         """
-        for group in groups:
-            self._progress.acknowledge(group.number)
+        self._progress.acknowledge(*(group.number for group in groups))
         self._send(self._host.acknowledge.remote([group.number for group in groups], self._versions))
+
+    def require_out(self, groups: Sequence[Group]) -> None:
+        """Checks that groups can be acknowledged. Errors: ValueError for one that can't."""
+        self._progress.require_out([group.number for group in groups])
 
     # ---- what it plays ----
 
@@ -257,14 +264,13 @@ class Stream:
         Call it for models whose weights `ray_gym.Weights` does not change. Errors: ValueError for an older version;
         UserError for a model that is not trained.
         """
-        given = dict.fromkeys(self._versions.of, version) if isinstance(version, int) else version
+        given = read_versions(version, self._versions.of)
         for model, newer in given.items():
-            if model not in self._versions.of:
-                raise UserError(f"models.{model}: no such model is trained; {', '.join(self._versions.of)}")
             if newer < self._versions[model]:
                 raise ValueError(
                     f"version {newer}, but the weights of {model} are at {self._versions[model]} already; versions grow"
                 )
+        self._told = True
         if (advanced := self._versions.merge(given)) != self._versions:
             self._versions = advanced
             self._send(self._host.advance.remote(advanced))
@@ -277,7 +283,7 @@ class Stream:
 
         A stream that is opened with it delivers all groups but those that were acknowledged, or dropped, until now.
         """
-        return self._progress.cursor(self._versions).as_json()
+        return self._progress.cursor(self._versions).model_copy(update={"told": self._told}).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
         """Deletes the files whose groups are all acknowledged or dropped at a cursor, and returns the number of files.

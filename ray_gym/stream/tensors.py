@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ray_gym.errors import UserError
@@ -52,6 +53,9 @@ class Tensors:
     """Number of the sample that each token belongs to, of the shape of `token_ids`; that of the row in padding: int64."""
     rows: tuple[int, ...]
     """Row of each sample in the table that it came from."""
+    withheld_tokens: int = 0
+    """Number of generated tokens that were withheld for their age, also in samples that have no other and are not here.
+    A loss that is a mean over tokens counts them, so that its gradient is the full batch's without their terms."""
 
 
 def tensors_of(
@@ -84,7 +88,10 @@ def tensors_of(
     made["advantages"] = advantages[rows].astype(np.float32)
     made["rewards"] = np.array(chosen.column("reward").to_pylist(), dtype=np.float32)
     tensors = {name: torch.from_numpy(values).to(device) for name, values in made.items()}
-    return Tensors(**tensors, rows=tuple(rows.tolist()))
+    withheld = (
+        int(pc.sum(samples.column("withheld_tokens")).as_py()) if "withheld_tokens" in samples.column_names else 0
+    )
+    return Tensors(**tensors, rows=tuple(rows.tolist()), withheld_tokens=withheld)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from ray_gym.errors import UserError
 from ray_gym.stream import Group
@@ -46,6 +46,11 @@ class OneRow:
     participant: str = "policy"
     otherwise: str = ""
     """Words for the end of a message: another way for episodes with several sequences."""
+
+    def __post_init__(self) -> None:
+        """Checks the choice. Errors: UserError for another one."""
+        if self.forks not in get_args(ForkChoice):
+            raise UserError(f"forks: {self.forks!r}, but it is one of {', '.join(get_args(ForkChoice))}")
 
     def of(self, group: Group) -> tuple[list[Row | None], Counter[str]]:
         """Returns the row of each episode of the group, in their order; None for an episode without one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,28 @@ def test_tokens_that_are_too_old_are_withheld_and_counted() -> None:
     row, _ = learner_of(model, settings={"max_staleness": 1}).learn(old, 2)
     assert row["withheld_tokens"] == old.loss_mask.sum() and row["trained_tokens"] == 0 and row["stalest"] == 2
     assert torch.equal(weights_of(model), before)
+
+
+def test_the_gradient_is_the_full_batchs_without_the_terms_of_old_tokens() -> None:
+    """Half of the samples are too old; those that the stream has withheld count, too."""
+    model = tiny_llama()
+    batch = batch_of(model, version=2).tensors()
+    half = torch.arange(len(batch.rows) // 2)
+    aged = batch.versions.clone()
+    aged[half] = torch.where(aged[half] >= 0, 0, aged[half])
+
+    def gradient(made: Any) -> Any:
+        settings = {"optimizer": {"lr": 0.0, "clip_norm": 1e9}, "max_staleness": 1, "loss": {"kl": 0.0}}
+        learner_of(model, weights_of=lambda version: model, settings=settings).learn(made, 2)
+        return torch.cat([parameter.grad.flatten().clone() for parameter in model.parameters()])
+
+    old = replace(batch, versions=aged)
+    kept = replace(batch, loss_mask=batch.loss_mask & (aged != 0), withheld_tokens=int((aged == 0).sum()))
+    without = replace(batch, advantages=batch.advantages.clone().index_fill_(0, half, 0.0))
+    trained = [int((one.loss_mask & (one.advantages != 0)[:, None]).sum()) for one in (without, batch)]
+    expected = gradient(without) * trained[0] / trained[1]
+    assert torch.allclose(gradient(old), expected, atol=1e-7) and not torch.allclose(gradient(batch), expected)
+    assert gradient(kept).norm() < gradient(without).norm()
 
 
 def test_older_tokens_are_checked_under_their_own_weights() -> None:

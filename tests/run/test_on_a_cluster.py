@@ -188,7 +188,9 @@ def workers_of(cluster: Environment) -> set[int]:
 def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume_plays_the_rest(
     cluster: Environment, tmp_path: Path, by: signal.Signals
 ) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup, which children inherit
     run, directory = start_slow(cluster, tmp_path)
+    signal.signal(signal.SIGHUP, before)
     second = ray_gym("rollout", "--resume", str(directory), environment=cluster)
     assert second.returncode == 2 and "another driver" in second.stderr
     began = time.monotonic()

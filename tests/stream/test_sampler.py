@@ -80,15 +80,32 @@ def test_an_empty_pool_leaves_its_share_to_the_others() -> None:
     assert {sampler.choose()[1] for _ in range(50)} == {"easy"}
 
 
+def test_a_pool_that_was_empty_is_owed_nothing_for_that_time() -> None:
+    sampler = sampler_of(shares={"easy": 0.2, "middle": 0.6, "hard": 0.2})
+    for _ in range(1000):  # nothing is learnt yet
+        sampler.measure(sampler.choose()[0], 0.0)
+    for _ in range(8):  # one task is
+        sampler.measure(7, 0.5)
+    pools = Counter()
+    for _ in range(200):
+        index, pool = sampler.choose()
+        pools[pool] += 1
+        sampler.measure(index, 0.5 if index == 7 else 0.0)
+    assert pools["middle"] == pytest.approx(150, abs=2) and pools["hard"] == pytest.approx(50, abs=2)
+    for _ in range(16):
+        sampler.measure(3, 1.0)
+    pools = Counter(sampler.choose()[1] for _ in range(200))
+    assert pools["easy"] == pytest.approx(40, abs=2) and pools["middle"] == pytest.approx(120, abs=2)
+
+
 def test_a_restart_chooses_the_same_tasks_again_and_goes_on_alike(tmp_path: Path) -> None:
     first = rounds_at(tmp_path, sampler_of())
-    play(first, range(500))
+    play(first, range(500), frozenset({"hard"}))
+    first.keep()
     chosen = [first.index_of(number) for number in range(500)]
     again = rounds_at(tmp_path, sampler_of())
     again.read()
     assert [again.index_of(number) for number in range(500)] == chosen
-    for number in range(500):  # what was measured since the last round is measured again, from the files
-        again.measure(number, RATE[kind_of(chosen[number])]) if number < 460 else None
     last = 500 // ROUND * ROUND + ROUND
     assert [again.index_of(n) for n in range(last, last + 5 * ROUND)] == [
         first.index_of(n) for n in range(last, last + 5 * ROUND)

@@ -55,3 +55,11 @@ def test_groups_without_spread_in_a_row_end_it() -> None:
     for _ in range(5):
         streaks.note(group(), is_left_out=True)
         streaks.note(group(), is_left_out=False)
+
+
+def test_groups_that_are_all_too_old_end_it_once_no_open_one_is_left() -> None:
+    streaks = Streaks(max_barren=2, max_flat=None, gives_tokens=True, max_open=3)
+    for is_too_old in (True, True, False, *[True] * 5):
+        streaks.note(group(), is_left_out=False, is_too_old=is_too_old)
+    with pytest.raises(RunFailed, match=r"6 groups in a row had no token .*max_staleness.*version 4 \(policy\)"):
+        streaks.note(group(newest={"policy": 4}), is_left_out=False, is_too_old=True)

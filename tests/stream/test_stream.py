@@ -144,6 +144,7 @@ async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path
         groups = models.play(tasks, repeats=3)
         (tmp_path / "weights").write_text("4")
         again = models.play(tasks[:1])
+        same = [models.play(tasks[:1], repeats=4, seed=seed) for seed in (1, 1, 2)]
         with pytest.raises(UserError, match=r"tasks\[1\]: number: "):
             models.play([{"number": 1}, {"number": "one"}])
         with pytest.raises(UserError, match="tasks: none were given"):
@@ -155,6 +156,11 @@ async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path
     assert [group.version for group in groups] == [0, 0, 0] and again[0].version == 4
     rewards = [set(group.episodes.column("reward").to_pylist()) - {None} for group in groups]
     assert rewards == [{1.0}, {0.0}, {1.0}]
+    ids = [
+        set(group.episodes.column("episode_id").to_pylist())
+        for group in (groups[0], again[0], *(one[0] for one in same))
+    ]
+    assert ids[2] == ids[3] and not ids[0] & ids[1] and not ids[1] & ids[2] and not ids[2] & ids[4]
 
 
 @pytest.mark.runs

@@ -69,3 +69,14 @@ def test_what_was_dropped_is_settled() -> None:
 def test_what_is_no_cursor(saved: Any, field: str) -> None:
     with pytest.raises(UserError, match=field):
         Cursor.parse(saved)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0], [0, 7], [7, 0]])
+def test_of_groups_that_cannot_all_be_acknowledged_none_is(numbers: list[int]) -> None:
+    progress = Progress("s")
+    progress.note_delivered(0, 1)
+    with pytest.raises(ValueError, match="acknowledged already, or never delivered"):
+        progress.acknowledge(*numbers)
+    assert not progress.is_settled(0)
+    progress.acknowledge(0)
+    assert progress.is_settled(0)

@@ -8,6 +8,8 @@ import pytest
 
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.models.versions import Versions
+from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
 
 
@@ -35,6 +37,11 @@ def config_of(**changes: Any) -> RunConfig:
         ({"stale": "keep", "max_staleness": 1}, "stale: 'keep', but it is drop or withhold"),
         ({"stale": "withhold"}, "stale: tokens are withheld beyond max_staleness"),
         ({"max_barren_groups": 0}, "max_barren_groups: 0"),
+        ({"max_staleness": 1.5}, r"max_staleness: 1\.5, but it is a whole number"),
+        ({"max_staleness": True}, "max_staleness: True, but it is a whole number"),
+        ({"max_staleness": "1"}, "max_staleness: '1', but it is a whole number"),
+        ({"world_size": 2.5}, r"world_size: 2\.5, but it is a whole number"),
+        ({"wait_s": float("nan")}, "wait_s: nan, but it is at least 0"),
         ({"groups_per_version": 4}, "groups_per_version: it bounds staleness, so max_staleness"),
         ({"max_staleness": 0, "groups_per_version": 4, "max_open_groups": 3}, "max_open_groups: 3, but a trainer"),
     ],
@@ -55,3 +62,23 @@ def test_bounds() -> None:
     assert StreamOptions().window(config_of()).max_open == 6, "twice ten episodes in groups of four"
     bounded = StreamOptions(max_staleness=2, groups_per_version=8).window(config_of())
     assert bounded.max_open == 16 and bounded.max_ahead == 24
+
+
+@pytest.mark.parametrize("spread", ["drop", "replace"])
+def test_groups_of_one_that_all_would_be_left_out(spread: str) -> None:
+    alone = {"tasks": {"generate": 8, "repeats": 1}}
+    with pytest.raises(UserError, match=r"tasks\.repeats: 1, and a group of one episode has no spread"):
+        StreamOptions().check(config_of(**alone, groups={"spread": spread}))
+    StreamOptions().check(config_of(**alone))
+
+
+@pytest.mark.parametrize(
+    ("stale", "newest", "too_old"),
+    [("withhold", 4, False), ("withhold", 2, True), ("drop", 4, True), ("drop", 2, True)],
+)
+def test_groups_without_a_token_that_may_train(stale: Any, newest: int, too_old: bool) -> None:
+    """Its oldest token is of version 2, and the weights are at 5, of which tokens may be one behind."""
+    group = FinishedGroup(0, "0-x", "t", 1, "part-1", 0, 2, 2, 2, 2, versions={"m": 2}, newest={"m": newest})
+    options = StreamOptions(max_staleness=1, stale=stale)
+    assert options.is_too_old(group, Versions(5)) is too_old
+    assert not options.is_too_old(group, Versions(3)) and not StreamOptions().is_too_old(group, Versions(5))

@@ -73,6 +73,8 @@ def test_the_gradient_is_the_full_batchs_with_these_tokens_terms_taken_out() -> 
     assert kept.advantages(group_mean).tolist() == [0.5, 0, -0.5], (
         "a sample without tokens has no advantage left to use"
     )
+    made = kept.tensors(group_mean)
+    assert (int(made.loss_mask.sum()), made.withheld_tokens) == (still, 3), "they make the number of the full batch"
     whole = gradient(full.tensors(group_mean), {0: 0, 1: 1, 2: 2}, recorded)
     partly = gradient(kept.tensors(group_mean), {0: 0, 1: 1, 2: 2}, recorded)
     expected = whole.clone()
