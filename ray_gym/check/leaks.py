@@ -4,6 +4,9 @@ A secret is a long line that only one participant was told. It is a line of its 
 nobody else was given at the start, or a line of an answer of a tool that others may not call. It leaks if another
 participant is told the whole line later, unless its owner has said it, or the other knew it. Rules that all are given
 are no secret, and what the environment relays in words of its own is no leak.
+
+The whole answer of such a tool is a secret too, even if it is short. It leaks only if it makes up whole lines of what
+`relay` tells, and nobody has said it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 SHORTEST = 24
 """Least number of characters of a secret, since shorter lines come up by chance."""
+SHORTEST_ANSWER = 4
+"""Least number of characters of a secret that is the whole answer of a tool."""
 _AT_FIRST = ("system", "opening")
 _MEND = "let `relay` and tools give the other side only what it may know"
 
@@ -30,13 +35,15 @@ _MEND = "let `relay` and tools give the other side only what it may know"
 class Secret:
     """A secret is a line that its owner was told, and that the participants in `hidden_from` should not see.
 
-    `source` is ` by TOOL` if a tool's answer told it, else empty.
+    `source` is ` by TOOL` if a tool's answer told it, else empty. `is_whole`: True if `line` is the whole answer of a
+    tool, which may have several lines.
     """
 
     line: str
     owner: str
     source: str
     hidden_from: frozenset[str]
+    is_whole: bool = False
 
 
 async def look(evidence: Evidence) -> list[Finding]:
@@ -59,12 +66,26 @@ def _leaks(play: Play) -> Iterator[Finding]:
             called |= {(listener, call.id): call.name for call in event.tool_calls}
         elif event.kind in ("relay", "tool_result"):
             for secret in secrets:
-                is_new = listener in secret.hidden_from and secret.line in event.content
-                if is_new and secret.line not in said[secret.owner] and secret.line not in seen[listener]:
+                is_new = listener in secret.hidden_from and _is_told(secret, event)
+                sayers = said if secret.is_whole else (secret.owner,)
+                is_said = any(secret.line in said[name] for name in sayers)
+                if is_new and not is_said and secret.line not in seen[listener]:
                     yield _finding(play, listener, event, secret)
         if event.kind == "tool_result" and event.error is None:
             secrets |= dict.fromkeys(_answer_lines(play, listener, event, called.get((listener, event.tool_call_id))))
         seen[listener] += f"\n{event.content}"
+
+
+def _is_told(secret: Secret, event: Event) -> bool:
+    """Returns True if an event tells a secret. A tool's whole answer has to make up whole lines of a relayed message."""
+    if not secret.is_whole:
+        return secret.line in event.content
+    return event.kind == "relay" and secret.line in event.content and _framed(secret.line) in _framed(event.content)
+
+
+def _framed(text: str) -> str:
+    """Returns the lines of a text without spaces around them, each between line breaks."""
+    return "".join(f"\n{line.strip()}" for line in text.splitlines()) + "\n"
 
 
 def _finding(play: Play, listener: str, event: Event, secret: Secret) -> Finding:
@@ -88,7 +109,7 @@ def _told_at_first(play: Play) -> Iterator[Secret]:
 
 
 def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
-    """Yields the long lines of a tool's answer to `owner`, as secrets from those who may not call the tool.
+    """Yields the whole answer of a tool to `owner` and its long lines, as secrets from those who may not call the tool.
 
     `name`: name of the tool.
     """
@@ -97,5 +118,9 @@ def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Ite
         return
     others = (one for one in play.stage.environment.participants if one != owner and not tool.offered_to(one))
     hidden_from = frozenset(others)
-    for line in long_lines(event.content, SHORTEST) if hidden_from else ():
+    if not hidden_from:
+        return
+    for line in long_lines(event.content, SHORTEST):
         yield Secret(line, owner, f" by {name}", hidden_from)
+    if len(whole := event.content.strip()) >= SHORTEST_ANSWER:
+        yield Secret(whole, owner, f" by {name}", hidden_from, is_whole=True)

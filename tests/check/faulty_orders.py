@@ -190,6 +190,23 @@ class TellsWhatAToolSaid(Sound):
         return "\n".join([turn.text, *turn.tool_results]) if listener.name != turn.speaker else None
 
 
+class TellsAShortAnswer(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return "\n".join(turn.tool_results) or turn.text if listener.name != turn.speaker else None
+
+
+class TellsALimit(TellsAShortAnswer):
+    @tool(participants=("user",))
+    def count_coins(self, state: Order, caller: Participant) -> str:
+        """Count the coins that are left."""
+        return "SECRET: the limit is 5"
+
+    @tool()
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Hand over something that is wanted."""
+        return Sound.sell(self, state, caller, ware)
+
+
 class SaysWhatIsSoldInOtherWords(TellsWhatAToolSaid):
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         return turn.text or f"By now you have {len(state.sold)} wares." if listener.name != turn.speaker else None
