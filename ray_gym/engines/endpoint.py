@@ -32,7 +32,14 @@ LONGEST_ERROR = 400
 """Characters of an error that are shown at most."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
+_CONTEXT_IS_FULL = re.compile(
+    r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
+    r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
+    r"|input token count .{0,20}exceeds"  # Gemini
+    r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
+    r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)",  # older vLLM
+    re.IGNORECASE,
+)
 
 Result = TypeVar("Result")
 
@@ -254,8 +261,22 @@ def shown_error(text: str, key: str | None) -> str:
 
 
 def is_context_full(body: str) -> bool:
-    """Returns True if the body of an HTTP 400 says in words that the conversation doesn't fit the model's context."""
-    return _CONTEXT_IS_FULL.search(body) is not None
+    """Returns True if the body of an HTTP 400, 413 or 422 says in words that the conversation doesn't fit the model's
+    context.
+    """
+    return _CONTEXT_IS_FULL.search(_own_words(body)) is not None
+
+
+def _own_words(body: str) -> str:
+    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return body
+    problems = answer.get("detail") if isinstance(answer, dict) else None
+    if not isinstance(problems, list):
+        return body
+    return "\n".join(str(problem.get("msg")) for problem in problems if isinstance(problem, dict))
 
 
 def read_retry_after(value: str | None) -> float:

@@ -58,7 +58,7 @@ class OpenAIModel:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the endpoint's completion of a request. If the endpoint says that the conversation doesn't fit the
-        model's context (HTTP 400), returns an empty completion with the finish reason `context_full`.
+        model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason `context_full`.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.
@@ -73,7 +73,7 @@ class OpenAIModel:
                 lambda answer: wire.completion(wire.read(answer), request, self._exact, options.extra_body),
             )
         except RefusedRequest as refused:
-            if refused.status == 400 and is_context_full(refused.text):
+            if refused.status in (400, 413, 422) and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
             if refused.status in (400, 422) and request.response_format is not None:
                 raise EpisodeFailure(FailureKind.DATA, "response_format", self._endpoint.shown(str(refused))) from None

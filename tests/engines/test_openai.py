@@ -283,14 +283,38 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
     [
         "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens",
         "the request exceeds the available context size",
+        "The input token count (1057001) exceeds the maximum number of tokens allowed (1048576).",
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 200 `max_new_tokens`",
+        "`inputs` must have less than 4095 tokens. Given: 5000",
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096",
+        "max_tokens must be at least 1, got -904.",
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "Input is too long for requested model.",
     ],
 )
-async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str) -> None:
-    endpoint.will_answer(Reply({"error": {"message": said}}, 400))
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str, status: int) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, status))
     completion = await complete(endpoint)
     assert (completion.finish_reason, completion.message.content) == ("context_full", "")
     endpoint.will_answer(Reply({"error": {"message": "no such field"}}, 400))
     with pytest.raises(EpisodeFailure, match=r"HTTP 400: no such field$"):
+        await complete(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, "max_tokens is too large: 5000. This model supports at most 4096 completion tokens."),
+        (400, "max_tokens must be at least 1, got nothing"),
+        (413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7000"),
+        (422, {"detail": [{"loc": ["body"], "msg": "field required", "input": "what is a context window?"}]}),
+    ],
+)
+async def test_other_refusals_are_no_full_context(endpoint: EndpointDouble, status: int, body: Any) -> None:
+    endpoint.will_answer(Reply({"error": {"message": body}} if isinstance(body, str) else body, status))
+    with pytest.raises(EpisodeFailure, match=f"HTTP {status}"):
         await complete(endpoint)
 
 
