@@ -41,7 +41,6 @@ OWN_FIELDS = frozenset(
 """Fields that requests set themselves. `extra_body` must not contain them, as the record would be wrong."""
 _OTHER_NAMES = frozenset(
     {
-        "random_seed",
         "max_new_tokens",
         "max_output_tokens",
         "num_predict",
@@ -49,9 +48,14 @@ _OTHER_NAMES = frozenset(
         "stop_sequences",
         "repeat_penalty",
     }
+    | {"do_sample", "use_beam_search", "greedy", "greed_sampling"}  # without chance, a group's episodes are equal
 )
-"""Names that these fields have at some servers (Mistral, Hugging Face TGI, Gemini, Ollama, llama.cpp)."""
-_HOLDERS = frozenset({"options", "parameters", "sampling_params", "generation_config", "extra_body", "config"})
+"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Ollama, llama.cpp, Dynamo). So has any name
+that ends in `_seed` (Mistral, SGLang).
+"""
+_HOLDERS = frozenset(
+    {"options", "parameters", "sampling_params", "sampling", "generation_config", "extra_body", "config", "nvext"}
+)
 """Fields in which some servers take such fields."""
 
 HARMLESS_FIELDS = frozenset(
@@ -278,7 +282,7 @@ def own_fields(extra: Mapping[str, Any]) -> list[str]:
     found = []
     for name, value in extra.items():
         plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        if plain in OWN_FIELDS or plain in _OTHER_NAMES:
+        if plain in OWN_FIELDS or plain in _OTHER_NAMES or plain.endswith("_seed"):
             found.append(name)
         elif plain in _HOLDERS and isinstance(value, Mapping):
             found += [f"{name}.{inner}" for inner in own_fields(value)]

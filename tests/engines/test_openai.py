@@ -138,6 +138,15 @@ async def test_nothing_is_asked_without_probe() -> None:
         {"extra_body": {"temperature": 0}},
         {"extra_body": {"random_seed": 7}},
         {"extra_body": {"options": {"seed": 7}}},
+        {"extra_body": {"sampling_seed": 7}},
+        {"extra_body": {"rngSeed": 7}},
+        {"extra_body": {"noise_seed": 7}},
+        {"extra_body": {"sampling": {"seed": 1}}},
+        {"extra_body": {"nvext": {"top_k": 1}}},
+        {"extra_body": {"nvext": {"greed_sampling": True}}},
+        {"extra_body": {"do_sample": False}},
+        {"extra_body": {"use_beam_search": True}},
+        {"extra_body": {"greedy": True}},
         {"extra_body": {"parameters": {"maxNewTokens": 7}}},
         {"extra_body": {"generationConfig": {"topP": 0.5}}},
         {"api_key": "secret"},
@@ -146,6 +155,11 @@ async def test_nothing_is_asked_without_probe() -> None:
 def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         OpenAIOptions.model_validate({"base_url": "http://host/v1", "model": "small", **wrong})
+
+
+def test_other_fields_of_a_holder_are_kept() -> None:
+    given = {"nvext": {"annotations": []}, "provider": {"seed_models": ["a"]}}
+    assert options("http://host/v1", extra_body=given).extra_body == given
 
 
 async def test_the_key_reaches_workers_and_nothing_else(
