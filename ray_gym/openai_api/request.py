@@ -119,9 +119,20 @@ NEUTRAL: Mapping[str, Any] = {
     "truncation": "disabled",
     "verbosity": "medium",
 }
-"""Fields of OpenAI's and vLLM's requests that are not followed here, with the value that asks for nothing. Of any other
-field, null, false and empty values ask for nothing.
+"""Fields of OpenAI's and vLLM's requests that are not followed here, with the value that asks for nothing. Of any
+field, null, an empty text and an empty list ask for nothing.
 """
+OFF = frozenset(
+    {"add_special_tokens", "background", "continue_final_message", "echo", "enable_response_messages", "ignore_eos"}
+    | {"include_stop_str_in_output", "logprobs", "return_hidden_states", "return_prompt_text", "return_token_ids"}
+    | {"return_token_offsets", "use_beam_search", "watermarking"}
+)
+"""Fields whose default is false, so that false asks for nothing. Of any other field it does: `enable_thinking: false`."""
+EMPTY = frozenset(
+    {"chat_template_kwargs", "ec_transfer_params", "extra_body", "functions", "kv_transfer_params", "media_io_kwargs"}
+    | {"mm_processor_kwargs", "modalities", "truncation", "verbosity", "vllm_xargs"}
+)
+"""Fields of which an empty object asks for nothing. Of any other field it does: `web_search_options: {}`."""
 HARMLESS = frozenset(
     {"user", "metadata", "client_metadata", "store", "service_tier", "safety_identifier", "prediction"}
     | {"cache_salt", "prompt_cache_key", "prompt_cache_retention", "stream_interval", "truncation_side"}
@@ -143,15 +154,18 @@ def require_followed(asked: Mapping[str, Any], known: Collection[str]) -> None:
     names the first that is not.
     """
     for name, value in sorted(asked.items()):
-        if name not in known and name not in HARMLESS and not _asks_for_nothing(name, value):
+        if name not in known and name not in HARMLESS and not asks_for_nothing(name, value):
             raise bad_request(f"{name} is not followed here; leave it out", name)
 
 
-def _asks_for_nothing(name: str, value: Any) -> bool:
-    neutral = NEUTRAL.get(name, False)
-    if isinstance(value, bool) or isinstance(neutral, bool):
-        return value is neutral or value is None or value in ("", [], {})
-    return value == neutral or value is None or value in ("", [], {})
+def asks_for_nothing(name: str, value: Any) -> bool:
+    """Returns True if a value of a field that is not followed asks for nothing."""
+    if isinstance(value, bool):
+        return value is NEUTRAL.get(name) or (not value and name in OFF)
+    if value == {} and isinstance(value, dict):
+        return name in EMPTY
+    neutral = NEUTRAL.get(name)
+    return value is None or value in ("", []) or (not isinstance(neutral, bool) and value == neutral)
 
 
 class Format(BaseModel):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ray_gym.openai_api.parts import is_text_part
 from ray_gym.openai_api.refused import bad_request
+from ray_gym.openai_api.request import asks_for_nothing
 
 REFUSED = frozenset(
     {"background", "conversation", "previous_response_id", "previous_input_messages"}  # nothing is kept
@@ -15,7 +16,7 @@ REFUSED = frozenset(
     | {"prompt_embeds", "media_io_kwargs", "mm_processor_kwargs", "chat_template"}
     | {"use_beam_search", "repetition_detection", "watermarking", "web_search_options"}
 )
-"""Names of fields that are refused unless their values are empty."""
+"""Names of fields that are refused unless their values ask for nothing."""
 
 
 def require_offered(asked: dict[str, Any]) -> None:
@@ -24,7 +25,7 @@ def require_offered(asked: dict[str, Any]) -> None:
     does.
     """
     for field in sorted(REFUSED & asked.keys()):
-        if asked[field]:
+        if not asks_for_nothing(field, asked[field]):
             raise bad_request(f"{field} is not offered here; leave it out", field)
     if isinstance(asked.get("prompt"), dict):
         raise bad_request("prompt: templates that are kept elsewhere are not offered here", "prompt")

@@ -11,7 +11,7 @@ from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.refused import Refused
-from ray_gym.openai_api.request import HARMLESS, NEUTRAL
+from ray_gym.openai_api.request import EMPTY, HARMLESS, NEUTRAL, OFF
 from ray_gym.openai_api.responses import read_responses
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -44,6 +44,11 @@ SHAPING: dict[str, Any] = {
     "mm_processor_kwargs": {"a": 1},
     "watermarking": True,
     "something_new": 0,
+    "enable_thinking": False,
+    "separate_reasoning": False,
+    "web_search_options": {},
+    "guided_json": {},
+    "use_beam_search": True,
 }
 
 
@@ -53,6 +58,25 @@ def test_what_would_change_the_answer_is_refused_by_name_in_a_session(field: str
         with pytest.raises(Refused) as refused:
             read({"model": "small", **body, field: SHAPING[field]})
         assert refused.value.status == 400 and field in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [{}, {"search_context_size": "low"}])
+def test_a_search_is_refused_at_the_plain_door_too(value: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": HELLO, "web_search_options": value}
+    with pytest.raises(Refused, match="web_search_options"):
+        check_body(json.dumps(body).encode(), "small", True)
+
+
+@pytest.mark.parametrize("field", sorted(OFF))
+def test_what_is_off_may_be_false(field: str) -> None:
+    body = {"model": "small", "messages": HELLO, field: False}
+    assert read_chat(body) and check_body(json.dumps(body).encode(), "small", True)
+
+
+@pytest.mark.parametrize("field", sorted(EMPTY))
+def test_what_has_no_fields_may_be_empty(field: str) -> None:
+    body: dict[str, Any] = {"model": "small", "messages": HELLO, field: {}}
+    assert read_chat(body) and check_body(json.dumps(body).encode(), "small", True)
 
 
 @pytest.mark.parametrize("value", [0, 1.0, -1])
@@ -69,7 +93,7 @@ def test_an_effort_of_the_responses_api_is_refused() -> None:
             read_responses({**body, field: value})
 
 
-@pytest.mark.parametrize("more", [{"max_tokens": 8.0}, {"temperature": "0"}, {"top_k": 1.0}, {"min_p": True}])
+@pytest.mark.parametrize("more", [{"max_tokens": 8.0}, {"temperature": 2.5}, {"temperature": "0"}, {"top_k": 1.0}, {"min_p": True}])
 def test_numbers_have_their_types_at_both_doors(more: dict[str, Any]) -> None:
     body = {"model": "small", "messages": HELLO, **more}
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
