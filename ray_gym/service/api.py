@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ray_gym.messages import ToolChoice
+from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.openai_api.sampling import Request, SamplingChange, Whole
 
 Sent = TypeVar("Sent", bound=Request)
@@ -129,6 +129,13 @@ class ParticipantChange(Request):
     """Most turns of the participant in an episode."""
     max_steps_per_turn: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
     """Most steps of the participant in a turn."""
+
+    @field_validator("stop_text")
+    @classmethod
+    def _check_stop_text(cls, value: str | None) -> str | None:
+        if value is not None and is_blank(value):
+            raise ValueError("it is blank, so that any space would end the episode")
+        return value
 
 
 class RolloutRequest(Request):

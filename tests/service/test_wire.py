@@ -55,6 +55,12 @@ def test_numbers_are_numbers(kind: type[RolloutRequest], body: dict[str, object]
         kind.model_validate(body)
 
 
+@pytest.mark.parametrize("text", ["", " ", "\u200b"])
+def test_a_blank_stop_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="stop_text"):
+        RolloutRequest.model_validate({"participants": {"user": {"stop_text": text}}})
+
+
 @pytest.mark.parametrize(
     "request_",
     [
