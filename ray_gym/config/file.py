@@ -37,6 +37,7 @@ _STRUCTURED = ("[", "{", "'", '"')
 """Beginnings of lists, of mappings and of texts in quotes."""
 _LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
 """Parts of YAML that are no part of a value."""
+_OCTAL = re.compile(r"[-+]?0[0-9_]+")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -121,24 +122,39 @@ def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolatio
     return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
 
 
-def _comments_for_values(text: str) -> Iterator[tuple[int, str, str]]:
+def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
+    """Yields a node of YAML and all values below it, each once, with the nearest key above it: "" for the root."""
+    nodes, seen = [("", root)], set[int]()
+    while nodes:
+        above, node = nodes.pop()
+        if node is None or id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        yield above, node
+        if isinstance(node, yaml.SequenceNode):
+            nodes += [(above, value) for value in node.value]
+        elif isinstance(node, yaml.MappingNode):
+            nodes += [(str(key.value), value) for key, value in node.value]
+
+
+def _octals(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
+    """Yields the line, from 1, the nearest key and the problem of each whole number that begins with a zero."""
+    for key, node in _nodes(root):
+        if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":int") and _OCTAL.fullmatch(node.value):
+            problem = f"YAML takes {node.value} for an octal number; leave out its leading zero, or put it in quotes"
+            yield node.start_mark.line + 1, key, problem
+
+
+def _comments_for_values(text: str, root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
     """Yields the line, the key and the comment of each key in YAML whose value is missing, with a comment in its place
     that looks like a text (`stop_text: ###STOP###`).
     """
-    lines, nodes, seen = text.splitlines(), [yaml.compose(text, Loader=yaml.SafeLoader)], set[int]()
-    while nodes:
-        node = nodes.pop()
-        if id(node) in seen:  # an alias
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes += node.value
-        elif isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                rest = lines[key.end_mark.line][key.end_mark.column + 1 :].strip()
-                if isinstance(value, yaml.ScalarNode) and not value.value and re.match(r"##+\w", rest):
-                    yield key.end_mark.line + 1, str(key.value), rest
-                nodes.append(value)
+    lines = text.splitlines()
+    for _, node in _nodes(root):
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            rest = lines[key.end_mark.line][key.end_mark.column + 1 :].strip()
+            if isinstance(value, yaml.ScalarNode) and not value.value and re.match(r"##+\w", rest):
+                yield key.end_mark.line + 1, str(key.value), rest
 
 
 def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
@@ -150,6 +166,17 @@ def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
             yield from _infinite(f"{key}.{name}" if key else str(name), child)
 
 
+def _require_plain(text: str, file: str) -> None:
+    """Checks that YAML reads no value of a text as something else than it looks like. `file` names the text. Errors:
+    UserError that names the line and the key; YAMLError.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    for number, key, comment in _comments_for_values(text, root):
+        raise UserError(f"{file}:{number}: YAML takes {comment} for a comment, so {key} has no value; put it in quotes")
+    for number, key, problem in _octals(root):
+        raise UserError(f"{file}:{number}: {key}: {problem}")
+
+
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
     UserError.
@@ -157,10 +184,7 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
-        for number, key, comment in _comments_for_values(text):
-            raise UserError(
-                f"{file}:{number}: YAML takes {comment} for a comment, so {key} has no value; put it in quotes"
-            )
+        _require_plain(text, file)
         config = OmegaConf.create(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -197,12 +221,15 @@ def _whole(value: str) -> str:
     number and the like stay as they are. Any other text that YAML would read as less (a comment, a mark of a document,
     an anchor, spaces, line ends) or could not read is put into quotes.
 
-    Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out.
+    Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out, and for a whole
+    number that begins with a zero.
     """
     try:
         node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
     except yaml.YAMLError:
         return value if value.lstrip()[:1] in _STRUCTURED else _quoted(value)
+    for _, _, problem in _octals(node):
+        raise ValueError(problem)
     if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
         of_text = node.tag.endswith(":str") or node.value != value.strip()
         return _quoted(value) if of_text and node.value != value else value

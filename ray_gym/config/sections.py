@@ -14,16 +14,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from ray_gym.config.interpolations import Interpolation, as_written
-from ray_gym.messages import ToolChoice
+from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.models.base import Sampling
+from ray_gym.models.numbers import Integer, Real
 
-Positive = Annotated[int, Field(ge=1)]
-Natural = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[Integer, Field(ge=1)]
+Natural = Annotated[Integer, Field(ge=0)]
+Seconds = Annotated[Real, Field(gt=0)]
+NotNegative = Annotated[Real, Field(ge=0)]
 MOST_WAITING = 64
 """Default of `service.max_waiting_commands`."""
-
 
 MOST_WORKERS = 10_000
 """Largest `fanout.workers`. A worker is a process, and plays thousands of episodes at once."""
@@ -40,7 +40,7 @@ class RunSection(Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=128)] | None = None
     """Name of the run. Default: made from the name of the config's file, the time and the number of the process."""
-    seed: int = 0
+    seed: Integer = 0
     """Seed of all random numbers of the run."""
 
 
@@ -90,9 +90,9 @@ class SamplerSection(Section):
 
     shares: PoolShares = PoolShares()
     """Shares of the groups that easy, middle and hard tasks have. Tasks that were not measured yet are in the middle."""
-    hard_below: float = 0.25
+    hard_below: Real = 0.25
     """Mean reward of the policy below which a task is hard."""
-    easy_above: float = 0.75
+    easy_above: Real = 0.75
     """Mean reward of the policy above which a task is easy."""
     memory: Positive = 4
     """Number of a task's last groups that its mean reward is about."""
@@ -158,6 +158,13 @@ class ParticipantSection(Section):
     """Most of its calls that may be in flight at once in a worker, for example for a judge that shares its model.
     Default: no limit."""
 
+    @field_validator("stop_text")
+    @classmethod
+    def _check_stop_text(cls, value: str | None) -> str | None:
+        if value and is_blank(value):
+            raise ValueError("it is blank, so that any space would end the episode")
+        return value
+
 
 class RetriesSection(Section):
     """This section says how many times something is tried again, by the kind of the failure."""
@@ -193,7 +200,7 @@ class LimitsSection(Section):
     score_deadline_s: Seconds = 600
     """Seconds that the scoring of an episode, or of a group, may take."""
     retries: RetriesSection = RetriesSection()
-    max_failed: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, le=1)] | None = None
+    max_failed: Annotated[Integer, Field(ge=0)] | Annotated[Real, Field(ge=0, le=1)] | None = None
     """Most episodes that may fail before the run is stopped: a whole number, or a fraction of all episodes as a decimal
     number. Default: no limit."""
 
@@ -201,16 +208,16 @@ class LimitsSection(Section):
 class FanoutSection(Section):
     """This section says how many workers play episodes, and how many episodes they play at once."""
 
-    workers: Annotated[int, Field(ge=1, le=MOST_WORKERS)] = 2
+    workers: Annotated[Integer, Field(ge=1, le=MOST_WORKERS)] = 2
     """Number of workers. A run with fewer episodes starts fewer."""
     concurrency: Positive = 64
     """Number of episodes in flight, over all workers."""
-    cpus_per_worker: Annotated[float, Field(ge=0)] = 0
+    cpus_per_worker: Annotated[Real, Field(ge=0)] = 0
     """CPUs that Ray reserves for each worker."""
     stuck_after_s: Seconds = 30
     """Seconds after which a worker with a blocked event loop is ended. The episode that blocked it fails; its others
     are resumed elsewhere."""
-    memory_gb: Annotated[float, Field(gt=0)] | None = None
+    memory_gb: Annotated[Real, Field(gt=0)] | None = None
     """Memory in GiB above which a worker is ended. An episode whose code was running then fails; the others are resumed
     elsewhere. Default: Ray's own limit."""
 
@@ -305,7 +312,7 @@ class ServiceSection(Section):
     """Name of the service's directory in output.dir. A service of the same name resumes its rollouts and sessions."""
     host: str = "127.0.0.1"
     """Address on which the gateways listen."""
-    port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    port: Annotated[Integer, Field(ge=1, le=65535)] = 8000
     """Port on which the gateways listen."""
     tokens: TokensSection | None = None
     """Bearer tokens of callers. They are required unless the host is a loopback address."""
@@ -315,7 +322,7 @@ class ServiceSection(Section):
     """Further sources of tasks for the config's own environment, by name; `default` is the section `tasks`."""
     gateways: Positive = 1
     """Number of replicas of the gateway."""
-    max_body_mb: Annotated[float, Field(gt=0)] = 16
+    max_body_mb: Annotated[Real, Field(gt=0)] = 16
     """Largest body of a request, in MiB."""
     body_deadline_s: Seconds = 30
     """Seconds that a request's body may take to arrive."""
@@ -334,7 +341,7 @@ class ServiceSection(Section):
     max_waiting_commands: Positive = MOST_WAITING
     """Commands of one session that may wait for their turn, or for the result of the same command; any further one is
     answered 429."""
-    caller_share: Annotated[float, Field(gt=0, le=1)] = 0.75
+    caller_share: Annotated[Real, Field(gt=0, le=1)] = 0.75
     """Share that one of several callers may have of `max_requests`, `max_streams`, `max_sessions` and the queue of
     rollouts."""
     session_workers: Positive = 2

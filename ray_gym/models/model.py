@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 
 from ray_gym.messages import Message, ToolChoice, ToolSchema
+from ray_gym.models.numbers import Integer, Real
 
 TokenIds = NDArray[np.int32]
 Logprobs = NDArray[np.float32]
@@ -34,16 +35,16 @@ class Sampling:
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
-    temperature: Annotated[float, Field(ge=0, le=2)] = 1.0
-    max_tokens: Annotated[int, Field(ge=1)] = 512
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int, Field(ge=0)] = 0
-    min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
-    presence_penalty: Annotated[float, Field(ge=-2, le=2)] = 0.0
-    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] = 0.0
-    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
+    temperature: Annotated[Real, Field(ge=0, le=2)] = 1.0
+    max_tokens: Annotated[Integer, Field(ge=1)] = 512
+    top_p: Annotated[Real, Field(gt=0, le=1)] = 1.0
+    top_k: Annotated[Integer, Field(ge=0)] = 0
+    min_p: Annotated[Real, Field(ge=0, le=1)] = 0.0
+    presence_penalty: Annotated[Real, Field(ge=-2, le=2)] = 0.0
+    frequency_penalty: Annotated[Real, Field(ge=-2, le=2)] = 0.0
+    repetition_penalty: Annotated[Real, Field(gt=0)] = 1.0
     stop: tuple[str, ...] = ()
-    seed: int | None = None
+    seed: Integer | None = None
 
     @property
     def is_plain(self) -> bool:

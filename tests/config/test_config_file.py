@@ -112,6 +112,11 @@ def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monke
         ("limits=none", "limits: Input should be"),
         ("tasks.path=x.jsonl", "tasks: set one of path (a file) and generate (a number)"),
         ("run.name=../up", "run.name: String should match pattern"),
+        ("tasks.repeats=true", "tasks.repeats: Input should be a number; true, yes, on and the like are none (found"),
+        ("limits.max_turns=on", "limits.max_turns: Input should be a number; true, yes"),
+        ("run.seed=no", "run.seed: Input should be a number; true, yes"),
+        ("participants.policy.sampling.temperature=true", "participants.policy.sampling.temperature: Input should be"),
+        ("participants.policy.sampling.seed=true", "participants.policy.sampling.seed: Input should be a number"),
     ],
 )
 def test_a_wrong_override_is_named_with_field_and_fix(config: Path, override: str, told: str) -> None:
@@ -210,7 +215,7 @@ def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -
         ("line one\nline two", "line one\nline two"),
         (" lead", " lead"),
         ("trail ", "trail "),
-        ("\t", "\t"),
+        ("\tx", "\tx"),
         ("\u2028 # \U0001f600", "\u2028 # \U0001f600"),
         ("'---'", "---"),
         (r'"a\nb"', "a\nb"),
@@ -286,3 +291,27 @@ def test_comments_and_texts_with_marks_are_read_as_yaml_has_them() -> None:
 def test_numbers_that_a_run_can_not_keep_are_refused(config: Path, number: str) -> None:
     for override in (f"models.small.arguments.t={number}", f"models.small.arguments.of=[1, {number}]"):
         assert "is no number that a run can keep" in error_of(config, override)
+
+
+@pytest.mark.parametrize("text", [" ", "\u200b", "\t\u200b "])
+def test_a_blank_stop_text_is_refused(config: Path, text: str) -> None:
+    config.write_text(GOOD.replace("model: small, ", f'model: small, stop_text: "{text}", '))
+    assert error_of(config).startswith(f"{config}: participants.policy.stop_text: it is blank")
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_bool_is_no_number_of_failures(config: Path, value: bool) -> None:
+    assert "Input should be a number; true, yes" in error_of(config, f"limits.max_failed={value}")
+
+
+@pytest.mark.parametrize("number", ["010", "0100", "0777", "-010", "+010", "0_10", "[1, 010]"])
+def test_a_number_that_begins_with_a_zero_is_refused(config: Path, number: str) -> None:
+    for key in ("tasks.limit", "run.seed", "environment.option"):
+        assert f"{key}={number}" in (told := error_of(config, f"{key}={number}")) and "for an octal number" in told
+    config.write_text(f"{GOOD}run:\n  name: x\n  seed: {number}\n")
+    assert error_of(config).startswith(f"{config}:11: seed: YAML takes ")
+
+
+@pytest.mark.parametrize(("written", "limit"), [("0x10", 16), ("'010'", 10), ("10", 10), ("1_000", 1000)])
+def test_numbers_in_other_spellings_are_read(config: Path, written: str, limit: int) -> None:
+    assert read(config, f"tasks.limit={written}", "limits.max_failed=0.5", "run.seed=0").tasks.limit == limit

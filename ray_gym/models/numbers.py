@@ -1,0 +1,21 @@
+"""Defines the numbers of configs. YAML reads `on` and `yes` as true, which pydantic would take for 1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+
+def _refuse_bool(value: Any) -> Any:
+    """Returns a value that is no bool as it is. Errors: PydanticCustomError for a bool."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("bool_for_number", "Input should be a number; true, yes, on and the like are none")
+    return value
+
+
+Integer = Annotated[int, BeforeValidator(_refuse_bool)]
+"""Whole number of a config, which may be a text of digits but no bool."""
+Real = Annotated[float, BeforeValidator(_refuse_bool)]
+"""Number of a config, which may be a text of digits but no bool."""
