@@ -4,10 +4,14 @@ The package exports what an environment author and a trainer import; everything 
 line.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from ray_gym.installed.first_folder import refuse_first_folder
 
-from ray_gym.load import load
+refuse_first_folder()  # before any import that a file of the user's may answer
+
+from importlib import import_module  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from ray_gym.load import load  # noqa: E402
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError

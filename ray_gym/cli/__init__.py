@@ -10,6 +10,7 @@ def main() -> None:
     """Runs the command of this process's arguments. A module of the user's that hides one which the command needs, and
     an interruption of its imports, are told in a line, as all that happens later is.
     """
+    first = sys.path[0]  # Ray puts a folder of its own before it
     try:
         from ray_gym.cli.app import main as run
 
@@ -17,16 +18,17 @@ def main() -> None:
     except KeyboardInterrupt:
         _end("interrupted", 1)
     except Exception as error:
-        if (told := _hiding()) is None:
+        if (told := _hiding(first)) is None:
             raise
         _end(f"{told} ({type(error).__name__}: {error})", 2)
 
 
-def _hiding() -> str | None:
-    """Describes the first module in the folder where `python -m` looks first that hides another; None if none does.
-    From then on the process has Python's modules instead of the user's.
+def _hiding(first: str) -> str | None:
+    """Describes the first module in a folder that hides another; None if none does. From then on the process has
+    Python's modules instead of the user's. `first`: the folder, where `python -m` looks first.
     """
-    folder = Path(sys.path.pop(0)).absolute()
+    sys.path.remove(first)
+    folder = Path(first).absolute()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] != "ray_gym" and folder in Path(getattr(module, "__file__", None) or "/").parents:
             del sys.modules[name]

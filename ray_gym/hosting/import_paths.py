@@ -13,10 +13,9 @@ from pathlib import Path
 
 from ray_gym.errors import UserError
 from ray_gym.installed.configs import FOLDER
+from ray_gym.installed.first_folder import PYTHONS, hiding
 from ray_gym.installed.place import PACKAGE, is_installed
 
-UNUSED = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "turtle", "turtledemo"})
-"""Modules of Python's library that nothing imports. Many projects have a folder `test`."""
 PROJECT = "ray-gym"
 """Name under which the package is installed."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -60,7 +59,7 @@ def hidden_modules(folder: Path) -> list[Path]:
 
 def _owner(path: Path) -> str:
     """Returns which module a file or folder of the user's would hide; "" if none."""
-    if path.stem in sys.stdlib_module_names - UNUSED:
+    if path.stem in PYTHONS:
         return f"Python's own module {path.stem}"
     if path.resolve() == PACKAGE.resolve():
         return ""
@@ -99,10 +98,7 @@ def refuse_hidden_modules(folder: Path) -> None:
     processes could not even start. Errors: UserError.
     """
     for path in hidden_modules(folder):
-        raise UserError(
-            f"{path}: it hides {_owner(path)} from Ray's processes, which import from this folder: "
-            "rename it, or start from another folder"
-        )
+        raise UserError(hiding(str(path), _owner(path)))
 
 
 def as_variable() -> dict[str, str]:

@@ -17,7 +17,7 @@ from conftest import REPOSITORY
 from ray_gym import cli
 
 
-@pytest.mark.parametrize("name", ["yaml", "json", "dataclasses"])
+@pytest.mark.parametrize("name", ["yaml", "json", "dataclasses", "calendar", "typing", "random", "importlib"])
 def test_a_module_that_hides_one_of_ours_is_named_also_by_python_m(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.py").write_text("")
     command = [sys.executable, "-m", "ray_gym", "rollout", "tic_tac_toe_scripted"]
@@ -27,6 +27,15 @@ def test_a_module_that_hides_one_of_ours_is_named_also_by_python_m(tmp_path: Pat
     )
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(f"ray-gym: {tmp_path / name}.py: it hides ")
+
+
+def test_other_files_in_the_first_folder_do_no_harm(tmp_path: Path) -> None:
+    for name in ("mine.py", "calendar.txt", "this.py"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "typing").mkdir()
+    command = [sys.executable, "-m", "ray_gym", "--version"]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    assert subprocess.run(command, cwd=tmp_path, env=environment, timeout=60, check=False).returncode == 0
 
 
 class _Interruption(MetaPathFinder):

@@ -93,7 +93,9 @@ def test_an_effort_of_the_responses_api_is_refused() -> None:
             read_responses({**body, field: value})
 
 
-@pytest.mark.parametrize("more", [{"max_tokens": 8.0}, {"temperature": 2.5}, {"temperature": "0"}, {"top_k": 1.0}, {"min_p": True}])
+@pytest.mark.parametrize(
+    "more", [{"max_tokens": 8.0}, {"temperature": 2.5}, {"temperature": "0"}, {"top_k": 1.0}, {"min_p": True}]
+)
 def test_numbers_have_their_types_at_both_doors(more: dict[str, Any]) -> None:
     body = {"model": "small", "messages": HELLO, **more}
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
