@@ -28,8 +28,12 @@ def refuse_first_folder() -> None:
     argv = getattr(sys, "argv", [])
     if argv[:1] != ["-m"] or sys.orig_argv[-len(argv)] not in ("ray_gym", "-mray_gym") or sys.flags.safe_path:
         return
-    folder = os.path.abspath(sys.path[0])
-    for entry in sorted(os.listdir(folder)):
+    try:
+        folder = os.path.abspath(sys.path[0])
+        entries = sorted(os.listdir(folder))
+    except OSError:  # nothing can be imported from there
+        return
+    for entry in entries:
         name = entry.removesuffix(".py")
         if name in PYTHONS and (name != entry or os.path.isfile(os.path.join(folder, entry, "__init__.py"))):
             told = hiding(os.path.join(folder, entry), f"Python's own module {name}")
