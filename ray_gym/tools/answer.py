@@ -95,8 +95,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return utf8(value)
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"it returned {value}, which is no number that JSON has")
+        _require_finite(value)
         return value
     if isinstance(value, BaseModel):
         _require_declared(value)
@@ -110,11 +109,17 @@ def _plain(value: Any) -> Any:
         return _plain(value.value)
     if isinstance(value, np.generic):
         return _plain(value.item())
-    if isinstance(value, Decimal) and not value.is_finite():
-        raise ValueError(f"it returned {value}, which is no number that JSON has")
+    if isinstance(value, Decimal):
+        _require_finite(value)
     if isinstance(value, _SCALARS):
         return to_jsonable_python(value)
     raise _might_show_all(value)
+
+
+def _require_finite(number: float | Decimal) -> None:
+    """Checks that JSON has a number. Errors: ValueError for NaN and infinity."""
+    if not (number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)):
+        raise ValueError(f"it returned {number}, which is no number that JSON has")
 
 
 def _dump(model: BaseModel) -> Any:
@@ -163,7 +168,8 @@ def _might_show_all(value: object) -> TypeError:
 
 def _require_declared(model: BaseModel) -> None:
     """Checks that the fields of a pydantic model that are shown hold nothing of which all might be shown, unless their
-    types say so. A model with serializers of its own says itself what it shows. Errors: TypeError.
+    types say so, and no NaN, which pydantic may show as null. A model with serializers of its own says itself what it
+    shows. Errors: TypeError; ValueError for NaN and infinity.
     """
     serializers = type(model).__pydantic_decorators__
     if serializers.field_serializers or serializers.model_serializers:
@@ -176,7 +182,7 @@ def _require_declared(model: BaseModel) -> None:
 
 
 def _require_plain(value: Any, annotation: Any) -> None:
-    """Checks a value of a field with this annotation. Errors: TypeError."""
+    """Checks a value of a field with this annotation. Errors: TypeError; ValueError for NaN and infinity."""
     if isinstance(value, BaseModel):
         _require_declared(value)
     elif isinstance(value, Enum):
@@ -188,6 +194,8 @@ def _require_plain(value: Any, annotation: Any) -> None:
     elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         for item in value:
             _require_plain(item, annotation)
+    elif isinstance(value, float | Decimal):
+        _require_finite(value)
     elif (is_dataclass(value) or isinstance(value, set | frozenset | tuple)) and not _names(annotation, type(value)):
         raise _might_show_all(value)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from playing import Alone, calls, play_script
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym import Participant, tool
 from ray_gym.errors import FailureKind
@@ -59,6 +59,10 @@ class Colour(Enum):
     RED = "red"
 
 
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
 ENDLESS: list[Any] = []
 ENDLESS.append(ENDLESS)
 
@@ -86,6 +90,8 @@ ENDLESS.append(ENDLESS)
         (Decimal("1.50"), '"1.50"'),
         ({np.int64(1): [np.int64(7), np.float32(0.5), np.bool_(True), np.str_("x")]}, '{"1":[7,0.5,true,"x"]}'),
         (np.float64(1.5), "1.5"),
+        (Holder(held=[1.5, Decimal("2.5")]), '{"held":[1.5,"2.5"],"declared":null,"tags":[]}'),
+        (Decimal("1e400"), '"1E+400"'),
     ],
 )
 def test_results_that_are_text_or_json(result: Any, text: str) -> None:
@@ -120,6 +126,11 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         (Raw(), "of which Raw.body can't be JSON: 'utf-8' codec can't decode byte 0xff"),
         ({"all": [Library()]}, "it returned a pydantic model, of which Raw.body can't be JSON"),
         (Holder(held=object()), "of which Holder.held can't be JSON: Unable to serialize unknown type"),
+        (Holder(held=float("nan")), "it returned nan, which is no number that JSON has"),
+        (Holder(held=[{"mean": float("-inf")}]), "it returned -inf"),
+        (Holder(held=Decimal("NaN")), "it returned NaN"),
+        (Open(mean=float("nan")), "it returned nan"),
+        (Open(of=Open(mean=Decimal("Infinity"))), "it returned Infinity"),
         (object(), "it returned a object"),
         (np.bytes_(b"x"), "it returned a bytes"),
         (np.zeros(2), "it returned a ndarray"),
