@@ -15,6 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.spelled import elements, members, spelling, text_or_json, value_of
@@ -338,7 +339,22 @@ def _read_message(given: Json, request: CompletionRequest) -> Message:
         made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     except ValueError as error:
         raise BadAnswer(str(error)) from None
-    return Message("assistant", words, reasoning or None, made)
+    return Message("assistant", words, reasoning or None, _with_own_ids(made, request))
+
+
+def _with_own_ids(calls: tuple[ToolCall, ...], request: CompletionRequest) -> tuple[ToolCall, ...]:
+    """Returns the calls of a message, each with an id of its own: one that an earlier call has is made anew."""
+    seen: set[str] = set()
+    own = []
+    for index, call in enumerate(calls):
+        own.append(replace(call, id=_make_id(request, index)) if call.id in seen else call)
+        seen.add(own[-1].id)
+    return tuple(own)
+
+
+def _make_id(request: CompletionRequest, index: int) -> str:
+    """Returns an id for a call of the answer to a request. `index`: number of the call, from 0."""
+    return f"call_{stable_id(request.seed, index)[:24]}"
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
@@ -347,7 +363,7 @@ def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     """
     fields = members(call)
     function = members(fields.get("function"))
-    id = str(value_of(fields.get("id")) or f"call_{stable_id(request.seed, index)[:24]}")
+    id = str(value_of(fields.get("id")) or _make_id(request, index))
     name, arguments = value_of(function.get("name")), function.get("arguments")
     if not isinstance(name, str):
         return ToolCall(id, "", spelling(call))

@@ -242,6 +242,14 @@ async def test_malformed_arguments_are_passed_through(endpoint: EndpointDouble) 
     assert (completion.finish_reason, completion.kind) == ("stop", "constrained")
 
 
+async def test_calls_of_a_message_have_ids_of_their_own(endpoint: EndpointDouble) -> None:
+    calls = [{"id": id, "function": {"name": "move", "arguments": "{}"}} for id in ("c1", "c1", "c2", "c1", None)]
+    endpoint.will_answer(Reply(answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")))
+    ids = [call.id for call in (await complete(endpoint, tools=(MOVE,))).message.tool_calls]
+    assert (ids[0], ids[2]) == ("c1", "c2") and len(set(ids)) == 5
+    assert ids == [call.id for call in (await complete(endpoint, tools=(MOVE,))).message.tool_calls], "by the seed"
+
+
 async def test_retry_after_is_honoured(endpoint: EndpointDouble) -> None:
     endpoint.will_answer(Reply("slow down", 429, {"Retry-After": "0.3"}), Reply(answer()))
     completion = await complete(endpoint)
