@@ -20,6 +20,9 @@ _UNSAFE = re.compile(
 )
 """Control characters but tab and line feed, marks of direction, invisible characters but joiners, and lone surrogates."""
 
+_OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;",)}
+"""Spellings of characters in URLs, in PHP's JSON and in HTML that Python does not write."""
+
 
 def printable(text: str) -> str:
     r"""Returns a text with its control characters and marks of direction as escapes like \x1b. Tabs and line feeds
@@ -47,8 +50,9 @@ def _spellings(letter: str) -> str:
     """Returns a regular expression of the spellings of one character."""
     percent = quote(letter.encode("utf-8", "surrogatepass"), safe="")
     coded = percent if percent != letter else f"%{ord(letter):02x}"
-    forms = [letter, json.dumps(letter)[1:-1], html.escape(letter), *(["+"] if letter == " " else [])]
-    return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{re.escape(coded)})"]) + ")"
+    forms = [letter, json.dumps(letter)[1:-1], html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
+    anyhow = [re.escape(coded), rf"&#0*{ord(letter)};", f"&#x0*{ord(letter):x};", re.escape(f"\\u{ord(letter):04x}")]
+    return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{'|'.join(anyhow)})"]) + ")"
 
 
 def _escaped(found: re.Match[str]) -> str:

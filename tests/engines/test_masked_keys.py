@@ -30,7 +30,7 @@ def test_a_key_is_masked_before_the_text_is_cut(before: int, form: str) -> None:
     assert not any(part in failure.message for part in parts_of(KEY))
 
 
-@pytest.mark.parametrize("key", [KEY, 'p&"ss/w<rd+\\key=', "ключ-0123 456/789", "a b c d e f"])
+@pytest.mark.parametrize("key", [KEY, 'p&"ss/w<rd+\\key=', "p'ss/w'rd+++", "ключ-0123 456/789", "a b c d e f"])
 @pytest.mark.parametrize(
     "spell",
     [
@@ -42,6 +42,11 @@ def test_a_key_is_masked_before_the_text_is_cut(before: int, form: str) -> None:
         json.dumps,
         lambda key: json.dumps(key, ensure_ascii=False),
         html.escape,
+        lambda key: html.escape(key).replace("&#x27;", "&#39;").replace("&quot;", "&#034;"),
+        lambda key: html.escape(key).replace("&#x27;", "&apos;"),
+        lambda key: json.dumps(key).replace("/", "\\/"),
+        lambda key: json.dumps(key).replace("+", "\\u002b"),
+        lambda key: json.dumps(key).replace("+", "\\u002B").replace("'", "\\u0027"),
         lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
     ],
 )
