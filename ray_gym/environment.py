@@ -120,7 +120,7 @@ class Environment(Generic[TaskT, StateT]):
         name is near to that of a hook that its class leaves as it is, and for each hook that can't be called as one (async
         or a generator where it may not be, other parameters, no function); empty if all is well.
         """
-        left = [hook for hook in _HOOKS if _function(cls, hook) is _function(Environment, hook)]
+        left = [hook for hook in _HOOKS if _is_left(cls, hook)]
         near = {name: hook for base in cls.__mro__ for name, hook in _near(cls, base).items()}
         lines = [f"{cls.__name__}.{name} is near to the hook {hook}: rename one" for name, hook in near.items()]
         required = {"setup": ("setup",), "score": ("score", "score_group")}
@@ -266,6 +266,10 @@ class Environment(Generic[TaskT, StateT]):
 
 _HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
 _ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
+_RESERVED_WORDS = ("generate", "opening", "relay", "narrow", "next_speaker", "tools_for", "metrics")
+"""Hooks that nobody but a run calls, so that a method with their words and parameters was meant for them. Words of other
+hooks are common in helpers (`check_answer`, `score_one`).
+"""
 _MAY_BE_ASYNC = ("setup", "score")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -284,7 +288,27 @@ def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
             left = [hook for hook in known if hook not in vars(base)]
             if found := get_close_matches(name, left, n=1, cutoff=NEAR):
                 near[name] = found[0]
+            elif hook := _hook_within(cls, base, name):
+                near[name] = hook
     return near
+
+
+def _hook_within(cls: type[Environment[Any, Any]], base: type, name: str) -> str | None:
+    """Returns the hook for which a method of a class was probably meant, like `get_opening` for `opening`: its words are
+    in the method's name, the method has its parameters, and the class leaves both it and `run`, which might call the
+    method, as they are. None if there is none.
+    """
+    for hook in _RESERVED_WORDS if _is_left(cls, "run") else ():
+        if f"_{hook}_" in f"_{name}_" and _is_left(cls, hook):
+            expected, own = _parameters(Environment, hook), _parameters(base, name)
+            if expected is not None and own is not None and list(own.parameters) == list(expected.parameters):
+                return hook
+    return None
+
+
+def _is_left(cls: type[Environment[Any, Any]], hook: str) -> bool:
+    """Says whether a class leaves a hook as it is."""
+    return _function(cls, hook) is _function(Environment, hook)
 
 
 def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:

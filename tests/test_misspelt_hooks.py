@@ -61,6 +61,51 @@ class Finish(Good):
         return None
 
 
+class GetOpening(Good):
+    def get_opening(self, task: Task, state: None) -> Any: ...
+
+
+class OnRelay(Good):
+    def on_relay(self, state: None, episode: Any, turn: Any, listener: Any) -> str | None: ...
+
+
+class NarrowTool(Good):
+    @staticmethod
+    def narrow_tool(tool: Any, state: None, caller: Any) -> Any: ...
+
+
+class GetMetrics(Good):
+    @classmethod
+    def get_metrics(cls, rows: Any) -> dict[str, float]:
+        return {}
+
+
+class Helpers(Good):
+    """Its helpers have words of hooks, and hooks of those names or other parameters."""
+
+    def opening(self, task: Task, state: None) -> Any:
+        return self.get_opening(task, state)
+
+    def get_opening(self, task: Task, state: None) -> Any: ...
+
+    def relay_words(self, words: str) -> str:
+        return words
+
+    def score_one(self, state: None, episode: Any) -> float:
+        return 1.0
+
+    def check_answer(self, task: Task) -> bool:
+        return True
+
+
+class RunsItself(Good):
+    async def run(self, episode: Any) -> None:
+        episode.tell("policy", self.opening_text(episode.task, None))
+
+    def opening_text(self, task: Task, state: None) -> str:
+        return ""
+
+
 class OfTools(Good):
     """The model, not the engine, calls its tools, so their names may be near to hooks'."""
 
@@ -181,7 +226,7 @@ def test_a_tool_may_not_replace_a_hook() -> None:
             type("Shop", (Good,), {hook: tool()(method)})
 
 
-@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, InGroups, OfTools, OtherNames])
+@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, OtherNames, RunsItself])
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
     assert environment.wrong_hooks() == []
 
@@ -195,6 +240,10 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (Oppening, "Oppening.oppening is near to the hook opening: rename one"),
         (NextSpeakers, "NextSpeakers.next_speakers is near to the hook next_speaker: rename one"),
         (Finish, "Finish.finish is near to the hook finished: rename one"),
+        (GetOpening, "GetOpening.get_opening is near to the hook opening: rename one"),
+        (OnRelay, "OnRelay.on_relay is near to the hook relay: rename one"),
+        (NarrowTool, "NarrowTool.narrow_tool is near to the hook narrow: rename one"),
+        (GetMetrics, "GetMetrics.get_metrics is near to the hook metrics: rename one"),
         (Participant_, "Participant_.participant is near to the hook participants: rename one"),
         (Auxilliary, "Auxilliary.auxilliary is near to the hook auxiliary: rename one"),
         (RewardRanges, "RewardRanges.reward_ranges is near to the hook reward_range: rename one"),
