@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.hosting.admission import AdmissionLimits
 from ray_gym.hosting.affinity import Affinity, Transport
+from ray_gym.models.numbers import Integer, Real
 from ray_gym.weights.checkpoint import LARGEST_VERSION
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[Integer, Field(ge=1)]
 
 OWN_ENGINE_ARGS = {
     "model": "models.NAME.model",
@@ -37,12 +38,12 @@ class Autoscaling(BaseModel):
 
     max_replicas: Count
     """Largest number of replicas."""
-    target_ongoing_requests: Annotated[float, Field(gt=0)]
+    target_ongoing_requests: Annotated[Real, Field(gt=0)]
     """Calls in flight per replica that Serve aims at: with more of them it adds replicas, with fewer it removes some.
     """
-    upscale_delay_s: Annotated[float, Field(ge=0)] = 30
+    upscale_delay_s: Annotated[Real, Field(ge=0)] = 30
     """Seconds for which there have to be too many calls before Serve adds a replica."""
-    downscale_delay_s: Annotated[float, Field(ge=0)] = 600
+    downscale_delay_s: Annotated[Real, Field(ge=0)] = 600
     """Seconds for which there have to be too few calls before Serve removes a replica. A replica takes long to load,
     and its KV cache is lost with it.
     """
@@ -57,7 +58,7 @@ class Placement(BaseModel):
     """Ray's strategy: bundles on as few nodes as possible (PACK), on one node (STRICT_PACK), on as many as possible
     (SPREAD), or each on another one (STRICT_SPREAD).
     """
-    bundles: Annotated[list[dict[str, Annotated[float, Field(ge=0)]]], Field(min_length=1)] | None = None
+    bundles: Annotated[list[dict[str, Annotated[Real, Field(ge=0)]]], Field(min_length=1)] | None = None
     """Resources of each bundle, e.g. {GPU: 1, CPU: 4}. By default there is one for each rank, with its GPU."""
 
 
@@ -74,7 +75,7 @@ class ReplicaOptions(BaseModel):
     """Number of replicas; with `autoscaling` the smallest number."""
     autoscaling: Autoscaling | None = None
     """Options to add and remove replicas with the number of calls; null keeps their number."""
-    gpus: Annotated[float, Field(ge=0)] = 1
+    gpus: Annotated[Real, Field(ge=0)] = 1
     """GPUs of each rank of a replica; 0 runs the model on CPUs."""
     tensor_parallel: Count = 1
     """Number of ranks that share each layer. They are on one node, unless there is a pipeline or a placement."""
@@ -84,7 +85,7 @@ class ReplicaOptions(BaseModel):
     """Placement of a replica's ranks on GPUs. By default they are on one node, or with a pipeline on as few nodes as
     possible.
     """
-    cpus: Annotated[float, Field(ge=0)] = 0
+    cpus: Annotated[Real, Field(ge=0)] = 0
     """CPUs that Ray reserves for a replica."""
     engine_args: dict[str, Any] = {}
     """Further arguments of vLLM's engine (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
@@ -104,7 +105,7 @@ class ReplicaOptions(BaseModel):
     sent alone, by Serve's handle. The default is batched, but handle with `autoscaling`, which counts only calls by
     handles, and always under RAY_USE_TLS.
     """
-    start_timeout_s: Annotated[float, Field(gt=0)] = 900
+    start_timeout_s: Annotated[Real, Field(gt=0)] = 900
     """Seconds within which all replicas have to be up."""
 
     @model_validator(mode="after")
@@ -200,7 +201,7 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     """
     engine_metrics: bool = True
     """True adds vLLM's own metrics to Ray's, as ray_vllm_*."""
-    weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
+    weights_version: Annotated[Integer, Field(ge=0, le=LARGEST_VERSION)] = 0
     """Version of the weights that are loaded first, recorded with their tokens. Updates have higher versions."""
 
     @property

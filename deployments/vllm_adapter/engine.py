@@ -17,6 +17,7 @@ from ray_gym.errors import UserError
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.engine import models_on
+from ray_gym.models.numbers import Integer
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Folder
 from ray_gym.weights.client import Weights
 
@@ -30,7 +31,7 @@ class AdapterOptions(BaseModel):
     """Name of the model of the config, with engine: vllm, that the adapters are for."""
     adapter: str | None = None
     """Folder of the LoRA adapter that the line begins with; by default it begins with none."""
-    weights_version: Annotated[int, Field(ge=1, le=LARGEST_VERSION)] | None = None
+    weights_version: Annotated[Integer, Field(ge=1, le=LARGEST_VERSION)] | None = None
     """Version of that adapter, recorded with its tokens; by default the one after the version of the weights below it.
     Without an adapter, the line has the version of these weights.
     """

@@ -24,6 +24,7 @@ from ray_gym.aio.clock import exclude
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.models.numbers import Integer, Real
 from ray_gym.printable import masked
 
 CONNECT_TIMEOUT_S = 5.0
@@ -55,11 +56,11 @@ class EndpointOptions(BaseModel):
     """The model's name at the endpoint."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key. None means that the endpoint needs none."""
-    max_connections: Annotated[int, Field(ge=1)] = 1024
+    max_connections: Annotated[Integer, Field(ge=1)] = 1024
     """Largest number of calls in flight, for each worker."""
-    retries: Annotated[int, Field(ge=0)] = 5
+    retries: Annotated[Integer, Field(ge=0)] = 5
     """Largest number of further tries of a call that fails."""
-    timeout_s: Annotated[float, Field(gt=0)] = 600
+    timeout_s: Annotated[Real, Field(gt=0)] = 600
     """Seconds without a byte from the endpoint after which a call counts as failed."""
 
     @field_validator("base_url")

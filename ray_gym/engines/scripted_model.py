@@ -14,6 +14,7 @@ from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.player import Player
 
 
@@ -26,19 +27,19 @@ class ScriptedOptions(BaseModel):
     """Name of the player, as package.module:function."""
     arguments: dict[str, Any] = {}
     """Keyword arguments of every call of the player."""
-    delay_s: Annotated[float, Field(ge=0)] = 0
+    delay_s: Annotated[Real, Field(ge=0)] = 0
     """Seconds before each answer, to simulate a slow model."""
-    replicas: Annotated[int, Field(ge=0)] = 0
+    replicas: Annotated[Integer, Field(ge=0)] = 0
     """Number of replicas of a Serve deployment that the player runs in; 0: it runs in the workers' processes."""
-    max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
+    max_ongoing_requests: Annotated[Integer, Field(ge=1)] = 200
     """Largest number of calls that a replica carries out at a time; further calls wait."""
     transport: Transport = "batched"
     """batched: the calls of a worker to a replica are sent together. handle: each is sent alone by Serve's handle.
     Under RAY_USE_TLS always handle.
     """
-    cpus: Annotated[float, Field(ge=0)] = 0
+    cpus: Annotated[Real, Field(ge=0)] = 0
     """CPUs that Ray reserves for a replica."""
-    start_timeout_s: Annotated[float, Field(gt=0)] = 120
+    start_timeout_s: Annotated[Real, Field(gt=0)] = 120
     """Seconds within which all replicas have to be up."""
 
 

@@ -150,6 +150,8 @@ async def test_nothing_is_asked_without_probe() -> None:
         {"extra_body": {"parameters": {"maxNewTokens": 7}}},
         {"extra_body": {"generationConfig": {"topP": 0.5}}},
         {"api_key": "secret"},
+        {"retries": True},
+        {"timeout_s": True},
     ],
 )
 def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
