@@ -20,6 +20,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
@@ -145,18 +146,6 @@ def _octals(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
             yield node.start_mark.line + 1, key, problem
 
 
-def _comments_for_values(text: str, root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
-    """Yields the line, the key and the comment of each key in YAML whose value is missing, with a comment in its place
-    that looks like a text (`stop_text: ###STOP###`).
-    """
-    lines = text.splitlines()
-    for _, node in _nodes(root):
-        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            rest = lines[key.end_mark.line][key.end_mark.column + 1 :].strip()
-            if isinstance(value, yaml.ScalarNode) and not value.value and re.match(r"##+\w", rest):
-                yield key.end_mark.line + 1, str(key.value), rest
-
-
 def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
     """Yields the numbers below a key that are infinite, or none: JSON, in which runs are kept, has no such numbers."""
     if isinstance(node, float) and not isfinite(node):
@@ -166,14 +155,11 @@ def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
             yield from _infinite(f"{key}.{name}" if key else str(name), child)
 
 
-def _require_plain(text: str, file: str) -> None:
-    """Checks that YAML reads no value of a text as something else than it looks like. `file` names the text. Errors:
-    UserError that names the line and the key; YAMLError.
+def _require_decimals(text: str, file: str) -> None:
+    """Checks that YAML reads no whole number of a text as an octal one. `file` names the text. Errors: UserError that
+    names the line and the key; YAMLError.
     """
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    for number, key, comment in _comments_for_values(text, root):
-        raise UserError(f"{file}:{number}: YAML takes {comment} for a comment, so {key} has no value; put it in quotes")
-    for number, key, problem in _octals(root):
+    for number, key, problem in _octals(yaml.compose(text, Loader=yaml.SafeLoader)):
         raise UserError(f"{file}:{number}: {key}: {problem}")
 
 
@@ -181,10 +167,12 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
     UserError.
     """
+    for lost in lost_texts(text):
+        raise UserError(f"{file}:{lost.line}: {lost.complaint}")
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
-        _require_plain(text, file)
+        _require_decimals(text, file)
         config = OmegaConf.create(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

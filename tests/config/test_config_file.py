@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ray_gym.config.comments import lost_texts
 from ray_gym.config.file import merge_overrides, read_config
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
@@ -274,7 +275,7 @@ def test_a_literal_can_be_written(config: Path) -> None:
     assert read.participants["policy"].stop_text == "${x}"
 
 
-@pytest.mark.parametrize("written", ["###STOP###", "  ##END", "##x  "])
+@pytest.mark.parametrize("written", ["###STOP###", "  ##END", "##x  ", "### STOP ###", "#STOP", "# STOP #", "#", "###"])
 def test_a_text_that_yaml_takes_for_a_comment_is_told(tmp_path: Path, written: str) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(f"run: {{name: x}}\nparticipants:\n  policy:\n    stop_text: {written}\n")
@@ -282,9 +283,83 @@ def test_a_text_that_yaml_takes_for_a_comment_is_told(tmp_path: Path, written: s
     assert error_of(config) == told
 
 
-def test_comments_and_texts_with_marks_are_read_as_yaml_has_them() -> None:
-    text = "a: # one\nb: ## two\nc: |\n  x: ##y\nd: '###z'\ne: &e\n  f: 1 ##g\ng: *e\n"
-    assert merge_overrides(text, "x", [])["c"] == "x: ##y\n"
+@pytest.mark.parametrize(
+    ("text", "place", "comment"),
+    [
+        ("a: When done, say ###STOP### and nothing else", "1: a is cut", "###STOP### and nothing else"),
+        ("a: DONE ###STOP###", "1: a is cut", "###STOP###"),
+        ("a: DONE ### STOP ###", "1: a is cut", "### STOP ###"),
+        ("a: DONE #", "1: a is cut", "#"),
+        ("a: Fix issue #5\nb: 1", "1: a is cut", "#5"),
+        ("a: two\n  lines #STOP", "2: a is cut", "#STOP"),
+        ("a: one\n  ###STOP###\nb: 1", "2: a is cut", "###STOP###"),
+        ("a: ${b} #STOP\nb: 1", "1: a is cut", "#STOP"),
+        ("a: &x DONE #STOP", "1: a is cut", "#STOP"),
+        ("a:\n  ###STOP###\n  DONE", "2: a is cut", "###STOP###"),
+        ("a:\n  ###STOP###\nb: 1", "2: a has no value", "###STOP###"),
+        ("a:\n  b:\n    ### STOP ###", "3: b has no value", "### STOP ###"),
+        ("a:\n  #STOP\nb: 1", "2: a has no value", "#STOP"),
+        ("a:\n\n  # words\n  ##STOP", "4: a has no value", "##STOP"),
+        ("a: &x #STOP", "1: a has no value", "#STOP"),
+        ("a:\n- ###STOP###\n- b", "2: a has no value", "###STOP###"),
+        ("a:\n  - b\n  - ###STOP###", "3: a has no value", "###STOP###"),
+        ("a:\n  - b: 1\n    c:\n  - #STOP", "4: a has no value", "#STOP"),
+        ("a:\n  - b: 1\n    c: ##x\n  - d", "3: c has no value", "##x"),
+        ("a:\n  -\n    ###STOP###", "3: a has no value", "###STOP###"),
+        ("a:\n  - DONE #STOP", "2: a is cut", "#STOP"),
+        ("a: [###STOP###]", "1: a has no value", "###STOP###]"),
+        ("a: {b: [c, #STOP]}", "1: b has no value", "#STOP]}"),
+        ("a: {b: DONE ###STOP###}", "1: b is cut", "###STOP###}"),
+        ("a: [b,\n ###STOP###,\n c]", "2: a is cut", "###STOP###,"),
+        ("a: DONE #STOP\r\nb: 1\r\n", "1: a is cut", "#STOP"),
+        ("\ufeffa: DONE #STOP", "1: a is cut", "#STOP"),
+    ],
+)
+def test_a_text_that_yaml_would_cut_or_lose_is_told(text: str, place: str, comment: str) -> None:
+    with pytest.raises(UserError) as caught:
+        merge_overrides(text, "x", [])
+    line, _, lost = place.partition(": ")
+    assert str(caught.value).startswith(f"x:{line}: YAML takes {comment} for a comment, so {lost}")
+    assert "put it in quotes" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        (
+            "a: # one\nb: ## two\nc: |\n  x: ##y\nd: '###z'\ne: &e\n  f: 1 ##g\ng: *e\n",
+            {"a": None, "b": None, "c": "x: ##y\n", "d": "###z", "e": {"f": 1}, "g": {"f": 1}},
+        ),
+        ("a: b  # words\nc: d # the #1 of all, in C#", {"a": "b", "c": "d"}),
+        ("#a\n##b\n### c ###\n####\na: b\n#c\n\n### d ###\nc: d\n#e", {"a": "b", "c": "d"}),
+        ("a: #nested\n  b: #nested\n    - c\n", {"a": {"b": ["c"]}}),
+        ("a: ###nested###\n- b\n- #nested\n  c: d", {"a": ["b", {"c": "d"}]}),
+        ("a: &x #nested\n  b: c", {"a": {"b": "c"}}),
+        ("a: #list\n  [b, c]\nd: #words\n  'e'", {"a": ["b", "c"], "d": "e"}),
+        ("a:\n  ### b ###\n  b: c\n  #d: 1\n  ##e\n", {"a": {"b": "c"}}),
+        ("a:\n  #b: 1\n  # c\nd: 1", {"a": None, "d": 1}),
+        ("a: 'b' #c\nd: \"e\" ###f###\ng: [h, i] #j\nk: {l: m} #n", {"a": "b", "d": "e", "g": ["h", "i"], "k": {"l": "m"}}),
+        ("a: 8 #per cent\nb: true #yes\nc: null #none\nd: 1e5 #many", {"a": 8, "b": True, "c": None, "d": 1e5}),
+        ("a: [  #items\n  b,  #first\n  #c,\n  d\n]", {"a": ["b", "d"]}),
+        ("a: b#c\nd: e:#f", {"a": "b#c", "d": "e:#f"}),
+        ("a: |  #text\n  ###b###\n  #c\n###d###\ne: >\n  f #g", {"a": "###b###\n#c\n", "e": "f #g"}),
+    ],
+)  # fmt: skip
+def test_comments_and_texts_with_marks_are_read_as_yaml_has_them(text: str, data: dict[str, object]) -> None:
+    assert merge_overrides(text, "x", []) == data
+
+
+REPOSITORY = Path(__file__).parents[2]
+SHIPPED = [
+    path
+    for folder in ("configs", "examples", "cluster", "tests/record")
+    for path in (REPOSITORY / folder).rglob("*.y*ml")
+]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_no_shipped_file_has_a_comment_that_looks_like_a_text(path: Path) -> None:
+    assert not list(lost_texts(path.read_text("utf-8")))
 
 
 @pytest.mark.parametrize("number", [".inf", "-.inf", ".nan"])
