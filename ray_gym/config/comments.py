@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -22,6 +22,7 @@ _IN_BRACKETS = re.compile(rf"{_MARKED}|#\S.*[\]}}]")
 """Comments between brackets that look like a text, or that hide the closing bracket: `[#STOP]`."""
 _NUMBER = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
 """Numbers that OmegaConf reads and PyYAML does not."""
+_RESOLVER: Any = yaml.resolver.Resolver()
 _BRACKETS = (yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken)
 _BEFORE_A_VALUE = (yaml.ValueToken, yaml.BlockEntryToken, yaml.AnchorToken, yaml.TagToken)
 
@@ -125,5 +126,5 @@ def _begins_a_block(before: yaml.Token, after: yaml.Token) -> bool:
 
 def _is_text(plain: str) -> bool:
     """Says whether a value without quotes is a text: no number, no date, not true, false or null."""
-    tag: str = yaml.resolver.Resolver().resolve(yaml.ScalarNode, plain, (True, False))
+    tag: str = _RESOLVER.resolve(yaml.ScalarNode, plain, (True, False))
     return tag.endswith(":str") and not _NUMBER.fullmatch(plain)

@@ -6,15 +6,14 @@ its own failure (`judge`): the episode gets a new try, and never a score that th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
-from ray_gym.models.thoughts import last_words
+from ray_gym.graders.labels import clear_label, last_label
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -26,8 +25,9 @@ class Judge(Grader):
 
     `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Only labels after the judge's last
     thought count, and no label within a longer word; in Chinese or Japanese, a word ends where the script changes. An
-    answer with several different labels is unclear, and asked for again as one without any. A label also counts if the
-    rest of the answer was cut.
+    answer with several different labels, or with a `not` before one, is unclear, and asked for again as one without
+    any. Spaces, hyphens and Markdown between the words of a label make no difference, and of a score on a scale (7/10)
+    the number counts. A label also counts if the rest of the answer was cut.
     """
 
     question: str
@@ -103,58 +103,3 @@ class SwapCheck(Grader):
         if second.value < self.enough:
             return Verdict(self.disagreement, "the judge changed its mind when the two were exchanged", parts)
         return Verdict(second.value, "the judge agreed with itself when the two were exchanged", parts)
-
-
-_UNSPACED = (
-    "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
-    "\u3041-\u309f",  # Hiragana
-    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f",  # Katakana
-    "\u0e01-\u0e5b",  # Thai
-    "\u0e81-\u0edf",  # Lao
-    "\u1000-\u109f",  # Burmese
-    "\u1780-\u17e9",  # Khmer
-)
-"""Letters by script, of the scripts that put no space between words: there a word ends where the script changes."""
-
-
-def clear_label(text: str, labels: Iterable[str]) -> str | None:
-    """Returns the one label in a text; None if there is none, or if there are different ones."""
-    found = set(_labels_in(text, labels))
-    return found.pop() if len(found) == 1 else None
-
-
-def last_label(text: str, labels: Iterable[str]) -> str | None:
-    """Returns the label that comes last in a text; None if there is none."""
-    found = _labels_in(text, labels)
-    return found[-1] if found else None
-
-
-def _labels_in(text: str, labels: Iterable[str]) -> list[str]:
-    """Returns the labels after the last thought in a text, in order: not those in longer words or numbers. Of two at the
-    same place, the longer counts.
-    """
-    ordered = sorted(labels, key=len, reverse=True)
-    alternatives = "|".join(_not_after(label[:1]) + re.escape(label) + _not_before(label[-1:]) for label in ordered)
-    return re.findall(alternatives, last_words(text)) if ordered else []
-
-
-def _not_after(first: str) -> str:
-    """Returns a regular expression of what may not be before a label's first character: the same word or number.
-    Markdown's underscores may be (`__YES__`).
-    """
-    word = _of_one_word(first)
-    return rf"(?<!{word})(?<!{word}_)(?<!{word}__)(?<!\d[.,])" if word else ""
-
-
-def _not_before(last: str) -> str:
-    """Returns a regular expression of what may not be after a label's last character: the same word or number."""
-    word = _of_one_word(last)
-    return rf"(?!_{{0,2}}{word})(?![.,]\d)" if word else ""
-
-
-def _of_one_word(letter: str) -> str:
-    """Returns a regular expression of the letters that are one word with a letter beside them; "" for no letter."""
-    if not re.match(r"\w", letter):
-        return ""
-    script = next((script for script in _UNSPACED if re.match(f"[{script}]", letter)), None)
-    return f"[{script}]" if script else rf"[^\W_{''.join(_UNSPACED)}]"

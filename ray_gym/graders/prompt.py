@@ -11,7 +11,10 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ray_gym.graders.labels import spaced
+
 _BACKQUOTES = re.compile("`+")
+_WORD = re.compile(r"[^\s_*`~-]+")
 _LEFT_OUT = "\N{WHITE SQUARE}"
 _FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
@@ -62,8 +65,18 @@ def fenced_texts(prompt: str) -> list[str]:
 
 
 def break_labels(labels: Iterable[str], text: str) -> str:
-    """Returns a text with a space in the middle of each label. A label of one character is replaced by a sign."""
+    """Returns a text with a space in the middle of each label, however the words of the label are spaced. A label whose
+    words have one character each is replaced by a sign.
+    """
     for label in labels:
-        middle = len(label) // 2
-        text = text.replace(label, f"{label[:middle]} {label[middle:]}" if middle else _LEFT_OUT)
+        text = re.sub(spaced(label), _broken, text)
     return text
+
+
+def _broken(found: re.Match[str]) -> str:
+    """Returns a label that was found with a space in the middle of its longest word."""
+    longest = max(_WORD.finditer(found[0]), key=lambda word: len(word[0]), default=None)
+    if longest is None or len(longest[0]) < 2:
+        return _LEFT_OUT
+    middle = longest.start() + len(longest[0]) // 2
+    return f"{found[0][:middle]} {found[0][middle:]}"

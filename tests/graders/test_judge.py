@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from grading import Ends, Says, failure_of, graded, value, verdicts
 from ray_gym import Message
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, FirstThatPasses, Judge, RewardModel, SwapCheck, Weighted
-from ray_gym.graders.judge import clear_label, last_label
+from ray_gym.graders.labels import clear_label, last_label
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -92,6 +93,84 @@ def test_a_label_is_no_part_of_a_number(text: str, clear: str | None) -> None:
 )
 def test_where_words_have_no_spaces_a_label_ends_with_its_script(text: str, clear: str | None) -> None:
     assert clear_label(text, ["YES", "はい", "正", "真", "7"]) == clear
+
+
+NOT_SUPPORTED = ["**NOT** SUPPORTED", "NOT *SUPPORTED*", "**NOT SUPPORTED**", "NOT-SUPPORTED", "NOT\u2011SUPPORTED",
+    "NOT  SUPPORTED", "NOT\nSUPPORTED", "NOT\u00a0SUPPORTED", "NOT_SUPPORTED", "Not SUPPORTED", "Verdict: `NOT` `SUPPORTED`."
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOT_SUPPORTED)
+def test_a_label_of_several_words_is_found_however_they_are_spaced(text: str) -> None:
+    labels = {"SUPPORTED": 1.0, "NOT SUPPORTED": 0.0}
+    assert clear_label(text, labels) == last_label(text, labels) == "NOT SUPPORTED"
+    assert clear_label(text, ["SUPPORTED", "NOT_SUPPORTED"]) == "NOT_SUPPORTED"
+
+
+@pytest.mark.parametrize(
+    ("labels", "text", "clear", "last"),
+    [
+        (["CORRECT", "INCORRECT"], "NOT CORRECT", None, None),
+        (["CORRECT", "INCORRECT"], "It is **not** CORRECT", None, None),
+        (["CORRECT", "INCORRECT"], "It isn't fully CORRECT", None, None),
+        (["CORRECT", "INCORRECT"], "This is not a CORRECT answer: INCORRECT", None, "INCORRECT"),
+        (["CORRECT", "INCORRECT"], "I do not doubt it. CORRECT", "CORRECT", "CORRECT"),
+        (["CORRECT", "INCORRECT"], "Knot CORRECT", "CORRECT", "CORRECT"),
+        (["CORRECT", "INCORRECT"], "INCORRECT, not CORRECT", None, None),
+        (["safe", "unsafe"], "not safe", None, None),
+        (["safe", "unsafe"], "un-safe", None, None),
+        (["correct", "incorrect"], "in-correct", None, None),
+        (["correct", "incorrect"], "In\u2011correct", None, None),
+        (["correct", "incorrect"], "so-correct", "correct", "correct"),
+        (["[[A=B]]", "[[A!=B]]"], "It is not [[A=B]]", None, None),
+        (["SUPPORTED", "NOT SUPPORTED"], "not NOT SUPPORTED", None, None),
+        (["SUPPORTED", "NOT SUPPORTED"], "not supported", None, None),
+        (["SUPPORTED", "NOT SUPPORTED"], "NOT. SUPPORTED", "SUPPORTED", "SUPPORTED"),
+        (["SUPPORTED", "NOT SUPPORTED"], "NOT-SUPPORTED-YET", "NOT SUPPORTED", "NOT SUPPORTED"),
+        (["Rating: 5", "Rating: 4"], "**Rating:** 5", "Rating: 5", "Rating: 5"),
+        (["Rating: 5", "Rating: 4"], "Rating: -5", None, None),
+        (["1 2", "12"], "1-2", None, None),
+    ],
+)
+def test_a_negated_label_is_unclear(labels: list[str], text: str, clear: str | None, last: str | None) -> None:
+    assert (clear_label(text, labels), last_label(text, labels)) == (clear, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("Score: 7/10", "7"),
+        ("Score: **7** / 10", "7"),
+        ("7 out of 10", "7"),
+        ("7 out of a possible 10", "7"),
+        ("7 of 10.", "7"),
+        ("Score: 10/10", "10"),
+        ("Score: 7.5/10", None),
+        ("Score: 17/10", None),
+        ("On a scale of 0 to 10: 7", "7"),
+        ("On the scale 1-10: 7", "7"),
+        ("**Score:** -1", None),
+        ("Score: \u22121", None),
+        ("-1", None),
+        ("Score: .5", None),
+        (".5", None),
+        ("So...5", "5"),
+        ("Score: +5.", "5"),
+    ],
+)
+def test_a_number_on_a_scale_is_the_label(text: str, last: str | None) -> None:
+    assert last_label(text, [str(number) for number in range(11)]) == last
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["NOT " * 40_000, "NOT" + " " * 200_000, "7" * 200_000, "7/" * 60_000, "7 " * 60_000, "7 out of " * 20_000, "-" * 200_000,
+     "not a " * 40_000, "n't" * 60_000, "in-" * 60_000, "7" + " " * 200_000, "NOT SUPPORTE" * 10_000],
+)  # fmt: skip
+def test_labels_are_found_in_linear_time(text: str) -> None:
+    began = time.process_time()
+    clear_label(text, ["SUPPORTED", "NOT SUPPORTED", *map(str, range(11))])
+    assert time.process_time() - began < 2
 
 
 def test_a_blank_label_is_refused() -> None:

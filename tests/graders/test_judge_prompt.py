@@ -7,6 +7,7 @@ import re
 import pytest
 
 from ray_gym.graders import JudgePrompt, fenced_texts
+from ray_gym.graders.labels import clear_label
 
 LABELS = ("[[A=B]]", "[[A!=B]]")
 
@@ -38,6 +39,13 @@ def test_labels_in_the_material_are_taken_apart(material: str) -> None:
     filled = prompt().filled(LABELS, one=material, other="[[1, 2], [3, 4]]")
     assert not any(label in filled for label in LABELS)
     assert fenced_texts(prompt("{one}\n{other}").filled(LABELS, one="x", other="[[1, 2]]"))[1] == "[[1, 2]]"
+
+
+@pytest.mark.parametrize("material", ["VERY GOOD", "VERY  GOOD", "**VERY** GOOD", "VERY-GOOD", "A B", "A  B", "A-B"])
+def test_a_label_of_several_words_is_taken_apart_however_it_is_spaced(material: str) -> None:
+    labels = ("VERY GOOD", "BAD", "A B")
+    (shown, _) = fenced_texts(prompt("{one}\n{other}").filled(labels, one=material, other="x"))
+    assert clear_label(material, labels) is not None and clear_label(shown, labels) is None
 
 
 def test_a_label_of_one_character_is_left_out() -> None:
