@@ -19,7 +19,11 @@ _BARE_BOX = re.compile(r"\\(?:boxed|fbox)\s+([^\s{}$\\]+)")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _VISIBLE = re.compile(r"\\\S|[^\\\s]+")
 """Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
-_ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*)?", re.IGNORECASE
+)
+_MARKS = ("***", "**", "*", "___", "__", "_", "``", "`")
+"""Marks of Markdown around a text, of which a longer one is before the one that it begins with."""
 
 
 def whole(text: str) -> str | None:
@@ -58,15 +62,37 @@ def last_boxed(text: str) -> str | None:
 
 def answer_line(text: str) -> str | None:
     """Returns the text after the last `Answer:` that has any on the same line; None if there is none. `Answer is:` and
-    `Answer =` count too, in any letter case, and bold as in Markdown.
+    `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out around either.
     """
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
-        line = text[found.end() : line_end if line_end >= 0 else len(text)]
-        answer = _shown(line.strip().removesuffix("**"))
+        line = text[found.end() : line_end if line_end >= 0 else len(text)].strip()
+        line_begin = text.rfind("\n", 0, found.start()) + 1
+        answer = _shown(_undressed(_without_end(line, text[line_begin : found.start()])))
         if answer is not None:
             return answer
     return None
+
+
+def _without_end(line: str, before: str) -> str:
+    """Returns the end of a line without the mark that ends it, if only the part `before` it has that mark's other half:
+    `**Answer: 42**`.
+    """
+    mark = next((mark for mark in _MARKS if line.endswith(mark)), "")
+    bare = line.removesuffix(mark)
+    return bare.strip() if mark not in bare and (mark == "**" or mark in before) else line
+
+
+def _undressed(line: str) -> str:
+    """Returns a text without Markdown's marks around all of it, and a full stop behind them. Underscores may be a part
+    of a name (`__init__`), and stay.
+    """
+    bare = line.removesuffix(".")
+    for mark in _MARKS:
+        inside = bare[len(mark) : -len(mark)]
+        if bare == f"{mark}{inside}{mark}" and "_" not in mark and inside and mark not in inside:
+            return _undressed(inside.strip())
+    return line
 
 
 def tagged(tag: str) -> Extract:
