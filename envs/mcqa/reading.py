@@ -13,7 +13,6 @@ Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon
 OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
-_TEXT = re.compile(r"\\text\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _COLOURED = r"\\(?:textcolor|colorbox)\s*\{[^{}]*\}\s*"
 _FONT = re.compile(
     rf"(?:{_COLOURED}|\\(?:text\w*|math\w+|[mhf]box|emph|operatorname\*?|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*)"
@@ -27,8 +26,10 @@ _SPACE = re.compile(
     r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
     r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
 )
-_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(zip(map(ord, "【】。、"), "[].,", strict=True))
-"""Plain characters, by the code of their full width."""
+_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
+    zip(map(ord, "【】。、\u2212"), "[].,-", strict=True)
+)
+"""Plain characters, by the code of their full width; a hyphen for a minus."""
 _ONLY_A_LETTER = re.compile(r"""(?:[\s(\["“{]|\\\{)*([A-Za-z])(?:[\s)\].:,;"”}*]|\\\})*""")
 _LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
@@ -38,40 +39,62 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """Words before a letter that name no option."""
+_AFFIRMED = re.compile(
+    r"(?:(?<![^\W_])[(\[]?(?:is\s+)?(?:the\s+)?(?:correct|right|true)(?:\s+(?:option|choice|answer|one))?[)\]]?"
+    r"|[✓✔✅]\ufe0f?|\\checkmark)[.!]?$",
+    re.IGNORECASE,
+)
+"""End of a text that calls the letter before it right."""
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|\((.*)\)|\[(.*)\]""", re.DOTALL)
-_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*:", re.IGNORECASE)
-_MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*:", re.IGNORECASE)
+_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*[*_]{0,3}[ \t]*[:\uff1a]", re.IGNORECASE)
+_MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"
-_LETTER_FIRST = re.compile(rf"[(\[]?([A-Z])(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}))(.*)")  # noqa: RUF001
+_NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
+_LETTER_FIRST = re.compile(
+    rf"[(\[]?([A-Z])(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
+)
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _LETTER_ALONE = re.compile(r"(?<![A-Za-z'’])[A-Z](?![A-Za-z'’])")  # noqa: RUF001
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
+_OPTIONS = r"(?:the\s)?(?:(?:options?|choices?|answers?)\s)?"
+_SOME_LETTERS = r"[(\[]?[A-Z]\b[)\]]?(?:(?:,|,?\s(?:and|or|nor)|\s&)\s[(\[]?[A-Z]\b[)\]]?){0,20}"
+_RULED_OUT = re.compile(
+    rf"{_NOT}(?:\sbe)?\s{_OPTIONS}[(\[]?[A-Z]\b(?:\s(?:or|nor)\s[(\[]?[A-Z]\b)?(?!['’])"  # noqa: RUF001
+    rf"|\b(?i:{_OPTIONS}){_SOME_LETTERS}\s(?:is|are|was|were)\s(?:all\s|both\s|clearly\s)?"
+    r"(?:wrong|incorrect|false|invalid|ruled out|eliminated|excluded|impossible|not\s(?:correct|right|true|possible|valid))\b"
+)
+"""Letters that are called wrong."""
 _PRONOUN = re.compile(
     r"\bI(?=[ \t]+(?!(?:or|and|also|as|too|is|are|was|were|may|might|could|would|seems|instead)\b)[a-z])"
 )
 
 
 def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
-    r"""Returns the letter in the last `\boxed{}` (also within `\text{}`) if it is an option's and stands alone, else
-    None.
+    r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone, else None. Fonts,
+    brackets and a full stop make no difference.
     """
-    boxed = _last_box(text)
-    return boxed if boxed in options else None
+    boxed = last_boxed(text)
+    dressed = _ONLY_A_LETTER.fullmatch(_plain(boxed)) if boxed is not None else None
+    return dressed[1] if dressed is not None and dressed[1] in options else None
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
-    boxed = _last_box(text)
+    boxed = last_boxed(text)
     return letter_or_text(boxed, options) if boxed is not None else None
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
-    it; None if there is none.
+    it, also without Markdown's marks around it; None if there is none.
     """
     behind = _behind_last(_ANSWER, text)
-    return letter_or_text(behind.partition("\n")[0], options) if behind is not None else None
+    if behind is None:
+        return None
+    line = behind.partition("\n")[0]
+    found = letter_or_text(line, options)
+    return found if found is not None else letter_or_text(line.strip(" \t\r*_`."), options)
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
@@ -97,21 +120,37 @@ READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
     """Returns the option's letter that a text is (also small, in brackets or with a full stop, behind a word such as
-    `Option`, or before the text of that option), or the letter of the only option with this text; None if there is
-    neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no difference.
+    `Option`, before the text of that option, or before `is correct` or a tick), or the letter of the only option with
+    this text; None if there is neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no
+    difference.
     """
     found = _plain(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
     texts = {letter: _normalise(option) for letter, option in options.items()}
-    meant = _letters_of(found, texts)
+    meant = _letters_of(found, texts) | _affirmed_letter(found, texts)
     named = _NAMED.match(found)
     if named is not None:
         bare = found[named.end() :]
-        dressed = _ONLY_A_LETTER.fullmatch(bare)
-        meant |= _letters_of(bare, texts) | ({dressed[1].upper()} & options.keys() if dressed is not None else set())
+        meant |= _letters_of(bare, texts) | _lone_letter(bare, texts) | _affirmed_letter(bare, texts)
     return meant.pop() if len(meant) == 1 else None
+
+
+def _lone_letter(found: str, texts: OptionsByLetter) -> set[str]:
+    """Returns the option's letter that a text is, also in brackets and the like; an empty set if it is none."""
+    dressed = _ONLY_A_LETTER.fullmatch(found)
+    return {dressed[1].upper()} & texts.keys() if dressed is not None else set()
+
+
+def _affirmed_letter(found: str, texts: OptionsByLetter) -> set[str]:
+    """Returns the option's letter that a text calls right: C in `C is correct` and `C (correct)`; an empty set if there
+    is none, or if the words that do so hold an option's text.
+    """
+    affirmed = _AFFIRMED.search(found)
+    if affirmed is None or any(text in folded(affirmed[0]) for text in texts.values() if text):
+        return set()
+    return _lone_letter(found[: affirmed.start()], texts)
 
 
 def _letters_of(found: str, texts: OptionsByLetter) -> set[str]:
@@ -147,13 +186,6 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
     return {letter for letter, text in texts.items() if text == normal}
 
 
-def _last_box(text: str) -> str | None:
-    boxed = last_boxed(text)
-    while boxed is not None and (wrapped := _TEXT.fullmatch(boxed)) is not None:
-        boxed = wrapped[1].strip()
-    return boxed
-
-
 def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
     ends = [found.end() for found in pattern.finditer(text)]
     return text[ends[-1] :] if ends else None
@@ -172,11 +204,11 @@ def _first_letter(line: str, options: OptionsByLetter) -> str | None:
 
 
 def _letters_in(rest: str) -> list[str]:
-    """Returns the letters in the rest of a line that may be chosen too. In a reason, which may call other letters
-    wrong, only letters after `or`, `maybe` and the like count.
+    """Returns the letters in the rest of a line that may be chosen too, which letters that are called wrong are not. In
+    a reason only letters after `or`, `maybe` and the like count.
     """
     pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
-    return pattern.findall(_PRONOUN.sub("", rest))
+    return pattern.findall(_RULED_OUT.sub("", _PRONOUN.sub("", rest)))
 
 
 def _plain(text: str) -> str:
