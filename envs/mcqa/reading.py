@@ -46,7 +46,7 @@ _AFFIRMED = re.compile(
 )
 """End of a text that calls the letter before it right."""
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|\((.*)\)|\[(.*)\]""", re.DOTALL)
-_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*[*_]{0,3}[ \t]*[:\uff1a]", re.IGNORECASE)
+_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"

@@ -303,6 +303,15 @@ def test_answer_colon_in_markdown(text: str, letter: str | None) -> None:
     assert read("answer_colon_markdown", text) == letter
 
 
+@pytest.mark.parametrize("grading", READERS)
+@pytest.mark.parametrize("part", ["answer", " ", "*", "Answer: C ", "not A ", "A and B ", " correct"])
+def test_no_answer_takes_long_to_read(grading: Grading, part: str) -> None:
+    began = time.process_time()
+    for text in (f"Answer: C. {part * 10_000}x", f"answer{part * 10_000}x", rf"\boxed{{C{part * 10_000}x}}"):
+        read(grading, text)
+    assert time.process_time() - began < 2
+
+
 async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
     environment = MultipleChoice()
     for index in range(200):
