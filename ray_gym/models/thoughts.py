@@ -2,13 +2,14 @@
 
 Models that reason write their thoughts between marks, such as `<think>` and `</think>` (`MARKS` has them all). A prompt
 may have opened the first thought, so that its first mark is missing.
+A mark directly between backquotes (`` `<think>` ``) is none: the text speaks about it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -16,7 +17,10 @@ from msgspec.structs import replace
 
 from ray_gym.messages import Message, is_blank
 
-_TAG = r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|antthinking|thoughts?|reasoning|scratchpad|inner_monologue)"
+_TAG = (
+    r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
+    r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning|scratchpad|inner_monologue)"
+)
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
 
 
@@ -31,7 +35,7 @@ class Marks(NamedTuple):
 
 MARKS = (
     Marks(  # most models: <think>, <thinking>, <seed:think>, <longcat_think>, <think_6ee>, <think id="1">
-        rf"<(?P<tag>{_TAG}){_ATTRIBUTES}>", rf"</(?P<end_of_tag>{_TAG})\s*>"
+        rf"<(?P<tag>{_TAG}){_ATTRIBUTES}>", rf"</\s*(?P<end_of_tag>{_TAG})\s*>"
     ),
     Marks(r"\[THINK\]", r"\[/THINK\]"),  # Mistral
     Marks(r"◁think▷", r"◁/think▷"),  # Kimi
@@ -41,7 +45,7 @@ MARKS = (
         r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
     ),
     Marks(  # OpenThinker, Sky-T1
-        r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>", r"<\|(?:begin|end)_of_solution\|>"
+        r"<\|begin_of_(?:thought|thinking)\|>", r"<\|end_of_(?:thought|thinking)\|>", r"<\|(?:begin|end)_of_solution\|>"
     ),
     Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
@@ -66,12 +70,19 @@ _FRAMES = {
 
 def has_mark(text: str) -> bool:
     """Returns True if a thought begins or ends in a text."""
-    return _MARK.search(text) is not None
+    return next(_marks_in(text), None) is not None
 
 
 def count_marks(text: str) -> int:
     """Returns the number of marks in a text."""
-    return sum(1 for _ in _MARK.finditer(text))
+    return sum(1 for _ in _marks_in(text))
+
+
+def _marks_in(text: str) -> Iterator[re.Match[str]]:
+    """Yields the marks in a text, in order, but not those between backquotes."""
+    for found in _MARK.finditer(text):
+        if not (text.endswith("`", 0, found.start()) and text.startswith("`", found.end())):
+            yield found
 
 
 def tell_apart(text: str) -> tuple[str, str]:
@@ -110,7 +121,7 @@ def with_thoughts_apart(message: Message) -> Message:
 def _split(text: str) -> list[tuple[bool, str]]:
     """Returns the pieces of a text between marks, in order, each after True if it is a thought."""
     pieces: list[tuple[bool, str]] = []
-    marks = [(_kind(found), found) for found in _MARK.finditer(text)]
+    marks = [(_kind(found), found) for found in _marks_in(text)]
     ends = _ends_of_thoughts(marks)
     position = settled = 0  # the pieces before the number `settled` are known to be no words
     for kind, found in marks:
