@@ -59,8 +59,21 @@ _PLAIN = {
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
         for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
     },
+    ord("∞"): "\\infty ",
 }
-"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, by their codes."""
+"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions and infinity, by their
+codes.
+"""
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
+_LOWERED = str.maketrans(_RAISED, "0123456789-")
+_ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
+_TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
+_PI = re.compile(r"(?<![A-Za-z\\{])pi(?![A-Za-z}])")
+_MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
+_PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?per\s?cent\s*\}?")
+_SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
+"""Base behind a number."""
 _SI_QUANTITY = re.compile(r"\\(?:num\s*\{([^{}]*)\}|(?:SI|qty)\s*\{([^{}]*)\}\s*\{[^{}]*\})")
 _SI_UNIT = re.compile(r"\\(?:si|unit)\s*\{[^{}]*\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
@@ -74,7 +87,7 @@ _DRESS = re.compile(
 _UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
 _MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
 _SIGN = r"(?:\\text\{\s*[€£¥₹₩]\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
-_CURRENCY = re.compile(rf"^{_SIGN}\s*|\s*{_SIGN}$")
+_CURRENCY = re.compile(rf"^(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|{_SIGN})\s*|\s*{_SIGN}$")
 _DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
     r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
@@ -89,7 +102,17 @@ _ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\math
 _DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
 """Full stop at the end, or another mark that says nothing there."""
-_NUMBER_AND_UNIT = re.compile(r"([-+]?[\d.,]*\d)\s*?(?:\s([A-Za-z]{3,}(?: [A-Za-z]+)*)|[µμ][A-Za-z]{1,3})")
+_SYMBOL = (
+    r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|K|mol|kWh)"
+    r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
+)
+_NUMBER_AND_UNIT = re.compile(
+    r"([-+]?[\d.,]*\d)\s*?(?:\s([A-Za-z]{3,}(?: [A-Za-z]+)*)|[µμ][A-Za-z]{1,3}"
+    rf"|(?:\s|(?=[A-Za-z]{{2}})){_SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){_SYMBOL}){{0,3}})"
+)
+"""Number with words or symbols of units behind it. Symbols of one letter, which may be a variable, have a space before."""
+_ZEROS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_LARGE = re.compile(rf"([-+]?[\d.,]*\d)\s*(?:\\text\{{\s*)?({'|'.join(_ZEROS)})s?\s*\}}?", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(r"[-+]?[\d.,]*\d")
 _NUMERAL = re.compile(
     r"\b(?:and|or|pi|times|over|plus|minus|mod|percent|dozen|hundred|\w+illions?|thousand|hal\w+|thirds?|quarters?|\w+th(?:s)?)\b",
@@ -129,7 +152,7 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
     )
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
-    if not _are_equal(gold, given):
+    if not _are_equal(gold, given) or not _bases(given) <= _bases(gold):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
     if _is_left_to_compute(given) and not _is_left_to_compute(gold):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
@@ -156,6 +179,11 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
     return equal
 
 
+def _bases(read: list[Any]) -> set[str]:
+    """Returns the bases, other than ten, that are written behind numbers in values that `_read` returned."""
+    return {first or second for first, second in _SUBSCRIPT.findall(str(read[-1]))} - {"10"}
+
+
 def _is_left_to_compute(read: list[Any]) -> bool:
     return is_left_to_compute(read[0]) or _EVALUATED.search(str(read[-1])) is not None
 
@@ -172,24 +200,33 @@ def _short(written: Any) -> str:
 
 
 def _bare(text: str) -> str:
-    """Returns an expression that is tidy (`_tidy`), without dollar signs around it, a full stop at its end, and plain
-    spaces that group its digits.
+    """Returns an expression that is tidy (`_tidy`), without dollar signs or Markdown around it, a full stop at its end,
+    and plain spaces that group its digits; with a sign for the word pi.
     """
-    tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", _FULL_STOP.sub("", text.strip())).strip()))
-    return _FULL_STOP.sub("", tidy.strip())
+    marked = _MARKDOWN.fullmatch(text.strip())
+    bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
+    tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", bare).strip()))
+    return _PI.sub(r"\\pi ", _FULL_STOP.sub("", tidy.strip())).strip()
 
 
 def _tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    plain = _UNDERSCORED.sub("", _UNSEEN.sub("", text).translate(_PLAIN))
+    plain = _UNDERSCORED.sub("", _with_commands(_UNSEEN.sub("", text).translate(_PLAIN)))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
     return _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
+
+
+def _with_commands(text: str) -> str:
+    """Returns a text with LaTeX's commands for raised digits, roots and signs of multiplication (x², √2, 3×10⁵)."""  # noqa: RUF002
+    raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", text)
+    rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
+    return _TIMES.sub(r" \\times ", rooted)
 
 
 def _unfonted(found: re.Match[str]) -> str:
@@ -199,13 +236,19 @@ def _unfonted(found: re.Match[str]) -> str:
 
 
 def _without_unit(box: str, expected: str) -> str:
-    """Returns a box's bare expression. If a number is expected, words after a number are its unit, and left out, as is
-    the sign of a currency; and wide spaces may group its digits.
+    """Returns a box's bare expression. If a number is expected, words and symbols after a number are its unit, and
+    left out, as is the sign of a currency; wide spaces may group its digits; and a million is its number. Otherwise
+    percent is a sign.
     """
     if not _PLAIN_NUMBER.fullmatch(expected):
-        return _bare(box)
+        bare = _bare(box)
+        percent = _PER_CENT.fullmatch(bare)
+        return bare if percent is None else f"{percent[1]}\\%"
     number = _SI_UNIT.sub("", _SI_QUANTITY.sub(r"\1\2", box))
     bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", number)))
+    large = _LARGE.fullmatch(bare)
+    if large is not None:
+        return f"{large[1]} \\times 10^{{{_ZEROS[large[2].lower()]}}}"
     both = _NUMBER_AND_UNIT.fullmatch(bare)
     return bare if both is None or _NUMERAL.search(both[2] or "") else both[1]
 
