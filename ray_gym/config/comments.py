@@ -28,7 +28,7 @@ _BEFORE_A_VALUE = (yaml.ValueToken, yaml.BlockEntryToken, yaml.AnchorToken, yaml
 
 
 class LostText(NamedTuple):
-    """A text that YAML takes for a comment."""
+    """A lost text is one that YAML takes for a comment."""
 
     line: int
     """Number of its line, from 1."""
@@ -40,7 +40,7 @@ class LostText(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """The mistake and its fix, in words."""
+        """Returns the mistake and its fix, in words."""
         key = self.key or "the text"
         if self.is_cut:
             fix = "put it in quotes (a comment has a space behind its #)"
@@ -49,7 +49,7 @@ class LostText(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A place where a value may stand: behind a key or the dash of a list's item."""
+    """A place is where a value may stand: behind a key or the dash of a list's item."""
 
     column: int
     key: str

@@ -28,7 +28,7 @@ _GAP = rf"[{_SPACES}{_DASHES}]++"
 _DEGREE = r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|necessarily)"
 _NEGATION = (
     rf"(?i:(?:(?<![^\W_])(?:can)?not|(?<![^\W_])(?:never|non)|n['\u2019]t){_GAP}(?:{_DEGREE}{_GAP}){{0,2}}"
-    rf"|(?<![^\W_])(?:in|un|im|dis|mis|non|half|semi|quasi)[{_DASHES}]+)"
+    rf"|(?<![^\W_])(?:in|un|im|[dm]is|non|half|semi|quasi)[{_DASHES}]+)"
 )
 """Words and prefixes that make the opposite of the label behind them: NOT CORRECT, isn't fully CORRECT, in-correct."""
 _TOP = rf"[{_SPACES}]*+(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|of\s++)[{_SPACES}]*+\d[\d.,]*+"
@@ -61,7 +61,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[str | None]:
 
 
 class _Finder(NamedTuple):
-    """Regular expressions that find labels."""
+    """A finder holds the regular expressions that find labels."""
 
     labels: Sequence[str]
     """Labels, of which the longest is first. The group `label0` of `anything` has the first."""
