@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ray_gym.cli import configs, data, doctor, export, model, serve, weights
+from ray_gym.cli import configs, data, doctor, export, model, runs, serve, weights
 from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -252,6 +252,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)
 app.add_typer(data.app, name="data")
+app.add_typer(runs.app, name="runs")
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ from ray_gym.load import load
 from ray_gym.record.schema import SCHEMA, without_volatile
 from ray_gym.run.directory import owner
 from ray_gym.run.directory.directory import RunDirectory, create, plan_directory, reopen
+from ray_gym.run.directory.listing import remove_run, runs_in
 from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.owner import ObjectOwner
@@ -177,6 +178,21 @@ def test_a_second_driver_is_refused_while_the_first_lives(directory: RunDirector
     again = reopen(directory.location)
     assert (directory.epoch, again.epoch) == (1, 2) and committed_ids(again) == {"a"}
     again.close()
+
+
+def test_runs_of_a_store_are_listed_and_whether_a_driver_has_them(directory: RunDirectory, store: str) -> None:
+    directory.storage.stage("part-0.parquet", table("a", "b"))
+    directory.commit("part-0.parquet")
+    [live] = runs_in(store)
+    assert (live.name, live.state, live.episodes, live.location) == ("mine", "live", 2, directory.location)
+    directory.write_summary(
+        {"interrupted": False, "episodes": 2, "of": 2, "status": {"completed": 2}, "mean_reward": None}
+    )
+    directory.close()
+    [ended] = runs_in(store)
+    assert ended.state == "finished" and ended.size > 0
+    remove_run(ended.location)
+    assert not list(runs_in(store))
 
 
 def test_a_driver_that_was_taken_over_commits_nothing_more(directory: RunDirectory) -> None:

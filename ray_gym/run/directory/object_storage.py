@@ -52,6 +52,9 @@ class ObjectStorage(Storage):
     def claim(self) -> ObjectOwner:
         return ObjectOwner.claim(self)
 
+    def is_owned(self) -> bool:
+        return ObjectOwner.has(self)
+
     def begin_epoch(self, epoch: int) -> ObjectStorage:
         self.delete_folder(STAGING)
         return replace(self, staging=f"{STAGING}/{epoch}")

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ray_gym.run.directory.storage import Storage
 
 EPOCH = "epoch"
+LOCK = ".lock"
+"""Name of the file that a driver on a filesystem locks."""
+CLAIM_S = 0.2
+"""Seconds for which a claim waits for the lock, since one who looks whether it is held may hold it for a moment."""
 BEAT_S = 10.0
 """Seconds between two heartbeats of a driver on an object store."""
 ALIVE_S = 35.0
@@ -79,9 +83,7 @@ class FileOwner:
         has the lock; UserError if the file `epoch` is damaged; OSError.
         """
         lock = path.open("w", encoding="utf-8")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(lock, fcntl.LOCK_EX, CLAIM_S):
             lock.close()
             raise RunIsTaken(
                 f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
@@ -94,6 +96,15 @@ class FileOwner:
         portrait = _new_portrait(last + 1)
         storage.write(EPOCH, json.dumps(portrait).encode())
         return cls(storage, lock, portrait)
+
+    @staticmethod
+    def has(path: Path) -> bool:
+        """Says whether a driver has locked the file at `path`. Errors: OSError."""
+        try:
+            with path.open(encoding="utf-8") as lock:
+                return not _locked(lock, fcntl.LOCK_SH, 0)
+        except FileNotFoundError:
+            return False
 
     @property
     def epoch(self) -> int:
@@ -115,6 +126,19 @@ class FileOwner:
     def withdraw(self) -> None:
         """Releases the lock of a run that is about to be removed."""
         self.lock.close()
+
+
+def _locked(file: IO[str], how: int, within_s: float) -> bool:
+    """Locks an open file, and returns True if that was possible within so many seconds."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.02)
 
 
 class ObjectOwner:
@@ -153,6 +177,19 @@ class ObjectOwner:
             raise _meeting_error(storage)
         owner._thread.start()
         return owner
+
+    @staticmethod
+    def has(storage: Storage, alive_s: float = ALIVE_S) -> bool:
+        """Says whether a driver's object is not released and was written within the last `alive_s` seconds by this
+        machine's clock: the store's is not asked, for which something would have to be written. Errors: OSError.
+        """
+        try:
+            for name in _newest(storage):
+                with contextlib.suppress(FileNotFoundError):  # it stepped back
+                    _refuse_if_alive(storage, name, time.time(), alive_s)
+        except RunIsTaken:
+            return True
+        return False
 
     @property
     def epoch(self) -> int:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow.fs import LocalFileSystem
 
 from ray_gym.journal.folder import flush_folder
-from ray_gym.run.directory.owner import FileOwner
+from ray_gym.run.directory.owner import LOCK, FileOwner
 from ray_gym.run.directory.parquet import write_rows
 from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
 
@@ -39,7 +39,10 @@ class PosixStorage(Storage):
         (self.path / EPISODES).mkdir()
 
     def claim(self) -> FileOwner:
-        return FileOwner.claim(self, self.path / ".lock")
+        return FileOwner.claim(self, self.path / LOCK)
+
+    def is_owned(self) -> bool:
+        return FileOwner.has(self.path / LOCK)
 
     def begin_epoch(self, epoch: int) -> PosixStorage:
         self.delete_folder(STAGING)

@@ -149,6 +149,10 @@ class Storage(ABC):
         """
 
     @abstractmethod
+    def is_owned(self) -> bool:
+        """Says whether a driver writes the run now. Writes nothing. Errors: OSError."""
+
+    @abstractmethod
     def begin_epoch(self, epoch: int) -> Storage:
         """Deletes the files that other epochs staged. Returns a copy of this storage whose staging folder is the
         epoch's, and empty. Errors: OSError.

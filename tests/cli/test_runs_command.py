@@ -1,0 +1,78 @@
+"""Checks `ray-gym runs`: what it lists, and what it removes only if it is told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ray_gym_here
+from test_listing import end, new_run
+
+from ray_gym.cli.runs import size_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    end(new_run(tmp_path, "old", 1.0))
+    end(new_run(tmp_path, "new", 1.0))
+    end(new_run(tmp_path, "cut", 1.0), interrupted=True, episodes=1)
+    for name, days in (("old", 40), ("cut", 50)):
+        long_ago = time.time() - days * 24 * 3600
+        for file in (tmp_path / name).rglob("*"):
+            os.utime(file, (long_ago, long_ago))
+    return tmp_path
+
+
+def test_runs_are_listed_the_newest_last(folder: Path) -> None:
+    done = ray_gym_here("runs", "--dir", str(folder))
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and [line[0] for line in lines[1:]] == ["cut", "old", "new"]
+    assert lines[1][:5] == ["cut", "interrupted", "1", "of", "4"] and "40 days ago" in done.stdout
+
+
+def test_runs_for_other_programs(folder: Path) -> None:
+    done = ray_gym_here("runs", "--dir", str(folder), "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["name"], row["state"]) for row in rows] == [
+        ("cut", "interrupted"),
+        ("old", "finished"),
+        ("new", "finished"),
+    ]
+
+
+def test_prune_removes_old_finished_runs_only_when_told_to(folder: Path) -> None:
+    for place in (["runs", "--dir", str(folder), "prune"], ["runs", "prune", "--dir", str(folder)]):
+        done = ray_gym_here(*place)
+        assert done.returncode == 0 and f"would remove {folder / 'old'}" in done.stdout
+        assert "1 runs with" in done.stdout and "2 are kept; --yes removes them" in done.stdout
+    assert (folder / "old").exists()
+    done = ray_gym_here("runs", "prune", "--dir", str(folder), "--yes", "--older-than", "30.5")
+    assert done.returncode == 0 and f"removed {folder / 'old'}" in done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["cut", "new"]
+
+
+def test_a_folder_that_is_not_there_or_empty(tmp_path: Path) -> None:
+    done = ray_gym_here("runs", "--dir", str(tmp_path))
+    assert done.returncode == 0 and done.stdout == f"no runs in {tmp_path}\n"
+    done = ray_gym_here("runs", "--dir", str(tmp_path / "none"))
+    assert done.returncode == 2 and "there is no such folder" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_name_that_commands_the_terminal_is_shown_with_escapes(tmp_path: Path) -> None:
+    end(new_run(tmp_path, "plain"))
+    (tmp_path / "plain").rename(tmp_path / "a\x1b]0;x\x07[red]")
+    done = ray_gym_here("runs", "--dir", str(tmp_path))
+    assert done.returncode == 0 and "\x1b" not in done.stdout and "[red]" in done.stdout
+
+
+def test_sizes_in_words() -> None:
+    assert [size_of(size) for size in (0, 1023, 1024, 3 * 2**19, 5 * 2**30)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "1.5 MiB",
+        "5.0 GiB",
+    ]
