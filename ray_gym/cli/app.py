@@ -114,20 +114,41 @@ def rollout(
 
 
 def show(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run directory: a path, or a URI like s3://... Without it, the newest run of the folder `runs`.",
+            show_default=False,
+        ),
+    ] = None,
     episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Show only the episodes that failed, and why.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all episodes instead of the first 50.")] = False,
+    reward: Annotated[
+        str | None, typer.Option(metavar="BOUND", help="Show only episodes with such a reward, e.g. '<0.5'.")
+    ] = None,
 ) -> None:
-    """Show a run's episodes, or one of them as a conversation with its messages, tool calls, results and score."""
+    """Show a run's episodes, or one of them as a conversation with its messages, tool calls, results and score.
+
+    Examples:
+
+        ray-gym show
+
+        ray-gym show runs/mine --reward '<0.5' --all
+    """
+    from ray_gym.cli.bounds import read_bound
     from ray_gym.cli.show import show_episode, show_run
     from ray_gym.load import load
 
-    console = make_console()
+    bound = read_bound(reward, "--reward") if reward is not None else None
+    console, found = make_console(), load(run if run is not None else runs.newest_in("runs"))
+    if run is None:
+        say(f"the newest run: {found.location}")
     if episode is None:
-        show_run(console, load(run), failed=failed, everything=everything)
+        show_run(console, found, failed=failed, everything=everything, reward=bound)
     else:
-        show_episode(console, load(run), episode)
+        show_episode(console, found, episode)
 
 
 def envs() -> None:

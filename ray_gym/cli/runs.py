@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ray_gym.cli.output import DataTable, make_console, say, write
-from ray_gym.errors import RunFailed
+from ray_gym.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
     from ray_gym.run.directory.listing import ListedRun
@@ -103,6 +103,16 @@ def prune(
     whole = size_of(sum(run.size for run in old))
     hint = "" if yes or not old else "; --yes removes them"
     say(f"{len(old)} runs with {whole} are finished and older than {older_than:g} days; {kept} are kept{hint}")
+
+
+def newest_in(folder: str) -> str:
+    """Returns the location of the run of a folder that was changed last. Errors: UserError if there is none."""
+    from ray_gym.run.directory.listing import runs_in
+
+    found = max(runs_in(folder), key=lambda run: run.changed, default=None)
+    if found is None:
+        raise UserError(f"no runs in {folder}; give RUN, a run directory")
+    return found.location
 
 
 def size_of(size: int) -> str:

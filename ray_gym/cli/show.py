@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ray_gym.cli.bounds import Bound
 from ray_gym.cli.output import DataTable
 from ray_gym.errors import UserError, placed
 from ray_gym.hosting.import_paths import import_from
@@ -83,9 +84,12 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         )
 
 
-def show_run(console: Console, run: Run, *, failed: bool = False, everything: bool = False) -> None:
+def show_run(
+    console: Console, run: Run, *, failed: bool = False, everything: bool = False, reward: Bound | None = None
+) -> None:
     """Prints the state of a run, its first 50 episodes, a line each, and the metrics that its environment computes of
     all of them. `failed`: only episodes that failed, with their failures. `everything`: all episodes instead of 50.
+    `reward`: only episodes whose reward is within the bound.
 
     Errors: UserError if all episodes that summary.json counts are gone.
     """
@@ -97,6 +101,9 @@ def show_run(console: Console, run: Run, *, failed: bool = False, everything: bo
             f"play them anew with `ray-gym rollout --resume {shell_quoted(run.location)}`"
         )
     rows = [row for row in episodes if row["status"] == "failed"] if failed else episodes
+    if reward is not None:
+        rows = [row for row in rows if reward.allows(row["reward"])]
+        console.print(f"{len(rows)} of {len(episodes)} episodes:", highlight=False)
     shown = rows if everything else rows[:LISTED]
     columns = [*columns[:3], "failure"] if failed else columns
     table = DataTable()

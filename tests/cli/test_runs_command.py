@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from conftest import ray_gym_here
-from test_listing import end, new_run
+from made_runs import end, new_run
 
+from ray_gym.cli.bounds import read_bound
 from ray_gym.cli.runs import size_of
+from ray_gym.errors import UserError
 
 
 @pytest.fixture
@@ -66,6 +68,41 @@ def test_a_name_that_commands_the_terminal_is_shown_with_escapes(tmp_path: Path)
     (tmp_path / "plain").rename(tmp_path / "a\x1b]0;x\x07[red]")
     done = ray_gym_here("runs", "--dir", str(tmp_path))
     assert done.returncode == 0 and "\x1b" not in done.stdout and "[red]" in done.stdout
+
+
+def test_show_without_a_name_takes_the_newest_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "runs").mkdir()
+    monkeypatch.setattr("conftest.REPOSITORY", folder)
+    done = ray_gym_here("show")
+    assert done.returncode == 2 and "no runs in runs; give RUN" in done.stderr
+    end(new_run(folder / "runs", "first", 1.0))
+    end(new_run(folder / "runs", "second", 0.25, 1.0, None))
+    done = ray_gym_here("show", "--reward", "<0.5")
+    assert done.returncode == 0 and f"the newest run: {folder / 'runs' / 'second'}" in done.stdout
+    assert "1 of 3 episodes:" in done.stdout and "second-0" in done.stdout and "second-1" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("<0.5", [0.0, 0.25]),
+        ("<= 0.5", [0.0, 0.25, 0.5]),
+        (">0.5", [1.0]),
+        (">=0.5", [0.5, 1.0]),
+        ("=0.5", [0.5]),
+        ("== 0.5", [0.5]),
+        ("!=0.5", [0.0, 0.25, 1.0]),
+    ],
+)
+def test_bounds_of_rewards(text: str, allowed: list[float]) -> None:
+    bound = read_bound(text, "--reward")
+    assert [value for value in (0.0, 0.25, 0.5, 1.0, None) if bound.allows(value)] == allowed
+
+
+@pytest.mark.parametrize("text", ["", "0.5", "<", "<x", "<nan", "<0.5 1", "=>1", "reward<0.5"])
+def test_what_is_no_bound(text: str) -> None:
+    with pytest.raises(UserError, match=r"--reward: .* is no comparison with a number; write it as '<0.5'"):
+        read_bound(text, "--reward")
 
 
 def test_sizes_in_words() -> None:

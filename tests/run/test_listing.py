@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
+from made_runs import end, new_run
 
-from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
-from ray_gym.record.schema import SCHEMA
-from ray_gym.run.directory.directory import PLAN, STREAM, RunDirectory, create, plan_directory, reopen
+from ray_gym.run.directory.directory import STREAM, reopen
 from ray_gym.run.directory.listing import DAY_S, ListedRun, age_of, remove_run, runs_in
 from ray_gym.run.directory.ownership import RunIsTaken
-
-
-def new_run(folder: Path, name: str, *rewards: float | None, planned: int = 4) -> RunDirectory:
-    """Makes an open run, with an episode for each reward (None: it failed)."""
-    config = RunConfig.model_validate(
-        {
-            "run": {"name": name},
-            "environment": {"id": "tic_tac_toe"},
-            "tasks": {"generate": 4},
-            "models": {"small": {"engine": "scripted", "player": "a:b"}},
-            "participants": {"policy": {"model": "small"}},
-            "output": {"dir": str(folder)},
-        }
-    )
-    directory = plan_directory(config, Path("mine.yaml"))
-    create(directory)
-    directory.write_config(config)
-    (directory.path / PLAN).write_text(json.dumps({"environment": "a:B", "episodes": planned, "digest": ""}))
-    rows = [
-        {
-            "episode_id": f"{name}-{number}",
-            "attempt": 0,
-            "status": "failed" if reward is None else "completed",
-            "stop_reason": "finished",
-            "stop_text": "",
-            "turns": 1,
-            "reward": reward,
-        }
-        for number, reward in enumerate(rewards)
-    ]
-    table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    if rows:
-        directory.commit(directory.storage.stage("part-0.parquet", table))
-    return directory
-
-
-def end(directory: RunDirectory, **summary: Any) -> None:
-    ended = {"interrupted": False, "episodes": 4, "of": 4, "status": {"completed": 4}, "mean_reward": 0.5, **summary}
-    directory.write_summary(ended)
-    directory.close()
 
 
 def listed(folder: Path) -> dict[str, ListedRun]:

@@ -1,0 +1,54 @@
+"""Makes run directories without playing anything, for tests of what reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ray_gym.config.sections import RunConfig
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.directory import PLAN, RunDirectory, create, plan_directory
+
+
+def new_run(folder: Path, name: str, *rewards: float | None, planned: int = 4) -> RunDirectory:
+    """Makes an open run, with an episode for each reward (None: it failed)."""
+    config = RunConfig.model_validate(
+        {
+            "run": {"name": name},
+            "environment": {"id": "tic_tac_toe"},
+            "tasks": {"generate": 4},
+            "models": {"small": {"engine": "scripted", "player": "a:b"}},
+            "participants": {"policy": {"model": "small"}},
+            "output": {"dir": str(folder)},
+        }
+    )
+    directory = plan_directory(config, Path("mine.yaml"))
+    create(directory)
+    directory.write_config(config)
+    (directory.path / PLAN).write_text(json.dumps({"environment": "a:B", "episodes": planned, "digest": ""}))
+    rows = [
+        {
+            "episode_id": f"{name}-{number}",
+            "attempt": 0,
+            "status": "failed" if reward is None else "completed",
+            "stop_reason": "finished",
+            "stop_text": "",
+            "turns": 1,
+            "reward": reward,
+        }
+        for number, reward in enumerate(rewards)
+    ]
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    if rows:
+        directory.commit(directory.storage.stage("part-0.parquet", table))
+    return directory
+
+
+def end(directory: RunDirectory, **summary: Any) -> None:
+    """Writes the summary of a run, as of one that is finished, and closes it."""
+    ended = {"interrupted": False, "episodes": 4, "of": 4, "status": {"completed": 4}, "mean_reward": 0.5, **summary}
+    directory.write_summary(ended)
+    directory.close()
