@@ -17,6 +17,7 @@ import msgspec
 
 from ray_gym.journal.frames import NO_JOURNAL, Scan
 from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Opened, Over, Record, Tried, decode
+from ray_gym.journal.stall import SUFFIX as STALL
 
 Kept = TypeVar("Kept")
 
@@ -129,11 +130,14 @@ def _file(name: str, episodes: dict[str, JournaledEpisode], scan: Scan) -> Fence
 
 def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
     """Fences all journals in the folder of a run, and returns them, the oldest first. Deletes what unfinished
-    compactions of the run left. Files that are not the run's are reported, and left as they are. Blocks. Errors:
+    compactions and stalled workers of the run left. Files that are not the run's are reported, and left as they are. Blocks. Errors:
     OSError.
     """
     files = []
     for path in sorted(folder.iterdir(), key=_age):
+        if path.suffix == STALL:
+            path.unlink(missing_ok=True)
+            continue
         if path.suffix == COMPACTING and remove_scratch(path, run_id):
             continue
         files.append(fence(path, run_id))

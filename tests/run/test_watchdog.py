@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import eventually
 
 from ray_gym.envs.blackjack import Blackjack
+from ray_gym.journal.stall import StallTrace
+from ray_gym.run.driver.fences import Fences
 from ray_gym.run.worker.watchdog import authors_place
 
 HERE = Path(__file__).parent
@@ -97,6 +100,29 @@ def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
     told, complained = workers["unreachable"].communicate(timeout=90)
     assert (told, workers["unreachable"].returncode) == ("alive\n", 0), complained
     assert "the disk is away" in complained  # whether it is fenced was not to be known, and that is said
+
+
+def test_code_that_holds_the_interpreters_lock_leaves_its_place_behind(tmp_path: Path) -> None:
+    """No thread of Python runs then, so the process goes on until it is killed from outside."""
+    fences = Fences(tmp_path, "run")
+    command = [sys.executable, str(HERE / "watched.py"), "hold", str(tmp_path / "1-0.stall")]
+    paths = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent)])
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}) as worker:
+        try:
+            eventually(lambda: (tmp_path / "1-0.stall").exists() and (tmp_path / "1-0.stall").stat().st_size > 0, 60)
+            place = fences.stall_of("1-0")
+        finally:
+            worker.kill()
+    assert place is not None and re.fullmatch(r"hold \(watched\.py:\d+\)", place)
+    assert not list(tmp_path.iterdir()) and fences.stall_of("1-0") is None
+
+
+def test_a_worker_that_ends_well_leaves_nothing_behind(tmp_path: Path) -> None:
+    trace = StallTrace(tmp_path / "1-0.stall", 3600)
+    trace.go_on()
+    assert (tmp_path / "1-0.stall").exists() and Fences(None, "run").stall_of("1-0") is None
+    trace.stop()
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_engines_own_code_is_not_that_of_an_environment_that_comes_with_it() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
 import time
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from playing import Alone, ScriptModel, calls
@@ -16,6 +18,7 @@ from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
+from ray_gym.journal.stall import StallTrace
 from ray_gym.models.base import Sampling
 from ray_gym.play.play import play
 from ray_gym.run.worker import watchdog
@@ -49,6 +52,10 @@ class Sleepy(Alone):
     @tool()
     def look(self, state: Any, caller: Participant) -> str:
         return "nothing"
+
+    @tool()
+    def hold(self, state: Any, caller: Participant) -> str:
+        return str(re.match(r"(a+)+$", "a" * 60 + "b"))
 
     def score(self, state: Any, episode: Episode) -> float:
         time.sleep(3600)
@@ -87,9 +94,10 @@ async def main(mode: str) -> None:
     is_fenced = {"fenced": lambda: True, "unreachable": out_of_reach}.get(mode, lambda: False)
     watchdog.ON_END_S = 0.5
     stuck_after_s = 20 if mode == "hoard" else 1.5  # it takes its memory first, however busy the machine is
-    dog = Watchdog(asyncio.get_running_loop(), stuck_after_s, limit, on_end, is_fenced)
+    trace = StallTrace(Path(sys.argv[2]), 3.0) if mode == "hold" else None
+    dog = Watchdog(asyncio.get_running_loop(), stuck_after_s, limit, on_end, is_fenced, trace)
     dog.start()
-    if mode in ("nap", "look", "hoard", "leak"):
+    if mode in ("nap", "look", "hoard", "leak", "hold"):
         await asyncio.gather(play_one("wait"), play_one(mode, attempt=3))
     elif mode == "hang":
         snore()

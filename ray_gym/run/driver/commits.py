@@ -48,6 +48,8 @@ class Commits:
     """Ids of committed episodes that their worker has not been told of, by worker."""
     on_committed: OnCommitted | None = None
     """Awaited after each commit; None if nobody needs to know."""
+    last_loss: str = ""
+    """Reason for which a worker was lost last; empty if none was."""
     last_charge: str = ""
     """Reason of the last charge: what an episode did that ended its worker; empty if there is none."""
     _useful: set[str] = field(default_factory=set)
@@ -104,7 +106,9 @@ class Commits:
         held = self.dispatcher.attempts_of(worker)
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
         charges = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
-        why = charges[0] if charges else reason
+        if (place := await asyncio.to_thread(self.fences.stall_of, worker)) is not None:
+            reason += f"; its code held the interpreter's lock in {place}: let such code run in a process of its own"
+        why = self.last_loss = charges[0] if charges else reason
         self.tally.charged += len(charges)
         self.last_charge = charges[0] if charges else self.last_charge
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, why, len(held) - len(charges))

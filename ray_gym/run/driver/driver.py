@@ -212,7 +212,9 @@ class Driver:
             self._stop_if_too_many_failed()
             self.wake()
             if in_a_row == DEATHS_IN_A_ROW:
-                raise RunFailed(f"{in_a_row} workers died in a row with nothing done; the last time: {reason}")
+                raise RunFailed(
+                    f"{in_a_row} workers died in a row with nothing done; the last time: {self._commits.last_loss}"
+                )
             if self._stopping.is_set():
                 return None
             await asyncio.sleep(pause_s(in_a_row, first_s=0.1, longest_s=10) if in_a_row else 0)

@@ -21,6 +21,8 @@ from ray_gym.journal.history import (
     late_bytes,
     remove_scratch,
 )
+from ray_gym.journal.stall import SUFFIX as STALL_SUFFIX
+from ray_gym.journal.stall import place_in
 from ray_gym.run.lease import Lease
 
 
@@ -69,6 +71,19 @@ class Fences:
             self._remove_unneeded()
         return file
 
+    def stall_of(self, worker: str) -> str | None:
+        """Returns where the code of a lost worker held the interpreter's lock, and deletes what says so; None if it did
+        not, or the run keeps no journals. Errors of the filesystem count as that.
+        """
+        if self.folder is None:
+            return None
+        path = self.folder / f"{worker}{STALL_SUFFIX}"
+        with contextlib.suppress(OSError):
+            stacks = path.read_text("utf-8", "replace")
+            path.unlink()
+            return place_in(stacks)
+        return None
+
     def take_over(self, specs: Specs) -> dict[str, Lease]:
         """Takes over the journals of an earlier driver: fences them, and deletes those that no episode needs. Returns,
         by episode id, leases that continue the episodes of `specs` which that driver had under way. Errors: OSError.
@@ -116,7 +131,9 @@ class Fences:
             return
         for path in self.folder.iterdir():
             with contextlib.suppress(OSError):
-                if is_own(path, self.run_id):
+                if path.suffix == STALL_SUFFIX:
+                    path.unlink()
+                elif is_own(path, self.run_id):
                     self._remove(path)
         with contextlib.suppress(OSError):  # not empty
             self.folder.rmdir()

@@ -3,7 +3,7 @@ has taken its episodes over).
 
 It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
 handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
-to notice that the worker does not answer.
+to notice that the worker does not answer, and a `StallTrace` says where it was.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.journal.stall import StallTrace
 from ray_gym.plugins import package_of
 
 BEAT_S = 0.5
@@ -62,8 +63,10 @@ class Watchdog:
         memory_limit_bytes: int | None,
         on_end: Callable[[Charge], None],
         is_fenced: Callable[[], bool],
+        trace: StallTrace | None = None,
     ) -> None:
         self._loop = loop
+        self._trace = trace
         self._loop_thread = 0
         self._stuck_after_s = stuck_after_s
         self._memory_limit = memory_limit_bytes
@@ -84,10 +87,14 @@ class Watchdog:
         self._stopped.set()
         if self._beat is not None:
             self._beat.cancel()
+        if self._trace is not None:
+            self._trace.stop()
 
     def _tick(self) -> None:
         """Records that the event loop runs, and schedules the next beat."""
         self._has_beaten.set()
+        if self._trace is not None:
+            self._trace.go_on()
         self._beat = self._loop.call_later(BEAT_S, self._tick)
 
     # ---- the thread ----

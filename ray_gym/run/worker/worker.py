@@ -27,6 +27,8 @@ from ray_gym.hosting.admission import Admission
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
+from ray_gym.journal.stall import SUFFIX as STALL_SUFFIX
+from ray_gym.journal.stall import StallTrace
 from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
@@ -48,6 +50,9 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 1.0
 """Seconds that an exchange waits for news at most, so that progress is shown and files are staged in time."""
+STALL_S = 8.0
+"""Seconds beyond `stuck_after_s` after which the stacks of a worker are written that can't watch itself: before the
+driver gives it up."""
 OVERDUE_S = 15.0
 """Seconds that an episode's code may run after its deadline, while it is being cancelled. Then the worker is killed."""
 CANCELLING_S = 2.0
@@ -264,7 +269,9 @@ class Worker:
             )
         is_fenced = journal.is_fenced if journal else lambda: False
         loop = asyncio.get_running_loop()
-        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced)
+        folder, after_s = self._setup.journal, fanout.stuck_after_s + STALL_S
+        trace = StallTrace(folder / f"{self._name}{STALL_SUFFIX}", after_s) if folder is not None else None
+        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced, trace)
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
