@@ -230,6 +230,8 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
         label, style, text = f"tool, to {said_by}", "red" if event["error"] else "dim", _readable(text)
     elif kind == "note":
         label, style = "note", "dim"
+    elif kind == "judge":
+        label, style = f"{said_by} {'answers' if event['role'] == 'assistant' else 'is asked'}", "magenta"
     elif kind == "verdict":
         label, style = f"verdict {event['reward']:g}", "cyan"
     else:

@@ -154,3 +154,17 @@ def test_data_is_shown_as_text(tmp_path: Path) -> None:
     shown = out.getvalue()
     assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
     assert shown.count(r"[/b]\x1b]0;title\x07\u202e") >= 5
+
+
+def test_a_judges_question_and_its_answer_are_told_apart(tmp_path: Path) -> None:
+    def event(role: str, text: str) -> dict[str, Any]:
+        said = {"kind": "judge", "role": role, "participant": "judge", "content": [{"type": "text", "text": text}]}
+        return {**said, "tool_calls": [], "visible_to": ["judge"]}
+
+    row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
+    row["events"] = [event("user", "Is it right?"), event("assistant", "[[YES]]")]
+    (tmp_path / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_episode(Console(file=out, width=160), load(tmp_path), "e1")
+    assert "judge is asked: Is it right?" in out.getvalue() and "judge answers: [[YES]]" in out.getvalue()
