@@ -14,6 +14,8 @@ SUFFIX = ".stall"
 """Suffix of the file, beside the worker's journal, that gets the stacks."""
 _FRAME = re.compile(r'  File "([^"]+)", line (\d+) in (\S+)')
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_PLAYS = ("/ray_gym/run/worker/", "/ray_gym/play/")
+"""Parts of the paths in the stack of the thread that plays."""
 _OURS = str(Path(__file__).resolve().parents[1])
 
 
@@ -41,12 +43,13 @@ class StallTrace:
 
 
 def place_in(stacks: str) -> str | None:
-    """Returns the innermost place of an author's code in the stacks that `faulthandler` wrote, as `function (file:line)`;
-    None if there is none. Python's own code, installed packages and ray_gym's are no author's.
+    """Returns the innermost place of an author's code in the stacks that `faulthandler` wrote, as `function (file:line)`,
+    first of all in the thread that plays, since tools may run in others; None if there is none. Python's own code,
+    installed packages and ray_gym's are no author's.
     """
-    for thread in re.split(r"\n(?=(?:Current thread|Thread) 0x)", stacks):
-        if "run_forever" in thread:  # the thread of the event loop, which plays
-            for file, line, function in _FRAME.findall(thread):
-                if not file.startswith((*_LIBRARIES, "<")) and not str(Path(file).resolve()).startswith(_OURS):
-                    return f"{function} ({Path(file).name}:{line})"
+    threads = re.split(r"\n(?=(?:Current thread|Thread) 0x)", stacks)
+    for thread in sorted(threads, key=lambda thread: not any(mark in thread for mark in _PLAYS)):
+        for file, line, function in _FRAME.findall(thread):
+            if not file.startswith((*_LIBRARIES, "<")) and not str(Path(file).resolve()).startswith(_OURS):
+                return f"{function} ({Path(file).name}:{line})"
     return None

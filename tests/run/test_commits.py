@@ -17,7 +17,7 @@ from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
-from ray_gym.run.driver.tally import Tally
+from ray_gym.run.driver.tally import FIRST_CHARGED, Tally
 from ray_gym.run.lease import EpisodeKey
 from ray_gym.run.worker.report import Report, StagedFile
 
@@ -71,3 +71,20 @@ async def test_a_session_that_is_charged_is_something_done(commits: Commits, tmp
     assert await commits.lose("1-9", "crash"), "a session was set up"
     commits.dispatcher.lease("1-10", 3)
     assert not await commits.lose("1-10", "crash")
+
+
+async def test_workers_whose_code_holds_the_interpreters_lock_are_charged_and_end_a_run(
+    commits: Commits, tmp_path: Path
+) -> None:
+    commits.fences = Fences(tmp_path, "run")
+    stacks = 'Thread 0x1 (most recent call first):\n  File "/home/me/game.py", line 7 in score\n'
+    for attempt in range(FIRST_CHARGED):
+        assert not commits.tally.is_hopeless
+        commits.dispatcher.lease(worker := f"1-{attempt}", 1)
+        (tmp_path / f"{worker}.stall").write_text(stacks)
+        assert not await commits.lose(worker, "it did not answer")
+    assert commits.tally.is_hopeless and commits.last_loss == commits.last_charge
+    assert "it did not answer; its code held the interpreter's lock in score (game.py:7)" in commits.last_charge
+    (tmp_path / "1-9.stall").write_text("")
+    await commits.lose("1-9", "it was killed")
+    assert commits.last_loss == "it was killed" and not list(tmp_path.glob("*.stall"))

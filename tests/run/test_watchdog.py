@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 from conftest import eventually
 
 from ray_gym.envs.blackjack import Blackjack
-from ray_gym.journal.stall import StallTrace
+from ray_gym.journal.stall import StallTrace, place_in
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.worker.watchdog import authors_place
 
@@ -115,6 +116,30 @@ def test_code_that_holds_the_interpreters_lock_leaves_its_place_behind(tmp_path:
             worker.kill()
     assert place is not None and re.fullmatch(r"hold \(watched\.py:\d+\)", place)
     assert not list(tmp_path.iterdir()) and fences.stall_of("1-0") is None
+
+
+STACKS = """Timeout (0:00:11)!
+Thread 0x00007feb846286c0 (most recent call first):
+  <no Python frame>
+
+Thread 0x00007feb82e256c0 (most recent call first):
+  File "/home/me/tools.py", line 3 in wait_for_it
+  File "/opt/ray_gym/tools/blocking.py", line 40 in run
+
+Thread 0x00007feb850ff6c0 (most recent call first):
+  File "LIBRARY/re/__init__.py", line 166 in match
+  File "/home/me/game.py", line 7 in score
+  File "/opt/ray_gym/play/play.py", line 206 in score
+  File "/opt/ray_gym/run/worker/worker.py", line 343 in _play
+"""
+
+
+def test_of_several_threads_the_one_that_plays_comes_first() -> None:
+    """Under Ray no frame of asyncio is in its stack, as the loop is uvloop's."""
+    stacks = STACKS.replace("LIBRARY", sysconfig.get_paths()["stdlib"])
+    assert place_in(stacks) == "score (game.py:7)"
+    assert place_in(stacks.partition("Thread 0x00007feb850ff6c0")[0]) == "wait_for_it (tools.py:3)"
+    assert place_in("") is None
 
 
 def test_a_worker_that_ends_well_leaves_nothing_behind(tmp_path: Path) -> None:

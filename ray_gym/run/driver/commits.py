@@ -106,8 +106,9 @@ class Commits:
         held = self.dispatcher.attempts_of(worker)
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
         charges = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
-        if (place := await asyncio.to_thread(self.fences.stall_of, worker)) is not None:
+        if (place := await asyncio.to_thread(self.fences.stall_of, worker)) is not None and not charges:
             reason += f"; its code held the interpreter's lock in {place}: let such code run in a process of its own"
+            self.tally.charged, self.last_charge = self.tally.charged + 1, reason
         why = self.last_loss = charges[0] if charges else reason
         self.tally.charged += len(charges)
         self.last_charge = charges[0] if charges else self.last_charge
