@@ -87,4 +87,4 @@ async def test_workers_whose_code_holds_the_interpreters_lock_are_charged_and_en
     assert "it did not answer; its code held the interpreter's lock in score (game.py:7)" in commits.last_charge
     (tmp_path / "1-9.stall").write_text("")
     await commits.lose("1-9", "it was killed")
-    assert commits.last_loss == "it was killed" and not list(tmp_path.glob("*.stall"))
+    assert commits.last_loss == "it was killed" and commits.fences.stall_of("1-9") is None
