@@ -135,7 +135,7 @@ Thread 0x00007feb850ff6c0 (most recent call first):
 
 
 def test_of_several_threads_the_one_that_plays_comes_first() -> None:
-    """Under Ray no frame of asyncio is in its stack, as the loop is uvloop's."""
+    """The stack has no frame of asyncio, since Ray runs uvloop."""
     stacks = STACKS.replace("LIBRARY", sysconfig.get_paths()["stdlib"])
     assert place_in(stacks) == "score (game.py:7)"
     assert place_in(stacks.partition("Thread 0x00007feb850ff6c0")[0]) == "wait_for_it (tools.py:3)"
