@@ -8,7 +8,7 @@ from typing import Any
 TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
 """Types of parts that hold text. Those whose type has `thinking` or `reasoning` in it hold reasoning."""
 
-ANSWER_FIELDS = frozenset({"content", "refusal", "reasoning", "reasoning_content", "audio"})
+ANSWER_FIELDS = frozenset({"content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio"})
 """Fields of an assistant's message that `read_answer` reads."""
 
 
@@ -20,12 +20,13 @@ def text_of(content: Any, between: str = "\n") -> str:
 
 
 def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`
-    or `reasoning_content`; the words of a spoken one are those of `audio`. Parts of `content` that are reasoning are not
+    """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`,
+    `reasoning_content` or `reasoning_details` (OpenRouter's and MiniMax's parts); the words of a spoken one are those of `audio`. Parts of `content` that are reasoning are not
     among its words. Errors: ValueError for content that is no text.
     """
     parts = list(_texts(fields.get("content")))
-    apart = text_of(fields.get("reasoning_content") or fields.get("reasoning"))
+    told = (fields.get(name) for name in ("reasoning_content", "reasoning", "reasoning_details"))
+    apart = text_of(next(filter(None, told), None))
     thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning)
     said = "\n".join(text for is_reasoning, text in parts if not is_reasoning)
     spoken = fields.get("audio")

@@ -189,6 +189,14 @@ def test_a_call_that_cannot_be_read_stays_spelled_as_it_came() -> None:
     assert read.message.tool_calls[0].arguments == '{"function":  {"arguments": {"at": 1e5}}}'
 
 
+def test_thoughts_in_parts_of_their_own_are_kept() -> None:
+    details = [{"type": "reasoning.text", "text": "Hm."}, {"type": "reasoning.encrypted", "data": "x"}]
+    message = {"role": "assistant", "content": "Hi.", "reasoning": None, "reasoning_details": details}
+    sent = json.dumps(answer(message=message, finish_reason="stop"))
+    read = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert (read.message.reasoning, read.message.content) == ("Hm.", "Hi.")
+
+
 def test_a_text_that_is_no_utf8_is_a_lost_call() -> None:
     sent = b'{"choices": [{"finish_reason": "stop", "message": {"content": "\xff"}}]}'
     with pytest.raises(ValueError):
