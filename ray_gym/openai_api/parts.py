@@ -21,8 +21,9 @@ def text_of(content: Any, between: str = "\n") -> str:
 
 def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`,
-    `reasoning_content` or `reasoning_details` (OpenRouter's and MiniMax's parts); the words of a spoken one are those of `audio`. Parts of `content` that are reasoning are not
-    among its words. Errors: ValueError for content that is no text.
+    `reasoning_content` or `reasoning_details` (OpenRouter's and MiniMax's parts). The words of a spoken one are those of
+    `audio`. Parts of `content` that are reasoning are not among its words. Errors: ValueError for content that is no
+    text.
     """
     parts = list(_texts(fields.get("content")))
     told = (fields.get(name) for name in ("reasoning_content", "reasoning", "reasoning_details"))
