@@ -52,6 +52,9 @@ def parse(command: Any, arguments: list[str]) -> None:
     """Reads arguments as a click command does, without carrying it out. Errors: click's, for what is not there."""
     context = command.make_context(command.name or "", list(arguments))
     while hasattr(command, "resolve_command"):  # typer has a click of its own
-        _, inner, rest = command.resolve_command(context, context._protected_args + context.args)
+        left = context._protected_args + context.args
+        if not left and command.invoke_without_command:  # `ray-gym runs` is a command itself
+            return
+        _, inner, rest = command.resolve_command(context, left)
         context = inner.make_context(inner.name or "", rest, parent=context)
         command = inner
