@@ -15,15 +15,18 @@ from fastapi.responses import JSONResponse
 from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, Target
 from ray_gym.deployments.gateway.doors.openai_door import openai_router
 from ray_gym.hosting.door import ServeDoor
+from ray_gym.models.engine import Tokenizing
 from ray_gym.openai_api.refused import Refused
 from ray_gym.run.cluster.cluster import connect
 from ray_gym.service.api import ErrorAnswer, Problem
 
 
-def door_app(targets: Mapping[str, Target]) -> FastAPI:
+def door_app(targets: Mapping[str, Target], tokenizers: Mapping[str, Tokenizing] | None = None) -> FastAPI:
     """Callers say who they are."""
     app = FastAPI()
-    app.include_router(openai_router(targets, lambda request: request.headers.get("X-Caller", "local")))
+    app.include_router(
+        openai_router(targets, tokenizers or {}, lambda request: request.headers.get("X-Caller", "local"))
+    )
     app.add_exception_handler(Refused, _answer)
     return app
 

@@ -28,7 +28,7 @@ from ray_gym.deployments.gateway.metrics import Metrics, RequestCounter
 from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.installed.version import version
-from ray_gym.models.engine import Engine, HasDoor, OpensDoor
+from ray_gym.models.engine import Engine, HasDoor, OpensDoor, Tokenizing
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 
@@ -113,11 +113,12 @@ def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
     metrics = Metrics(gateway, slots.requests, slots.streams)
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
     service = RemoteService(setup.actor, setup.namespace)
+    tokenizers = {name: engine for name, engine in setup.engines.items() if isinstance(engine, Tokenizing)}
     routers = [
         general_routes(service, metrics),
         rollout_routes(service, caller_of),
         session_routes(SessionRouter(service), caller_of, doorkeeper.session_key),
-        openai_router(targets_of(setup.engines), lambda request: str(request.state.caller)),
+        openai_router(targets_of(setup.engines), tokenizers, lambda request: str(request.state.caller)),
     ]
     return make_app(setup.section, doorkeeper, metrics, slots, routers)
 

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ray import serve
+
 from ray_gym.deployments.chat.formats import check_formats
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.vllm.installed import check_installed, check_model
 from ray_gym.deployments.vllm.layout import list_placements
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.deployments.vllm.replicas import deployment_spec, missing_files
-from ray_gym.errors import UserError
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.hosting.application import Application, DeploymentSpec
 from ray_gym.hosting.lanes.router import router_config
 from ray_gym.hosting.transport import ServeModel
+from ray_gym.hosting.unreachable import UNREACHABLE
 from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.placement import Replicas
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.weights.holder import FirstWeights
+
+REPLY_S = 30.0
+"""Seconds within which a replica has to say which tokenizer it has."""
 
 
 class VllmEngine(Engine):
@@ -119,6 +126,13 @@ class VllmEngine(Engine):
         """Returns a connection of this process to the model, or to a line of adapters on it."""
         options = self.options
         return ServeModel(self.app, options.affinity, options.admission, transport=self._transport, line=line)
+
+    def tokenizer(self) -> TokenizerDigest:
+        try:
+            digest: TokenizerDigest = serve.get_app_handle(self.app).tokenizer.remote().result(timeout_s=REPLY_S)
+        except (TimeoutError, *UNREACHABLE) as error:
+            raise EpisodeFailure(FailureKind.INFRA, f"model app {self.app}", describe(error)) from error
+        return digest
 
     def stop(self) -> None:
         """Releases this run's lease of the application. If it was the last one on an application that a run started,

@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -24,6 +25,7 @@ from ray_gym.hosting.admission import ReplicaLoad
 from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.weights.serving import make_follower, served_app
 
 
@@ -40,7 +42,8 @@ class VllmReplica(BatchedReplica):
         if options.gpus == 0:
             prepare_cpu(options)
         model = options.model or ""
-        self._chat_format, self._tool_format = make_formats(options, model, load_tokenizer(model), uses_tools)
+        self._tokens = load_tokenizer(model)
+        self._chat_format, self._tool_format = make_formats(options, model, self._tokens, uses_tools)
         self._reaper = reaper.watch()
         app = served_app()
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, name, app)
@@ -87,6 +90,10 @@ class VllmReplica(BatchedReplica):
         await self._engine.check_health()
         if self._follower is not None:
             await self._follower.check_health()
+
+    async def tokenizer(self) -> TokenizerDigest:
+        """Returns the digest of the model's tokenizer."""
+        return await asyncio.to_thread(TokenizerDigest.of, self._tokens.tokenizer)
 
     async def describe(self) -> dict[str, Any]:
         """Returns a description for runs that attach: the model, its GPUs per rank, its context in tokens, whether it

@@ -18,6 +18,7 @@ from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.engine import models_on
 from ray_gym.models.numbers import Integer
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Folder
 from ray_gym.weights.client import Weights
 
@@ -122,6 +123,10 @@ class VllmAdapterEngine(Engine):
         if (current.version, current.source) != (version, Folder(str(folder), adapter=True)):
             weights.update(version, adapter=folder)
         say(f"model {name}: a line of adapters on {self.app}, version {version}")
+
+    def tokenizer(self) -> TokenizerDigest:
+        assert self._base is not None, "it was checked"
+        return self._base.tokenizer()
 
     def connect(self) -> ServeModel:
         assert self._base is not None, "it was checked"

@@ -26,6 +26,7 @@ from ray_gym.hosting import tls
 from ray_gym.installed.extras import require
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
+from ray_gym.models.tokenizers import TokenizerDigest
 
 PROBE_IDS = [1, 2, 3]
 """Prompt of the request that checks the server."""
@@ -130,6 +131,9 @@ class VllmEndpointEngine(Engine):
     def connect(self) -> VllmEndpointModel:
         key = self.options.key() or self._key
         return VllmEndpointModel(self.options, key, self._uses_tools, self._max_model_len)
+
+    def tokenizer(self) -> TokenizerDigest:
+        return TokenizerDigest.of(load_tokenizer(self.options.tokenizer_name).tokenizer)
 
     def open_door(self) -> EndpointDoor:
         return EndpointDoor(self.options, self.options.key() or self._key)

@@ -111,6 +111,13 @@ class AsyncClient(ServiceClient):
         """Returns the environments that the service offers, its config's own first."""
         return (await self._call(calls.environments())).environments
 
+    async def model(self, name: str) -> api.ModelInfo:
+        """Returns the description of a model of the service's config, with a digest of its tokenizer.
+
+        Errors: ServiceError (404) if the service has no such model.
+        """
+        return await self._call(calls.model(name))
+
     async def health(self) -> api.Health:
         """Asks whether a gateway runs, and returns its answer."""
         return await self._call(calls.health())

@@ -106,6 +106,11 @@ def environments() -> Call[api.EnvironmentList]:
     return Call("GET", "/v1/environments", api.EnvironmentList.model_validate_json)
 
 
+def model(model_id: str) -> Call[api.ModelInfo]:
+    """Returns the call that reads the description of a model."""
+    return Call("GET", f"/v1/models/{quote(model_id)}", api.ModelInfo.model_validate_json)
+
+
 def health() -> Call[api.Health]:
     """Returns the call that asks whether a gateway runs."""
     return Call("GET", "/healthz", api.Health.model_validate_json)

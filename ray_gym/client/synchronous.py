@@ -110,6 +110,13 @@ class Client(ServiceClient):
         """Returns the environments that the service offers, its config's own first."""
         return self._call(calls.environments()).environments
 
+    def model(self, name: str) -> api.ModelInfo:
+        """Returns the description of a model of the service's config, with a digest of its tokenizer.
+
+        Errors: ServiceError (404) if the service has no such model.
+        """
+        return self._call(calls.model(name))
+
     def health(self) -> api.Health:
         """Asks whether a gateway runs, and returns its answer."""
         return self._call(calls.health())

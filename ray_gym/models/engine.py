@@ -13,6 +13,7 @@ members; nothing is registered, and nothing has to be inherited:
     OnAnother   engine  it is a line of adapters on another model            every start, a stream of a trainer
     HasDoor     engine  its replicas answer OpenAI's API                     the gateway of a service
     OpensDoor   engine  requests in OpenAI's formats go to its endpoint      the gateway of a service
+    Tokenizing  engine  trainers can compare its tokenizer with theirs       the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
 """
 
@@ -29,6 +30,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.door import Door
 from ray_gym.models.model import Model, Sampling
 from ray_gym.models.placement import Replicas
+from ray_gym.models.tokenizers import TokenizerDigest
 
 
 class NoOptions(BaseModel):
@@ -183,6 +185,17 @@ class OpensDoor(Protocol):
     """Paths of requests that are forwarded to the endpoint."""
 
     def open_door(self) -> Door: ...
+
+
+@runtime_checkable
+class Tokenizing(Protocol):
+    """Describes an engine whose model has a tokenizer."""
+
+    def tokenizer(self) -> TokenizerDigest:
+        """Returns the digest of the model's tokenizer. It is called after `start`, in any process, and blocks for at
+        most half a minute. Errors: EpisodeFailure (infra) if the model can't be reached.
+        """
+        ...
 
 
 def line_of(engine: Engine) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.messages import ToolChoice, is_blank
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.openai_api.sampling import Request, SamplingChange, Whole
 
 Sent = TypeVar("Sent", bound=Request)
@@ -55,6 +56,21 @@ class Answer(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True)
+
+
+# ---- models ----
+
+
+class ModelInfo(Answer):
+    """Describes a model of the service, in the form of OpenAI's API with one field more."""
+
+    id: str
+    """Name of the model in the service's config."""
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "ray_gym"
+    tokenizer: TokenizerDigest | None = None
+    """Digest of the model's tokenizer, which a trainer compares with its own; None for a model without one here."""
 
 
 # ---- errors ----

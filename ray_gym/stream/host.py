@@ -271,15 +271,17 @@ class Host:
         return removed
 
     async def status(self) -> dict[str, Any]:
-        """Returns the stream's numbers by name: those of `Outbox.status`, and three more.
+        """Returns the stream's numbers by name: those of `Outbox.status`, and four more.
 
         `begun` groups were begun by this host; `playing` ones are in no committed file yet. `held_for` is the number of
-        waiting evaluation episodes for which no group begins.
+        waiting evaluation episodes for which no group begins. `surplus` episodes were cut off, since their groups had
+        enough others (`groups.extra`).
         """
         return self._status()
 
     def _status(self) -> dict[str, Any]:
         counts = {"begun": self._begun, "playing": len(self._playing), "held_for": self._evaluations.held_for}
+        counts["surplus"] = self._commits.tally.by_status["cancelled"]
         return {**counts, **self._outbox.status(), **(self._rounds.status() if self._rounds else {})}
 
     # ---- the weights ----

@@ -316,7 +316,8 @@ class Stream:
         `max_open` and `max_ahead`. `flat` groups were dropped for want of spread.
 
         `waiting` groups are finished; those `out` are delivered and not acknowledged. `stalest`: most versions that a
-        delivered group was behind. `held_for`: evaluation episodes for which no group begins. Errors: RunFailed.
+        delivered group was behind. `held_for`: evaluation episodes for which no group begins.
+        `surplus`: episodes that were cut off, since their groups had enough others. Errors: RunFailed.
         """
         await self._check_sent()  # what was said to the host before is counted
         counts: dict[str, Any] = await await_answer(self._host.status.remote())

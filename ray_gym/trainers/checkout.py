@@ -23,17 +23,23 @@ def commit_of(folder: Path) -> str | None:
     return commit.strip() if ended.returncode == 0 and not prefix else None
 
 
-def check_commit(name: str, folder: Path, tested: Sequence[str], *, any_version: bool = False) -> str:
+def check_commit(name: str, folder: Path | None, tested: Sequence[str], *, any_version: bool = False) -> str:
     """Checks that a trainer's checkout is of a commit that its bridge was tested with, and returns the commit.
 
-    `any_version`: True accepts every commit. Errors: UserError, which names the commit and the tested ones.
+    `folder`: None if it is not known where the checkout is. `any_version`: True accepts every commit. Errors: UserError,
+    which names the commit and the tested ones.
     """
-    found = commit_of(folder)
-    if found not in tested and not any_version:
-        known = " or ".join(commit[:SHOWN] for commit in tested)
-        said = "is no checkout of git" if found is None else f"is at commit {found[:SHOWN]}"
+    found = None if folder is None else commit_of(folder)
+    if found in tested or any_version:
+        return found or "unknown"
+    known = " or ".join(commit[:SHOWN] for commit in tested)
+    if folder is None:
         raise UserError(
-            f"{name}: {folder} {said}, and the bridge was tested with {known}; check that one out, or say that any "
-            "version will do"
+            f"{name}: the bridge was tested with {known}; name the folder of its checkout, so that its commit can be "
+            "checked, or say that any version will do"
         )
-    return found or "unknown"
+    said = "is no checkout of git" if found is None else f"is at commit {found[:SHOWN]}"
+    raise UserError(
+        f"{name}: {folder} {said}, and the bridge was tested with {known}; check that one out, or say that any version "
+        "will do"
+    )

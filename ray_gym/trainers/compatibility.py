@@ -8,11 +8,10 @@ from typing import Any
 
 from ray_gym.errors import UserError
 from ray_gym.models.model import Sampling
+from ray_gym.models.tokenizers import TokenizerDigest, probe_ids
 from ray_gym.stream import Group
 from ray_gym.trainers.rows import Row, why_nothing_trains
 
-PROBE = 'Probe 12 + 345 = 357.\n\tnaïve “quotes” {"name": [true, null]} \N{SNOWMAN}'
-"""Text whose tokens differ between most tokenizers: numbers, white space, accents, JSON, and a character of three bytes."""
 NAMED = 3
 """Most examples that an error names."""
 
@@ -86,14 +85,32 @@ def check_tokenizers(trainer: Any, engine: Any, where: str = "the engine") -> No
             f"{where}: its tokenizer differs from the trainer's: {len(ours)} tokens in the trainer's vocabulary, "
             f"{len(theirs)} in its own, {len(tokens)} with other ids ({some}); load both from one checkpoint"
         )
-    found = [tokenizer(PROBE, add_special_tokens=False)["input_ids"] for tokenizer in (trainer, engine)]
-    if found[0] != found[1]:
-        at = next((n for n, (a, b) in enumerate(zip(*found, strict=False)) if a != b), min(map(len, found)))
+    _check_probes(probe_ids(trainer), probe_ids(engine), where)
+
+
+def check_digest(trainer: Any, engine: TokenizerDigest, where: str) -> None:
+    """Checks that a trainer's tokenizer (of transformers) is that of an engine elsewhere, by the engine's digest.
+
+    `where`: name of the engine, for errors. Errors: UserError, which says how they differ.
+    """
+    own = TokenizerDigest.of(trainer)
+    if own.vocabulary != engine.vocabulary:
         raise UserError(
-            f"{where}: its tokenizer splits text otherwise than the trainer's, though the vocabularies are equal: a "
-            f"probe text has {len(found[0])} and {len(found[1])} tokens, which differ from token {at} on; load both "
-            "from one checkpoint"
+            f"{where}: its tokenizer differs from the trainer's: {own.size} tokens in the trainer's vocabulary and "
+            f"{engine.size} in its own, with other ids or texts; load both from one checkpoint"
         )
+    _check_probes(own.probe, engine.probe, where)
+
+
+def _check_probes(ours: Sequence[int], theirs: Sequence[int], where: str) -> None:
+    """Checks that two tokenizers with one vocabulary have the same tokens for the probe. Errors: UserError."""
+    if list(ours) == list(theirs):
+        return
+    at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+    raise UserError(
+        f"{where}: its tokenizer splits text otherwise than the trainer's, though the vocabularies are equal: a probe "
+        f"text has {len(ours)} and {len(theirs)} tokens, which differ from token {at} on; load both from one checkpoint"
+    )
 
 
 def check_vocabulary(rows: Sequence[Row], size: int) -> None:

@@ -21,6 +21,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.record.schema import as_table
 from ray_gym.service.api import GroupDone, JsonObject, RolloutStatus
 from ray_gym.stream import Group
+from ray_gym.trainers.compatibility import check_digest
 
 
 def request_for(
@@ -105,6 +106,25 @@ def check_drawn_at(group: Group, temperature: float) -> None:
                 f"at {others[0]}, but the trainer's temperature is {temperature}; importance ratios would not be 1 at "
                 "the first step: give both the same"
             )
+
+
+def check_served_tokenizer(client: Client, model: str, tokenizer: Any) -> None:
+    """Checks that a model of a service has the trainer's tokenizer.
+
+    `model`: its name in the service's config. `tokenizer`: the trainer's, of transformers. Errors: UserError if they
+    differ, or the service has no such model; those of the client.
+    """
+    try:
+        digest = client.model(model).tokenizer
+    except ServiceError as error:
+        if error.status != 404:
+            raise
+        raise UserError(f"the service's model: {error}") from None
+    if digest is None:
+        raise UserError(
+            f"models.{model}: it has no tokenizer that could be compared, so its tokens can't be trained on"
+        )
+    check_digest(tokenizer, digest, f"models.{model}")
 
 
 @dataclass(frozen=True, slots=True)

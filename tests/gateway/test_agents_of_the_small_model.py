@@ -15,9 +15,10 @@ from served import TOKEN, Served
 from transformers import AutoTokenizer
 
 from examples import captured_session, langgraph_agent, openai_agent, openai_responses_agent
-from ray_gym.client import SessionRequest
+from ray_gym.client import Client, SessionRequest
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm.hardware import cpu_dtype
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.record.soundness import sample_problems
 from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs
 
@@ -44,6 +45,12 @@ def test_models_are_listed_for_callers_only(client: openai.OpenAI) -> None:
     with pytest.raises(openai.AuthenticationError) as refused:
         client.with_options(api_key="another-0123456789").models.list()
     assert refused.value.status_code == 401 and refused.value.code
+
+
+def test_a_models_tokenizer_can_be_compared_with_ones_own(small_model_service: Served) -> None:
+    with Client(small_model_service.url, TOKEN) as client:
+        assert client.model("small").tokenizer == TokenizerDigest.of(AutoTokenizer.from_pretrained(checkpoint_dir()))
+        assert client.model("clerk").tokenizer is None
 
 
 def test_chat_whole_streamed_and_as_a_completion(client: openai.OpenAI) -> None:

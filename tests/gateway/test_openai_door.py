@@ -19,6 +19,8 @@ from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.tokenizers import TokenizerDigest
+from ray_gym.service.api import ModelInfo
 
 TOOL: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 HELLO: Any = [{"role": "user", "content": "Hello"}]
@@ -100,6 +102,32 @@ async def test_a_model_by_its_name(client: openai.AsyncOpenAI) -> None:
         with pytest.raises(openai.NotFoundError, match="there is no model") as missing:
             await client.models.retrieve(other)
         assert missing.value.code == "model_not_found"
+
+
+async def test_a_model_has_the_digest_of_its_tokenizer() -> None:
+    digest = TokenizerDigest(3, "ab", (1, 2))
+
+    class Up:
+        def tokenizer(self) -> TokenizerDigest:
+            return digest
+
+    class Gone:
+        def tokenizer(self) -> TokenizerDigest:
+            raise EpisodeFailure(FailureKind.INFRA, "model app x", "no replica")
+
+    names = ("up", "gone", "without")
+    door = door_app(dict.fromkeys(names, Listening()), {"up": Up(), "gone": Gone()})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=door), base_url="http://door") as web:
+        up, gone, without = [await web.get(f"/v1/models/{name}") for name in names]
+    assert ModelInfo.model_validate_json(up.content).tokenizer == digest and up.json()["id"] == "up"
+    assert without.json() == {
+        "id": "without",
+        "object": "model",
+        "created": 0,
+        "owned_by": "ray_gym",
+        "tokenizer": None,
+    }
+    assert gone.status_code == 503 and "no replica of the model can be reached" in gone.text
 
 
 async def test_a_model_that_can_keep_to_no_form_says_so(client: openai.AsyncOpenAI) -> None:

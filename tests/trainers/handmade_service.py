@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from ray_gym.service.api import GroupDone, RolloutStatus
+from handmade import tiny_tokenizer
+
+from ray_gym.models.tokenizers import TokenizerDigest
+from ray_gym.service.api import GroupDone, ModelInfo, RolloutStatus
 
 
 class HandmadeService:
@@ -29,6 +32,7 @@ class HandmadeService:
         ]
         self._rollouts: dict[str, list[list[dict[str, Any]]]] = {}
         self._given = 0
+        self.tokenizer: Any = tiny_tokenizer()
         self._lock = threading.Lock()
 
     def submit(self, request: dict[str, Any], key: str) -> str:
@@ -42,6 +46,10 @@ class HandmadeService:
                 self._given += count
                 self._rollouts[key] = [self._groups[number] for number in numbers]
             return str(self.keys.index(key))
+
+    def model(self, name: str) -> ModelInfo:
+        """Returns the description of the model, which has the tiny tokenizer unless a test gave another."""
+        return ModelInfo(id=name, tokenizer=TokenizerDigest.of(self.tokenizer))
 
     def groups(self, id_: str) -> list[list[dict[str, Any]]]:
         """Returns the groups of a rollout."""
@@ -75,6 +83,9 @@ def serving(rows: list[dict[str, Any]]) -> Iterator[HandmadeService]:
 
         def do_GET(self) -> None:
             path, _, query = self.path.partition("?")
+            if path.startswith("/v1/models/"):
+                self._answer(service.model(path.removeprefix("/v1/models/")).model_dump_json())
+                return
             id_, *rest = path.removeprefix("/v1/rollouts/").split("/")
             if not rest:
                 self._answer(service.status(id_).model_dump_json())

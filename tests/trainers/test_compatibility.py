@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,15 @@ import pytest
 pytest.importorskip("torch")
 from handmade import handmade_groups, save_tiny, tiny_model, tiny_tokenizer
 from handmade_stream import HandmadeStream
+from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+from transformers import PreTrainedTokenizerFast
 
 from ray_gym.errors import UserError
 from ray_gym.models.model import Sampling
+from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.trainers.compatibility import (
+    check_digest,
     check_group_size,
     check_package,
     check_temperature,
@@ -67,6 +72,24 @@ def test_another_vocabulary_is_refused() -> None:
     with pytest.raises(UserError, match=r"models.policy: .* 259 tokens .* 260 in its own, 1 with .*'<tool>' is None"):
         check_tokenizers(tiny_tokenizer(), other, "models.policy")
     check_tokenizers(tiny_tokenizer(), tiny_tokenizer())
+
+
+def test_a_digest_tells_tokenizers_apart_as_the_tokenizers_do() -> None:
+    check_digest(tiny_tokenizer(), TokenizerDigest.of(tiny_tokenizer()), "models.policy")
+    more, swapped, split = tiny_tokenizer(), tiny_tokenizer(), tiny_tokenizer()
+    more.add_tokens(["<tool>"])
+    with pytest.raises(UserError, match=r"models.policy: .* 259 tokens in the trainer's vocabulary and 260 in its own"):
+        check_digest(tiny_tokenizer(), TokenizerDigest.of(more), "models.policy")
+    told = json.loads(swapped.backend_tokenizer.to_str())
+    vocabulary = told["model"]["vocab"]
+    vocabulary["a"], vocabulary["b"] = vocabulary["b"], vocabulary["a"]
+    swapped = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(told)))
+    with pytest.raises(UserError, match=r"259 tokens in the trainer's vocabulary and 259 in its own, with other ids"):
+        check_digest(tiny_tokenizer(), TokenizerDigest.of(swapped), "models.policy")
+    removes = Split(" ", behavior="removed")
+    split.backend_tokenizer.pre_tokenizer = Sequence([removes, ByteLevel(add_prefix_space=False)])
+    with pytest.raises(UserError, match=r"splits text otherwise .* from token 5 on"):
+        check_digest(tiny_tokenizer(), TokenizerDigest.of(split), "models.policy")
 
 
 def test_another_split_of_the_same_vocabulary_is_refused() -> None:

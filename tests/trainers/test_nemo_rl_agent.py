@@ -6,17 +6,18 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 pytest.importorskip("torch")
-from handmade import handmade_groups, handmade_rows, tiny_model
+from handmade import handmade_groups, handmade_rows, save_tiny, tiny_model
 from handmade_service import HandmadeService, serving
 
 from ray_gym.client import Client
-from ray_gym.trainers.nemo_rl.agent import Agent, make_server
+from ray_gym.trainers.nemo_rl.agent import Agent, main, make_server
 from ray_gym.trainers.nemo_rl.answers import answer_of
 from ray_gym.trainers.nemo_rl.gathering import Gathering
 from ray_gym.trainers.one_row import OneRow
@@ -114,3 +115,21 @@ def test_what_can_not_be_trained_on_is_refused_with_its_reason() -> None:
             with agent(service, **options) as (url, _):
                 answers = run(url, [{"task": {}}] * 4)
             assert {answer.status_code for answer in answers} == {422} and said in answers[0].json()["error"]
+
+
+def test_another_tokenizer_and_another_commit_are_named_before_it_serves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = str(save_tiny(tmp_path / "own"))
+    with serving([]) as service:
+
+        def said(*arguments: str) -> str:
+            with pytest.raises(SystemExit) as ended:
+                main(["--url", service.url, "--repeats", "4", "--tokenizer", own, *arguments])
+            assert ended.value.code == 2
+            return capsys.readouterr().err.splitlines()[-1]
+
+        assert "NeMo RL (--checkout): the bridge was tested with 7ea279abf; name the folder" in said()
+        assert "is no checkout of git, and the bridge was tested with 7ea279abf" in said("--checkout", str(tmp_path))
+        service.tokenizer.add_tokens(["<another>"])
+        assert "models.policy: its tokenizer differs from the trainer's: 259 tokens" in said("--any-version")

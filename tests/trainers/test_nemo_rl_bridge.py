@@ -9,7 +9,7 @@ import pytest
 from checkouts import checkout
 from trainer_venvs import TrainerVenv
 
-from ray_gym.trainers.nemo_rl import COMMIT
+from ray_gym.trainers.nemo_rl import TESTED
 
 pytestmark = [pytest.mark.trainers, pytest.mark.timeout(1300)]
 LIMIT_S = 600
@@ -18,7 +18,7 @@ LIMIT_S = 600
 def test_its_postprocessing_keeps_tokens_masks_and_logprobs(
     in_venv_of: Callable[[str], TrainerVenv], tmp_path: Path
 ) -> None:
-    folder = checkout("RAY_GYM_NEMO_RL", COMMIT)
+    folder = checkout("RAY_GYM_NEMO_RL", TESTED[-1])
     found = in_venv_of("nemo_rl").run("nemo_rl_scripts/answers.py", str(folder), within_s=LIMIT_S, cwd=tmp_path)
     assert len(found["answers"]) == 7, "two groups of four, one of which failed"
     for answer in found["answers"]:

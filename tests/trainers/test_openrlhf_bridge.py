@@ -56,6 +56,8 @@ def test_its_trainer_has_the_service_load_each_steps_weights(openrlhf: TrainerVe
     found = openrlhf.run("openrlhf_scripts/trainer.py", str(tmp_path), within_s=LIMIT_S, cwd=tmp_path)
     assert found["bases"][:2] == ["GroupTrainer", "PPOTrainer"] and found["installed"] == "GroupTrainer"
     assert found["told"] == ["small-policy 8 trained 1 times", "small-policy 9 trained 2 times"], "the model served 7"
+    assert found["counts"] == {}
+    assert "models.policy: its tokenizer differs from the trainer's: 259 tokens" in found["tokenizer"]
     assert found["kept"] == ["9"] and found["step"] == 2
     assert found["status"] == {"kl": 0.0, "ray_gym/failed_total": 2.0}
 

@@ -10,7 +10,7 @@ from checkouts import checkout
 from handmade import handmade_groups, tiny_model
 from trainer_venvs import TrainerVenv
 
-from ray_gym.trainers.prime_rl import COMMIT
+from ray_gym.trainers.prime_rl import TESTED
 from ray_gym.trainers.prime_rl.micro_batches import grid_of, write_step
 from ray_gym.trainers.rows import rows_of
 
@@ -22,7 +22,7 @@ LIMIT_S = 600
 def test_its_data_loader_and_loss_take_the_files(
     in_venv_of: Callable[[str], TrainerVenv], tmp_path: Path, ranks: int, multiple_of: int
 ) -> None:
-    folder = checkout("RAY_GYM_PRIME_RL", COMMIT)
+    folder = checkout("RAY_GYM_PRIME_RL", TESTED[-1])
     venv = in_venv_of("prime_rl")
     rows = [row for group in handmade_groups(tiny_model()) for row in rows_of(group)]
     write_step(tmp_path, 5, grid_of(rows, [1.0] * len(rows), "handmade", ranks, 112 if ranks > 1 else 100, multiple_of))

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 pytest.importorskip("torch")
-from handmade import handmade_groups, tiny_model
+from handmade import handmade_groups, save_tiny, tiny_model, tiny_tokenizer
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import Group
@@ -108,9 +108,11 @@ def test_rows_are_never_cut(rows: list[Row]) -> None:
 class HandmadeStream:
     """Stands for a stream whose model is the tiny Llama: it gives groups again and again, and notes what it is told."""
 
-    def __init__(self, groups: list[Group], max_staleness: int | None = 0) -> None:
+    def __init__(self, groups: list[Group], max_staleness: int | None = 0, checkpoint: Path | None = None) -> None:
+        options: dict[str, Any] = {} if checkpoint is None else {"model": str(checkpoint)}
         sampling = SimpleNamespace(temperature=1.0)
         self.config = SimpleNamespace(
+            models={"policy": SimpleNamespace(engine="vllm", options=options)},
             tasks=SimpleNamespace(repeats=4),
             environment=SimpleNamespace(id="mine"),
             participants={"policy": SimpleNamespace(sampling=sampling)},
@@ -137,6 +139,12 @@ class HandmadeStream:
     @property
     def cursor(self) -> dict[str, Any]:
         return {"given": self._given, "version": self.version}
+
+
+def options_of(folder: Path, **changes: Any) -> Options:
+    """Returns the options of the orchestrator for the hand-made groups."""
+    given = {"ranks": 2, "most_tokens": 100, "groups": 2, "start": "nowhere", "any_version": True, **changes}
+    return Options(folder, **given)
 
 
 def train(folder: Path, steps: int, seen: list[list[str]], written: threading.Condition) -> None:
@@ -169,7 +177,7 @@ def test_steps_and_weights_follow_one_another(
     stream = HandmadeStream(groups, max_staleness)
     trainer = threading.Thread(target=train, args=(tmp_path, 3, seen, written))
     trainer.start()
-    orchestrator = Orchestrator(stream, Options(tmp_path, ranks=2, most_tokens=100, groups=2, silence_s=60))
+    orchestrator = Orchestrator(stream, options_of(tmp_path, silence_s=60))
     orchestrator.run(steps=3)
     trainer.join()
     step = ["take", "take"]
@@ -184,7 +192,7 @@ def test_steps_and_weights_follow_one_another(
 
 
 def test_a_silent_trainer_is_named(groups: list[Group], tmp_path: Path) -> None:
-    orchestrator = Orchestrator(HandmadeStream(groups), Options(tmp_path, 1, 100, 2, silence_s=0))
+    orchestrator = Orchestrator(HandmadeStream(groups), options_of(tmp_path, ranks=1, silence_s=0))
     with pytest.raises(RunFailed, match="step_0: no STABLE came within 0 s"):
         orchestrator.run(steps=1)
 
@@ -193,7 +201,22 @@ def test_a_batch_without_a_trainable_token_is_named(groups: list[Group], tmp_pat
     (tmp_path / "broadcasts" / "step_0").mkdir(parents=True)
     (tmp_path / "broadcasts" / "step_0" / "STABLE").touch()
     with pytest.raises(UserError, match="no trainable token"):
-        Orchestrator(HandmadeStream(groups), Options(tmp_path, 1, 5, 2)).run(steps=1)
+        Orchestrator(HandmadeStream(groups), options_of(tmp_path, ranks=1, most_tokens=5)).run(steps=1)
+
+
+def test_another_tokenizer_and_another_commit_are_named(groups: list[Group], tmp_path: Path) -> None:
+    stream = HandmadeStream(groups, checkpoint=save_tiny(tmp_path / "engine"))
+    begun = save_tiny(tmp_path / "begun")
+    Orchestrator(stream, options_of(tmp_path, start=str(begun)))
+    other = tiny_tokenizer()
+    other.add_tokens(["<another>"])
+    other.save_pretrained(begun)
+    with pytest.raises(UserError, match=r"models.policy: its tokenizer differs from the trainer's: 260 tokens"):
+        Orchestrator(stream, options_of(tmp_path, start=str(begun)))
+    with pytest.raises(UserError, match="prime-rl: the bridge was tested with 559b44772; name the folder"):
+        Orchestrator(stream, options_of(tmp_path, any_version=False))
+    with pytest.raises(UserError, match="is no checkout of git, and the bridge was tested with 559b44772"):
+        Orchestrator(stream, options_of(tmp_path, any_version=False, checkout=tmp_path))
 
 
 def test_a_stream_continues_after_a_step_with_its_weights(groups: list[Group], tmp_path: Path) -> None:

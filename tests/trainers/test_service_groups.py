@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-from handmade import handmade_groups, handmade_rows, tiny_model
+from handmade import handmade_groups, handmade_rows, tiny_model, tiny_tokenizer
 from handmade_service import HandmadeService, serving
 
 from ray_gym.client import AsyncClient, Client
@@ -21,6 +21,7 @@ from ray_gym.trainers.service import (
     WeightsCommand,
     check_drawn_at,
     check_ended,
+    check_served_tokenizer,
     group_of,
     play,
     play_group,
@@ -56,6 +57,14 @@ async def test_one_group_at_a_time(service: HandmadeService) -> None:
     async with AsyncClient(service.url) as client:
         group = await play_group(client, request_for(4, 7))
     assert group.group_id == "g0" and service.requests == [{"generate": 1, "repeats": 4, "seed": 7}]
+
+
+def test_a_model_has_to_have_the_trainers_tokenizer(service: HandmadeService) -> None:
+    with Client(service.url) as client:
+        check_served_tokenizer(client, "policy", tiny_tokenizer())
+        service.tokenizer.add_tokens(["<another>"])
+        with pytest.raises(UserError, match=r"models\.policy: its tokenizer differs"):
+            check_served_tokenizer(client, "policy", tiny_tokenizer())
 
 
 def test_groups_of_one_are_refused() -> None:

@@ -66,6 +66,7 @@ def test_mistakes_are_named_before_the_first_step(checkout: Path, here: TrainerV
         "engines": "--rollout-num-gpus: 8",
         "unsaved": "--save-interval 20",
         "temperature": "were drawn at 1.0, but the trainer's temperature is 0.7",
+        "tokenizer": "models.policy: its tokenizer differs from the trainer's: 259 tokens",
         "short": "rollout 0: the batch has no trainable token",
         "app": "ray_gym_app is missing",
         "misspelt": "ray_gym_address is unknown",

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ray_gym.openai_api.refused import Refused
+from ray_gym.service.api import ModelInfo
 
 Json = dict[str, Any]
 
@@ -36,14 +37,14 @@ def model_list(names: Iterable[str]) -> Json:
     return {"object": "list", "data": [_model(name) for name in sorted(names)]}
 
 
-def describe_model(name: str, names: Iterable[str]) -> Json:
-    """Returns the answer to GET /models/NAME. `names`: names of all models. Errors: Refused (404) if there is no such
-    model.
+def describe_model(name: str, names: Iterable[str]) -> ModelInfo:
+    """Returns the answer to GET /models/NAME, without a tokenizer. `names`: names of all models. Errors: Refused (404)
+    if there is no such model.
     """
     known = sorted(names)
     if name not in known:
         raise model_not_found(name, known)
-    return _model(name)
+    return ModelInfo(id=name)
 
 
 def model_not_found(name: str, names: Iterable[str]) -> Refused:
@@ -55,7 +56,7 @@ def model_not_found(name: str, names: Iterable[str]) -> Refused:
 
 
 def _model(name: str) -> Json:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "ray_gym"}
+    return ModelInfo(id=name).model_dump(exclude={"tokenizer"})
 
 
 def request_body(path: str) -> Json:

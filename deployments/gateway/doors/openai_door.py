@@ -6,6 +6,7 @@ Requests with the same header X-Session-ID go to the same replica, whose cache h
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -24,11 +25,15 @@ from ray_gym.deployments.gateway.guards.auth import bearer
 from ray_gym.deployments.gateway.guards.body import json_body
 from ray_gym.deployments.gateway.guards.headers import LONGEST_KEY
 from ray_gym.deployments.gateway.guards.leaving import answer_unless_gone
+from ray_gym.errors import EpisodeFailure
 from ray_gym.models.door import PATHS
-from ray_gym.openai_api.refused import Refused
+from ray_gym.models.engine import Tokenizing
+from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.seeds import stable_id
-from ray_gym.service.api import ErrorAnswer
+from ray_gym.service.api import ErrorAnswer, ModelInfo
 
+TOKENIZER_S = 40.0
+"""Seconds for the digest of a model's tokenizer."""
 _SESSION = re.compile(rf"[\x20-\x7e]{{1,{LONGEST_KEY}}}")
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The request is not what the model can do."},
@@ -41,9 +46,11 @@ _SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": LONGEST_KEY, "pa
 Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_SESSION_SCHEMA)]
 
 
-def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
-    """Returns the routes of OpenAI's API. `targets`: by the model's name in requests. `caller_of`: returns the name of
-    a request's caller.
+def openai_router(
+    targets: Mapping[str, Target], tokenizers: Mapping[str, Tokenizing], caller_of: Callable[[Request], str]
+) -> APIRouter:
+    """Returns the routes of OpenAI's API. `targets`: by the model's name in requests. `tokenizers`: engines of those
+    models that have one. `caller_of`: returns the name of a request's caller.
     """
     router = APIRouter(tags=["models"], dependencies=[Depends(bearer)])
 
@@ -51,9 +58,19 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
     async def models() -> dict[str, Any]:
         return model_list(targets)
 
-    @router.get("/v1/models/{name:path}", summary="One of them.", responses={404: _ERRORS[404]})
-    async def model(name: str) -> dict[str, Any]:
-        return describe_model(name, targets)
+    @router.get(
+        "/v1/models/{name:path}", summary="One of them.", responses={status: _ERRORS[status] for status in (404, 503)}
+    )
+    async def model(name: str) -> ModelInfo:
+        info = describe_model(name, targets)
+        if name not in tokenizers:
+            return info
+        try:
+            async with asyncio.timeout(TOKENIZER_S):
+                digest = await asyncio.to_thread(tokenizers[name].tokenizer)
+        except EpisodeFailure:
+            raise service_unavailable("no replica of the model can be reached") from None
+        return info.model_copy(update={"tokenizer": digest})
 
     async def ask(request: Request, session: Session = None) -> Response:
         body = await json_object(request)

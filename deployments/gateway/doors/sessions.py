@@ -174,7 +174,7 @@ def session_routes(
     async def model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
         """Show the model that an agent may call in a session, by its name."""
         await _get_info(session_router, caller, session_id, "info")
-        return describe_model(name, [DRIVEN])
+        return describe_model(name, [DRIVEN]).model_dump(exclude={"tokenizer"})
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
         """Answer an agent's request (chat completions or responses) with the policy's model. The call is recorded in

@@ -23,7 +23,6 @@ from transformers import AutoTokenizer
 
 from ray_gym.trainers.areal.trajectory import check_config
 from ray_gym.trainers.areal.workflow import GroupWorkflow
-from ray_gym.trainers.compatibility import check_tokenizers
 
 REPEATS = 8
 """Number of episodes of a group."""
@@ -35,13 +34,11 @@ def main(arguments: list[str]) -> None:
     """Trains as the config says."""
     config, _ = load_expr_config(arguments, GRPOConfig)
     check_config(config)
-    if engine := os.environ.get("ENGINE_TOKENIZER"):  # the checkpoint in the service's config, where it can be read
-        own, theirs = (AutoTokenizer.from_pretrained(path) for path in (config.tokenizer_path, engine))
-        check_tokenizers(own, theirs, "models.policy")
     workflow = GroupWorkflow(
         os.environ["RAY_GYM_URL"],
         REPEATS,
         config.actor.temperature,
+        AutoTokenizer.from_pretrained(config.tokenizer_path),
         longest=config.actor.mb_spec.max_tokens_per_mb,
     )
     tasks = Dataset.from_list([{"seed": number} for number in range(TASKS)])

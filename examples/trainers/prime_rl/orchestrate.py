@@ -6,7 +6,7 @@ In prime-rl's checkout (commit 559b447), on the trainer's GPUs, which waits for 
 
 In ray_gym's venv, on the rollout GPUs; `--resume N` continues after prime-rl's checkpoint of step N:
 
-    python orchestrate.py config.yaml /shared/prime_rl --start Qwen/Qwen3-0.6B
+    python orchestrate.py config.yaml /shared/prime_rl --start Qwen/Qwen3-0.6B --checkout prime-rl
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("config", help="ray_gym's config; its policy is the model that the trainer begins with")
     parser.add_argument("folder", type=Path, help="prime-rl's output_dir")
     parser.add_argument("--start", required=True, help="folder of the model that the trainer begins with")
+    parser.add_argument("--checkout", type=Path, help="folder of prime-rl, whose commit is checked")
+    parser.add_argument("--any-version", action="store_true", help="accept every commit of prime-rl")
     parser.add_argument("--resume", type=int, help="step of prime-rl's checkpoint to continue after")
     parser.add_argument("--ranks", type=int, default=2, help="data-parallel ranks of the trainer")
     parser.add_argument("--seq-len", type=int, default=16384, help="model.seq_len of the trainer")
@@ -36,7 +38,9 @@ def main() -> None:
     overrides, cursor = opening(given.folder, given.resume, given.start)
     bounds = {"max_staleness": 1, "groups_per_version": GROUPS, "min_group_size": 2}
     with open_stream(given.config, overrides, cursor=cursor, **bounds) as stream:
-        options = Options(given.folder, given.ranks, given.seq_len, GROUPS)
+        options = Options(
+            given.folder, given.ranks, given.seq_len, GROUPS, given.start, given.checkout, given.any_version
+        )
         Orchestrator(stream, options, first_step=(given.resume or 0) + 1).run(given.steps)
 
 

@@ -1,6 +1,6 @@
 """Implements AReaL's rollout workflow: each call has a service play one whole group.
 
-    trainer.train(workflow=GroupWorkflow("http://127.0.0.1:8000", repeats=8, temperature=config.actor.temperature))
+    trainer.train(workflow=GroupWorkflow("http://127.0.0.1:8000", repeats=8, temperature=1.0, tokenizer=tokenizer))
 
 AReaL drives: it calls the workflow for items of its dataset, within its own bounds of concurrency and staleness. Its
 inference engine, which comes with the call, is not asked for anything.
@@ -18,13 +18,13 @@ from areal.api import RolloutWorkflow
 from areal.utils import stats_tracker
 
 from ray_gym.advantages import Baseline, Forks, group_normalised, rewards_of
-from ray_gym.client import AsyncClient
+from ray_gym.client import AsyncClient, Client
 from ray_gym.trainers.areal import TESTED
 from ray_gym.trainers.areal.trajectory import trajectory_of
-from ray_gym.trainers.compatibility import check_package, check_vocabulary
+from ray_gym.trainers.compatibility import check_package
 from ray_gym.trainers.counts import add_and_say, counts_of
 from ray_gym.trainers.rows import rows_of, without_longer
-from ray_gym.trainers.service import check_drawn_at, play_group, request_for
+from ray_gym.trainers.service import check_drawn_at, check_served_tokenizer, play_group, request_for
 
 
 class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not follow imports of areal
@@ -35,31 +35,34 @@ class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not fol
         url: str,
         repeats: int,
         temperature: float,
+        tokenizer: Any,
         *,
+        model: str = "policy",
         token: str | None = None,
         environment: str | None = None,
         longest: int | None = None,
-        vocabulary: int | None = None,
         baseline: Baseline = group_normalised,
         forks: Forks = "copied",
         any_version: bool = False,
     ) -> None:
         """Takes the address of the service, and what AReaL's trainer takes.
 
-        `repeats`: number of episodes of a group. `temperature`: `actor.temperature` of AReaL's config. `token`: the
-        service's; None means RAY_GYM_TOKEN. `environment`: its name in the service; None means the config's own.
-        `longest`: most tokens of a sequence; None means no limit. `vocabulary`: number of the model's embeddings; None
-        does not check token ids. `baseline` and `forks`: those of `Group.advantages`. `any_version`: True accepts
-        versions of AReaL that the bridge was not tested with. Errors: UserError for another version.
+        `repeats`: number of episodes of a group. `temperature`: `actor.temperature` of AReaL's config. `tokenizer`: that
+        of `tokenizer_path`, which is compared with that of the service's `model`. `token`: the service's; None means
+        RAY_GYM_TOKEN. `environment`: its name in the service; None means the config's own. `longest`: most tokens of a
+        sequence; None means no limit. `baseline` and `forks`: those of `Group.advantages`. `any_version`: True accepts
+        versions of AReaL that the bridge was not tested with. Errors: UserError for another version or tokenizer; those
+        of the client.
         """
         check_package("areal", TESTED, any_version=any_version)
+        with Client(url, token) as client:
+            check_served_tokenizer(client, model, tokenizer)
         self._url = url
         self._repeats = repeats
         self._temperature = temperature
         self._token = token
         self._environment = environment
         self._longest = longest
-        self._vocabulary = vocabulary
         self._baseline = baseline
         self._forks: Forks = forks
         self.counts = Counter[str]()
@@ -79,8 +82,6 @@ class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not fol
             group = await play_group(client, request)
         check_drawn_at(group, self._temperature)
         rows, too_long = without_longer(rows_of(group, self._baseline, self._forks), self._longest)
-        if self._vocabulary is not None:
-            check_vocabulary(rows, self._vocabulary)
         counts = counts_of([group], rows, too_long)
         add_and_say(self.counts, counts)
         numbers = {f"ray_gym/{name}": float(count) for name, count in counts.items()}

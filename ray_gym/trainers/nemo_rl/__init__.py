@@ -4,5 +4,5 @@
 here needs NeMo RL.
 """
 
-COMMIT = "7ea279abfbeb698b092856d0dab61e7cf39bc909"
-"""Commit of NeMo RL whose code the bridge was written for."""
+TESTED = ("7ea279abfbeb698b092856d0dab61e7cf39bc909",)
+"""Commits of NeMo RL that the bridge was tested with."""

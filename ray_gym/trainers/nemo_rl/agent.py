@@ -1,6 +1,7 @@
 """Serves what NeMo RL expects of an agent of NeMo Gym, and has a ray_gym service play the episodes.
 
-    python -m ray_gym.trainers.nemo_rl.agent --url http://127.0.0.1:8000 --repeats 8 --forks longest --port 8200
+    python -m ray_gym.trainers.nemo_rl.agent --url http://127.0.0.1:8000 --repeats 8 --forks longest --port 8200 \
+        --tokenizer Qwen/Qwen3-0.6B --checkout NeMo-RL
 
 runs in ray_gym's venv. A row of NeMo RL's data has `task`, with the fields of the environment's `task_schema`, beside
 what NeMo Gym wants of it. The service's policy is NeMo RL's own vLLM server (`engine: vllm_endpoint`), so NeMo RL updates
@@ -16,16 +17,20 @@ import sys
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, get_args
 
-from ray_gym.client import Client, RolloutRequest
+from ray_gym.client import Client, RolloutRequest, ServiceError
+from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.trainers.checkout import check_commit
 from ray_gym.trainers.counts import add_and_say
+from ray_gym.trainers.nemo_rl import TESTED
 from ray_gym.trainers.nemo_rl.answers import answer_of
 from ray_gym.trainers.nemo_rl.gathering import Gathering
 from ray_gym.trainers.one_row import ForkChoice, Limits, OneRow
 from ray_gym.trainers.rows import Row
-from ray_gym.trainers.service import check_drawn_at, play
+from ray_gym.trainers.service import check_drawn_at, check_served_tokenizer, play
 
 LONGEST_BODY = 16_777_216
 """Most bytes of a request."""
@@ -102,11 +107,24 @@ def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServ
     return ThreadingHTTPServer((host, port), Door)
 
 
+def check(client: Client, given: argparse.Namespace) -> None:
+    """Checks that NeMo RL is of a commit that the bridge was tested with, and has the tokenizer of the service's model.
+
+    `given`: arguments of the command. Errors: UserError; those of the client.
+    """
+    check_commit("NeMo RL (--checkout)", given.checkout, TESTED, any_version=given.any_version)
+    check_served_tokenizer(client, given.model, load_tokenizer(given.tokenizer).tokenizer)
+
+
 def main(arguments: list[str]) -> int:
     """Serves until it is interrupted, and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m ray_gym.trainers.nemo_rl.agent", description=__doc__)
     parser.add_argument("--url", help="address of the service (default: RAY_GYM_URL)")
     parser.add_argument("--repeats", type=int, required=True, help="grpo.num_generations_per_prompt of NeMo RL")
+    parser.add_argument("--tokenizer", required=True, help="policy.tokenizer.name of NeMo RL")
+    parser.add_argument("--model", default="policy", help="name of the policy's model in the service's config")
+    parser.add_argument("--checkout", type=Path, help="folder of NeMo RL, whose commit is checked")
+    parser.add_argument("--any-version", action="store_true", help="accept every commit of NeMo RL")
     parser.add_argument("--temperature", type=float, default=1.0, help="policy.generation.temperature of NeMo RL")
     parser.add_argument("--longest", type=int, help="policy.max_total_sequence_length of NeMo RL")
     parser.add_argument("--forks", choices=get_args(ForkChoice), default="refuse")
@@ -122,6 +140,10 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(f"--url: {error}")
     with client:
+        try:
+            check(client, given)
+        except (UserError, ServiceError, OSError) as error:
+            parser.error(str(error))
         agent = Agent(client, given.forks, given.temperature, given.longest, given.environment)
         gathering = Gathering(agent.play, given.repeats, given.gather_s)
         with make_server(gathering, given.host, given.port) as server:

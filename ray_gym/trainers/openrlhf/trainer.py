@@ -16,12 +16,13 @@ from typing import Any
 import ray
 from openrlhf.trainer import ppo_trainer
 
+from ray_gym.client import Client
 from ray_gym.trainers.compatibility import check_package
 from ray_gym.trainers.kept_checkpoint import serve_copy
 from ray_gym.trainers.one_row import ForkChoice
 from ray_gym.trainers.openrlhf import TESTED
 from ray_gym.trainers.openrlhf.samples import GroupSamples
-from ray_gym.trainers.service import WeightsCommand
+from ray_gym.trainers.service import WeightsCommand, check_served_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Options:
     """Token of the service; None means RAY_GYM_TOKEN."""
     environment: str | None = None
     """Name of an environment of the service; None means its config's own."""
+    model: str = "policy"
+    """Name of the policy's model in the service's config, whose tokenizer is compared with the trainer's."""
     forks: ForkChoice = "refuse"
     """Sample of an episode with forks that is trained on."""
 
@@ -57,6 +60,8 @@ def trainer_class(options: Options) -> Any:
 
         def __init__(self, pretrain: str, strategy: Any, *groups: Any, **generate_kwargs: Any) -> None:
             super().__init__(pretrain, strategy, *groups, **generate_kwargs)
+            with Client(options.url, options.token) as client:
+                check_served_tokenizer(client, options.model, self.tokenizer)
             given = {name: getattr(options, name) for name in ("url", "token", "environment", "forks")}
             self.samples_generator = GroupSamples(
                 strategy, self.prompts_dataloader, self.eval_dataloader, self.tokenizer, **given

@@ -3,5 +3,5 @@
 `docs/trainer_prime_rl.md` describes it, `examples/trainers/prime_rl/` has a recipe. Nothing here needs prime-rl.
 """
 
-COMMIT = "559b44772e471d1538537b8805cc77f3824a5e64"
-"""Commit of prime-rl (0.8.0) whose files the bridge writes and reads."""
+TESTED = ("559b44772e471d1538537b8805cc77f3824a5e64",)
+"""Commits of prime-rl (0.8.0) that the bridge was tested with."""

@@ -1,7 +1,7 @@
 """Stands in the place of prime-rl's orchestrator: takes groups of a stream, and exchanges files with its trainer.
 
     with open_stream("config.yaml", overrides, cursor=cursor, max_staleness=0, groups_per_version=32) as stream:
-        Orchestrator(stream, Options("outputs/run", ranks=2, most_tokens=16384, groups=32)).run(steps=1000)
+        Orchestrator(stream, options).run(steps=1000)
 
 Step N, from 1 on, is trained on `rollouts/step_N/rank_<r>.bin`. The trainer then writes `broadcasts/step_N`, with
 `STABLE` in it once it is whole; `step_0` has the weights that it starts with. Both sides only wait for files of the
@@ -16,10 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ray_gym.advantages import Baseline, Forks, group_normalised
+from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import BlockingStream, Group
-from ray_gym.trainers.compatibility import check_group_size, check_trainable
+from ray_gym.trainers.checkout import check_commit
+from ray_gym.trainers.compatibility import check_group_size, check_tokenizers, check_trainable
 from ray_gym.trainers.counts import add_and_say, counts_of
+from ray_gym.trainers.engine import engine_tokenizer
+from ray_gym.trainers.prime_rl import TESTED
 from ray_gym.trainers.prime_rl.micro_batches import grid_of, write_step
 from ray_gym.trainers.prime_rl.resuming import save_cursor
 from ray_gym.trainers.rows import Row, rows_of, without_longer
@@ -42,6 +46,12 @@ class Options:
     """Most tokens of a micro-batch: `model.seq_len` of the trainer."""
     groups: int
     """Number of groups of a step."""
+    start: str
+    """Model that the trainer begins with, whose tokenizer is compared with that of the stream's model."""
+    checkout: Path | None = None
+    """Folder of prime-rl, whose commit is checked; None is for `any_version`."""
+    any_version: bool = False
+    """True accepts a prime-rl of any commit."""
     model: str = "policy"
     """Name of the trained model in the stream's config."""
     multiple_of: int = 1
@@ -70,6 +80,9 @@ class Orchestrator:
         self.counts = Counter[str]()
         """Counts of what was taken and left out since the start; `counts_of` names them."""
         check_group_size(stream.config.tasks.repeats)
+        check_commit("prime-rl", options.checkout, TESTED, any_version=options.any_version)
+        if (theirs := engine_tokenizer(stream, options.model)) is not None:
+            check_tokenizers(load_tokenizer(options.start).tokenizer, theirs, f"models.{options.model}")
         self._environment = stream.config.environment.id
         if self._environment == RESERVED:
             raise UserError(f"environment.id: prime-rl keeps the name {RESERVED!r} for itself; name it otherwise")

@@ -19,8 +19,8 @@ from skyrl.train.trainer import RayPPOTrainer
 
 from ray_gym.client import Client
 from ray_gym.errors import UserError
-from ray_gym.trainers.compatibility import check_package, check_tokenizers
-from ray_gym.trainers.service import WeightsCommand
+from ray_gym.trainers.compatibility import check_package
+from ray_gym.trainers.service import WeightsCommand, check_served_tokenizer
 from ray_gym.trainers.skyrl import TESTED
 from ray_gym.trainers.skyrl.generator import GroupGenerator
 
@@ -43,8 +43,8 @@ class Options:
     """Token of the service; None means RAY_GYM_TOKEN."""
     environment: str | None = None
     """Name of an environment of the service; None means its config's own."""
-    checkpoint: str | None = None
-    """Model that the service's config names, whose tokenizer is compared with the trainer's; None compares nothing."""
+    model: str = "policy"
+    """Name of the policy's model in the service's config, whose tokenizer is compared with the trainer's."""
     longest: int | None = None
     """Most tokens of a sequence that the trainer takes; longer ones are left out whole. None means
     `trainer.algorithm.max_seq_len`."""
@@ -114,11 +114,8 @@ class GroupExp(BasePPOExp):  # type: ignore[misc]  # mypy does not follow import
     def __init__(self, cfg: Any, options: Options) -> None:
         super().__init__(cfg)
         self._options = options
-        if options.checkpoint is not None:
-            from transformers import AutoTokenizer
-
-            theirs = AutoTokenizer.from_pretrained(options.checkpoint)
-            check_tokenizers(self.tokenizer, theirs, options.checkpoint)
+        with Client(options.url, options.token) as client:
+            check_served_tokenizer(client, options.model, self.tokenizer)
 
     def get_inference_client(self) -> None:
         """Returns None: the service has the engines."""

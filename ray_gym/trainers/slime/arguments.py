@@ -20,6 +20,8 @@ class Settings:
     """Address of the service."""
     app: str
     """Serve application of the service's model: the service's name, a hyphen, and the model's name in the config."""
+    model: str = "policy"
+    """Name of that model in the config, whose tokenizer is compared with the trainer's."""
     filler: int = 0
     """Token id of samples that train nothing."""
     command: str = "ray-gym"

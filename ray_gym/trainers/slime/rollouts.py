@@ -18,6 +18,7 @@ from typing import Any
 
 import slime
 from slime.rollout.base_types import RolloutFnEvalOutput, RolloutFnTrainOutput
+from slime.utils.processing_utils import load_tokenizer
 from slime.utils.types import Sample
 
 from ray_gym.client import Client, RolloutRequest
@@ -27,7 +28,7 @@ from ray_gym.stream import Group
 from ray_gym.trainers.checkout import check_commit
 from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.rows import why_nothing_trains
-from ray_gym.trainers.service import WeightsCommand, check_drawn_at, play
+from ray_gym.trainers.service import WeightsCommand, check_drawn_at, check_served_tokenizer, play
 from ray_gym.trainers.slime import TESTED
 from ray_gym.trainers.slime.arguments import Settings, check_args
 from ray_gym.trainers.slime.samples import KEY, advantages_of, samples_of
@@ -37,13 +38,14 @@ def generate_rollout(args: Any, rollout_id: int, data_source: Any, evaluation: b
     """Returns the samples of a training batch, or of an evaluation, by prompt, episode and sample.
 
     A prompt's label is its task, as JSON with the fields of the environment's `task_schema`; without labels the
-    environment generates the tasks. Errors: UserError for arguments that don't fit; RunFailed for a batch without a
-    trainable token; those of `ray_gym.trainers.service`.
+    environment generates the tasks. Errors: UserError for arguments that don't fit, or another tokenizer than the
+    service's model has; RunFailed for a batch without a trainable token; those of `ray_gym.trainers.service`.
     """
     settings = Settings.of(args)
     check_commit("slime", Path(slime.__file__).resolve().parents[1], TESTED, any_version=settings.any_version)
     check_args(args)
     with Client(settings.url, settings.token) as client:
+        check_served_tokenizer(client, settings.model, load_tokenizer(args.hf_checkpoint, trust_remote_code=True))
         if evaluation:
             return _evaluation(client, settings, args, rollout_id)
         publish(settings, args, rollout_id)

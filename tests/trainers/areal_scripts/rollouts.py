@@ -20,7 +20,7 @@ from areal.api import WeightUpdateMeta
 from areal.api.cli_args import InferenceEngineConfig, NameResolveConfig
 from areal.engine import RemotevLLMEngine
 from areal.utils import name_resolve, names, stats_tracker
-from handmade import handmade_rows, tiny_model
+from handmade import handmade_rows, tiny_model, tiny_tokenizer
 from handmade_service import serving
 
 from ray_gym.errors import UserError
@@ -51,14 +51,19 @@ def main(folder: Path) -> None:
     engine.initialize(addr=f"127.0.0.1:{server.server_address[1]}", train_data_parallel_size=1)
     found: dict[str, Any] = {}
     with serving(handmade_rows(tiny_model(), version=3)) as service:
-        workflow = GroupWorkflow(service.url, repeats=4, temperature=1.0, longest=1000, vocabulary=320)
+        workflow = GroupWorkflow(service.url, repeats=4, temperature=1.0, tokenizer=tiny_tokenizer(), longest=1000)
         batch = engine.rollout_batch([{"seed": 7}, {"task": {"secret": 5}, "seed": 8}], workflow=workflow)
         found["requests"] = service.requests
         found["counts"] = dict(workflow.counts)
-        short = GroupWorkflow(service.url, repeats=4, temperature=1.0, longest=1)
+        short = GroupWorkflow(service.url, repeats=4, temperature=1.0, tokenizer=tiny_tokenizer(), longest=1)
         found["rejected"] = asyncio.run(short.arun_episode(engine, {"seed": 9})) is None
         found["too_long"] = short.counts["too_long"]
-        found["refused"] = refused(engine, GroupWorkflow(service.url, repeats=4, temperature=0.7))
+        found["refused"] = refused(engine, GroupWorkflow(service.url, 4, 0.7, tiny_tokenizer()))
+        service.tokenizer.add_tokens(["<another>"])
+        try:
+            GroupWorkflow(service.url, 4, 1.0, tiny_tokenizer())
+        except UserError as error:
+            found["tokenizer"] = str(error)
     found["stats"] = {name: float(value) for name, value in stats_tracker.export_all().items()}
     found["shapes"] = [{name: [list(v.shape), str(v.dtype)] for name, v in data.items()} for data in batch]
 

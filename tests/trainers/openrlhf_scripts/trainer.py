@@ -6,6 +6,7 @@ actor would answer stands for the reference to it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import stat
 import sys
@@ -19,8 +20,12 @@ pretend("vllm", "deepspeed", "flash_attn", "ring_flash_attn", "bitsandbytes")  #
 pretend("wandb", "pylatexenc", "torchmetrics")  # they log, grade or measure
 
 import ray
+from batch import arguments
+from handmade import tiny_tokenizer
+from handmade_service import serving
 from openrlhf.trainer import ppo_trainer
 
+from ray_gym.errors import UserError
 from ray_gym.trainers.openrlhf.trainer import Options, install, trainer_class
 from ray_gym.trainers.service import WeightsCommand
 
@@ -68,7 +73,11 @@ def main(folder: Path) -> None:
         self.actor_model_group.trained += 1
         return {"kl": 0.0}, global_step + 1
 
-    original.train_step = train_step
+    def begin(self: Any, *_: Any, **__: Any) -> None:
+        """Stands for what the trainer sets up on GPUs."""
+        self.tokenizer, self.prompts_dataloader, self.eval_dataloader = tiny_tokenizer(), [], None
+
+    original.train_step, original.__init__ = train_step, begin
     trainer = made.__new__(made)
     trainer.args = SimpleNamespace(ckpt=SimpleNamespace(output_dir=str(folder / "policy")))
     trainer.actor_model_group = Policy(folder / "policy")
@@ -83,6 +92,15 @@ def main(folder: Path) -> None:
         "told": told.read_text().splitlines(),
         "kept": sorted(path.name for path in (folder / "policy-served").iterdir()),
     }
+    strategy = SimpleNamespace(args=arguments())
+    with serving([]) as service:
+        served = trainer_class(dataclasses.replace(options, url=service.url))
+        found["counts"] = dict(served("policy", strategy).samples_generator.counts)
+        service.tokenizer.add_tokens(["<another>"])
+        try:
+            served("policy", strategy)
+        except UserError as error:
+            found["tokenizer"] = str(error)
     install(options)
     found["installed"] = ppo_trainer.PPOTrainer.__ray_metadata__.modified_class.__name__
     print(json.dumps(found))

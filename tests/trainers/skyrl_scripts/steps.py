@@ -7,6 +7,7 @@ its folder, and the next groups have the logprobs of those weights. So each rati
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from handmade_service import HandmadeService, serving
 from small import LocalDispatch, config_of, dataset_in
 from transformers import LlamaForCausalLM
 
+from ray_gym.errors import UserError
 from ray_gym.trainers.skyrl.trainer import GroupExp, Options, check_config
 
 STEPS = 2
@@ -68,8 +70,12 @@ def main() -> None:
     check_config(cfg)
     with serving([]) as service:
         model = ServedModel(service)
-        options = Options(service.url, model, folder / "weights", checkpoint=checkpoint)
+        options = Options(service.url, model, folder / "weights")
         exp = SmallExp(cfg, options)
+        service.tokenizer.add_tokens(["<another>"])
+        with contextlib.suppress(UserError):
+            SmallExp(cfg, options)
+            raise AssertionError("another tokenizer was taken")
         generator = exp.get_generator(cfg, exp.tokenizer, exp.get_inference_client())
         tracker = Tracker()
         trainer = exp.get_trainer(

@@ -38,6 +38,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "source": {"evaluation": True},
     "later": {"rollout_id": 3},
     "commit": {"tested": ("0123456789abcdef",)},
+    "tokenizer": {"other_tokenizer": True},
     "any": {"tested": ("0123456789abcdef",), "ray_gym_any_version": True},
 }
 
@@ -54,10 +55,12 @@ def main() -> None:
 def error_of(args: Namespace, rows: list[dict[str, Any]], changes: dict[str, Any]) -> str | None:
     """Returns the text of the error that a rollout ends with; None if it ends with none."""
     rollout_id, is_evaluation = changes.pop("rollout_id", 0), changes.pop("evaluation", False)
-    tested = changes.pop("tested", rollouts.TESTED)
+    tested, is_other = changes.pop("tested", rollouts.TESTED), changes.pop("other_tokenizer", False)
     command = {"served": lambda self: 7, "update": lambda self, version, path: None}
     with serving(rows) as service, patch.multiple(WeightsCommand, **command), patch.object(rollouts, "TESTED", tested):
         given = Namespace(**{**vars(args), "ray_gym_url": service.url, **changes})
+        if is_other:
+            service.tokenizer.add_tokens(["<another>"])
         try:
             rollouts.generate_rollout(given, rollout_id, Prompts(args), evaluation=is_evaluation)
         except (UserError, RunFailed) as error:
