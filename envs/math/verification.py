@@ -13,7 +13,9 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
+from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
+from ray_gym.envs.math.units import NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity, with_slashes
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
@@ -74,16 +76,17 @@ _MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
 _PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?per\s?cent\s*\}?")
 _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
 """Base behind a number."""
-_SI_QUANTITY = re.compile(r"\\(?:num\s*\{([^{}]*)\}|(?:SI|qty)\s*\{([^{}]*)\}\s*\{[^{}]*\})")
-_SI_UNIT = re.compile(r"\\(?:si|unit)\s*\{[^{}]*\}")
+_SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
 _UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
 _BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
+_BEGINS_AS_A_VALUE = r"(?=\{\s*(?:[A-Za-z]\s*=\s*)?[-+(]?\s*(?:\.?\d|\\(?:[dtc]?frac|sqrt|pi)))"
 _DRESS = re.compile(
-    rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}})\s*{_BRACED}"
+    rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}}"
+    rf"|(?:math(?:bf|rm|it|sf|tt|normal)|text(?:bf|it|rm)|symbf|emph)\s*{_BEGINS_AS_A_VALUE})\s*{_BRACED}"
     rf"|\{{\s*\\color\s*\{{[^{{}}]*\}}([^{{}}]*)\}})"
 )
-"""Bold, a line below and colour, which make no other value."""
+"""Bold and other fonts of values, a line below and colour, which make no other value."""
 _UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
 _MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
 _SIGN = r"(?:\\text\{\s*[€£¥₹₩]\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
@@ -100,20 +103,20 @@ _CONSTANTS = frozenset("eij")
 _OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
 _ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
 _DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
+_EQUALS = re.compile(
+    r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
+    r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly)\s*\}?(?=[\s\d\\$])))+\s*",
+    re.IGNORECASE,
+)
+"""Signs and words before a value that say that something equals it, or nearly does."""
+_COMPARES = re.compile(
+    r"\s*(?:[<>≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
+)
+"""Sign before a value that says that something does not equal it."""
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
 """Full stop at the end, or another mark that says nothing there."""
-_SYMBOL = (
-    r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|K|mol|kWh)"
-    r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
-)
-_NUMBER_AND_UNIT = re.compile(
-    r"([-+]?[\d.,]*\d)\s*?(?:\s([A-Za-z]{3,}(?: [A-Za-z]+)*)|[µμ][A-Za-z]{1,3}"
-    rf"|(?:\s|(?=[A-Za-z]{{2}})){_SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){_SYMBOL}){{0,3}})"
-)
-"""Number with words or symbols of units behind it. Symbols of one letter, which may be a variable, have a space before."""
 _ZEROS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _LARGE = re.compile(rf"([-+]?[\d.,]*\d)\s*(?:\\text\{{\s*)?({'|'.join(_ZEROS)})s?\s*\}}?", re.IGNORECASE)
-_PLAIN_NUMBER = re.compile(r"[-+]?[\d.,]*\d")
 _NUMERAL = re.compile(
     r"\b(?:and|or|pi|times|over|plus|minus|mod|percent|dozen|hundred|\w+illions?|thousand|hal\w+|thirds?|quarters?|\w+th(?:s)?)\b",
     re.IGNORECASE,
@@ -146,12 +149,15 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
     if _WORDS.fullmatch(expected):  # as an expression it would be a product of its letters, in any order
         words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
         return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
-    gold, given = (
-        _read_alone(expected),
-        _read(_tidy(said)) if box is None else _read_alone(_without_unit(box, expected)),
-    )
+    if box is not None:
+        if _have_other_units(expected, box):
+            return 0.0, f"{_short(box)} has another unit than {_short(expected)}"
+        expected, said = _without_units(expected, box)
+    gold, given = _read_alone(expected), _read_alone(said) if box is not None else _read_within(said)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
+    if _begins_with_a_relation(given) != _begins_with_a_relation(gold):
+        return 0.0, f"{_short(given[-1])} is a relation without its left side, expected {_short(gold[-1])}"
     if not _are_equal(gold, given) or not _bases(given) <= _bases(gold):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
     if _is_left_to_compute(given) and not _is_left_to_compute(gold):
@@ -179,6 +185,10 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
     return equal
 
 
+def _begins_with_a_relation(read: list[Any]) -> bool:
+    return _COMPARES.match(str(read[-1])) is not None
+
+
 def _bases(read: list[Any]) -> set[str]:
     """Returns the bases, other than ten, that are written behind numbers in values that `_read` returned."""
     return {first or second for first, second in _SUBSCRIPT.findall(str(read[-1]))} - {"10"}
@@ -201,25 +211,33 @@ def _short(written: Any) -> str:
 
 def _bare(text: str) -> str:
     """Returns an expression that is tidy (`_tidy`), without dollar signs or Markdown around it, a full stop at its end,
-    and plain spaces that group its digits; with a sign for the word pi.
+    plain spaces that group its digits, and signs of equality before it; with a sign for the word pi.
     """
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
     tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", bare).strip()))
-    return _PI.sub(r"\\pi ", _FULL_STOP.sub("", tidy.strip())).strip()
+    value = _EQUALS.sub("", _FULL_STOP.sub("", tidy.strip()))
+    return without_mixed_numbers(_PI.sub(r"\\pi ", value).strip())
 
 
 def _tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    plain = _UNDERSCORED.sub("", _with_commands(_UNSEEN.sub("", text).translate(_PLAIN)))
+    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(_UNSEEN.sub("", text).translate(_PLAIN))))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
-    return _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
+    in_text = _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
+    return with_slashes(in_text)
+
+
+def _without_si(found: re.Match[str]) -> str:
+    """Returns a number and unit of siunitx as LaTeX's text; without a unit that is made of commands."""
+    number, unit = found[1] or found[2] or "", found[3] or found[4] or ""
+    return number if not unit or "\\" in unit else f"{number}\\text{{ {unit}}}"
 
 
 def _with_commands(text: str) -> str:
@@ -235,21 +253,36 @@ def _unfonted(found: re.Match[str]) -> str:
     return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
 
 
+def _have_other_units(expected: str, box: str) -> bool:
+    """Says whether an expected answer and a box both have units, and these differ."""
+    here, there = split_quantity(expected), split_quantity(_bare(box))
+    return here is not None and there is not None and here[1] != there[1]
+
+
+def _without_units(expected: str, box: str) -> tuple[str, str]:
+    """Returns the expected answer and a box's bare expression. If both have units, which are the same ones then, both
+    are without them.
+    """
+    here, there = split_quantity(expected), split_quantity(_bare(box))
+    if here is not None and there is not None:
+        return here[0], there[0]
+    return expected, _without_unit(box, expected)
+
+
 def _without_unit(box: str, expected: str) -> str:
     """Returns a box's bare expression. If a number is expected, words and symbols after a number are its unit, and
     left out, as is the sign of a currency; wide spaces may group its digits; and a million is its number. Otherwise
     percent is a sign.
     """
-    if not _PLAIN_NUMBER.fullmatch(expected):
+    if not PLAIN_NUMBER.fullmatch(expected):
         bare = _bare(box)
         percent = _PER_CENT.fullmatch(bare)
         return bare if percent is None else f"{percent[1]}\\%"
-    number = _SI_UNIT.sub("", _SI_QUANTITY.sub(r"\1\2", box))
-    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", number)))
+    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", box)))
     large = _LARGE.fullmatch(bare)
     if large is not None:
         return f"{large[1]} \\times 10^{{{_ZEROS[large[2].lower()]}}}"
-    both = _NUMBER_AND_UNIT.fullmatch(bare)
+    both = NUMBER_AND_UNIT.fullmatch(bare)
     return bare if both is None or _NUMERAL.search(both[2] or "") else both[1]
 
 
@@ -259,6 +292,11 @@ def _read_alone(expression: str) -> list[Any]:
     """
     percent = _PERCENT.fullmatch(expression)
     return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")
+
+
+def _read_within(text: str) -> list[Any]:
+    """Reads the last expression of a text, and returns the same as `_read`."""
+    return _read(without_mixed_numbers(_tidy(text), in_prose=True))
 
 
 def _read(text: str) -> list[Any]:

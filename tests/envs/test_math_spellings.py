@@ -1,0 +1,103 @@
+"""Spellings of mathematical answers: mixed numbers, signs of equality, units and fonts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.envs.math.mixed import without_mixed_numbers
+from ray_gym.envs.math.units import split_quantity, with_slashes
+from ray_gym.envs.math.verification import verify_answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "2.5",
+            ["2 1/2", "2\\frac{1}{2}", "2 \\frac12", "2\\,\\tfrac12", "2{\\frac12}", "2½", "x = 2 1/2", "2 1/2 cm"],
+            [],
+        ),
+        ("2.5", [], ["2\\cdot\\frac12", "2 \\times 1/2", "2(1/2)", "2\\left(\\frac12\\right)", "2, 1/2", "x^2 1/2"]),
+        ("2 1/2", ["2.5", "\\frac{5}{2}", "5/2"], ["1", "10.5", "21/2"]),
+        ("-2.5", ["-2 1/2", "-2\\frac{1}{2}"], ["2 1/2"]),
+        ("1", [], ["2 1/2", "2 \\frac12"]),
+        ("1234.5", ["1,234 1/2", "1\\,234 \\frac12"], []),
+        ("(2.5, 3)", ["(2 1/2, 3)"], []),
+        ("\\frac{5}{2}\\pi", ["2\\frac12\\pi", "2 1/2 \\pi"], ["\\pi"]),
+        ("\\frac{5x}{2}", ["2\\frac{1}{2}x"], ["2 \\cdot \\frac12 x"]),
+        ("x", [], ["2\\frac12 x"]),
+        ("\\frac{x}{2}", ["x\\frac12", "x 1/2"], []),
+        ("2.5\\%", ["2\\frac12\\%"], []),
+    ],
+)
+def test_a_whole_number_before_a_fraction_is_a_mixed_number(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(("answer", "value"), [("It is 2 1/2.", 1), ("So $2 1/2$", 1), ("It is 2(1/2).", 0)])
+def test_a_mixed_number_needs_no_box(answer: str, value: float) -> None:
+    assert verify_answer("2.5", answer)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("12", ["= 12", ":= 12", "\\approx 12", "≈ 12", "\\simeq 12.0", "about 12", "\\text{approximately }12"], []),
+        ("12", ["x \\approx 12", "= \\approx 12", "\\approx 12 \\text{ cm}"], ["\\approx 12.1", "\\not\\approx 12"]),
+        ("12", [], ["\\le 12", "\\geq 12", "< 52", "> 12", "\\neq 12", "\\not= 12", "≠ 12", "\\lesssim 12"]),
+        ("\\approx 3.14", ["3.14", "\\approx 3.14"], ["\\pi"]),
+        ("\\pi", ["\\pi \\approx 3.14"], ["\\approx 3.14", "3.14"]),
+        ("\\le 12", ["\\le 12"], ["12"]),
+    ],
+)
+def test_a_sign_of_equality_before_a_value_does_not_count(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("5", ["5\\,\\frac{\\text{m}}{\\text{s}}", "5 \\frac{m}{s}", "5\\frac{\\mathrm{km}}{\\mathrm{h}^2}"], []),
+        (
+            "5",
+            ["5\\,\\mathrm{\\frac{m}{s}}", "\\qty{5}{m/s}"],
+            ["5\\frac{x}{y}", "5 \\frac{m}{2}", "6\\frac{\\text{m}}{\\text{s}}"],
+        ),
+        ("5 m/s", ["5\\,\\frac{\\text{m}}{\\text{s}}", "5 \\text{ m/s}", "5 \\text{m}\\cdot\\text{s}^{-1}"], []),
+        (
+            "5 m/s",
+            ["5 m s^{-1}", "\\qty{5}{m/s}"],
+            ["5 km/h", "5\\,\\frac{\\text{s}}{\\text{m}}", "5\\frac{\\text{m}}{\\text{s}^2}"],
+        ),
+        ("5\\,\\frac{\\text{m}}{\\text{s}}", ["5 m/s", "5", "5.0\\text{ m/s}"], ["5 s/m", "6 m/s", "5 \\text{ m}"]),
+        ("5 kg m/s^2", ["5\\,\\frac{\\text{kg}\\cdot\\text{m}}{\\text{s}^2}"], []),
+        ("2\\sqrt{3}\\text{ m/s}", ["\\sqrt{12}\\,\\frac{\\text{m}}{\\text{s}}"], []),
+        ("5 \\text{ cm}", ["5 \\text{ centimeters}", "0.5 \\cdot 10^1 \\text{ cm}"], ["5 \\text{ km}", "5 km"]),
+        (
+            "12",
+            ["\\mathbf{12}\\text{ cm}", "\\mathbf{12\\text{ cm}}", "\\mathbf{12}\\,\\mathrm{cm}"],
+            ["\\mathbf{-12}"],
+        ),
+        ("12 cm", ["\\mathbf{12}\\text{ cm}", "\\textbf{12} cm"], ["\\mathbf{12}\\text{ km}"]),
+        ("-12", ["\\mathbf{-12}\\text{ cm}", "-\\mathbf{12}\\text{ cm}", "\\mathrm{-12}", "\\mathbf{x = -12}"], []),
+        ("\\frac12", ["\\mathbf{\\frac{1}{2}}\\text{ cm}"], []),
+        ("v", ["\\mathbf{v}"], []),
+    ],
+)
+def test_units_and_fonts_of_numbers(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    "part", ["1 ", "1", "2 1/2 ", "\\frac{1}", "\\text{m}", "5 \\text{m} ", "m s ", "1/", "(", " "]
+)
+def test_no_text_takes_long_to_rewrite(part: str) -> None:
+    began = time.process_time()
+    for text in (part * 2000, f"5 {part * 2000}", f"5 {part * 2000}!"):
+        without_mixed_numbers(text), with_slashes(text), split_quantity(text)
+    assert time.process_time() - began < 1
