@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from ray_gym.envs.mcqa.spelling import one_spelling
 from ray_gym.graders import folded, last_boxed
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
@@ -122,7 +123,7 @@ def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
     """Returns the option's letter that a text is (also small, in brackets or with a full stop, behind a word such as
     `Option`, before the text of that option, or before `is correct` or a tick), or the letter of the only option with
     this text; None if there is neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no
-    difference.
+    difference, nor do spellings of the text (`one_spelling`).
     """
     found = _plain(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
@@ -226,4 +227,4 @@ def _plain(text: str) -> str:
 
 
 def _normalise(text: str) -> str:
-    return folded(_plain(text)).rstrip(".")
+    return one_spelling(_plain(text))

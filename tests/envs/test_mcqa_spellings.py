@@ -1,0 +1,75 @@
+"""Spellings of options' texts in multiple choice."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.envs.mcqa.reading import READERS
+from ray_gym.envs.mcqa.spelling import one_spelling
+
+SAME = [
+    ("x^2", ["$x^{2}$", "x²", "$x^2$", "x^{2}"]),
+    ("10^{-5}", ["10⁻⁵", "10^{-5}", "$10^{-5}$"]),
+    ("x^{n+1}", ["x^(n+1)", "xⁿ⁺¹"]),
+    ("H2O", ["H₂O", "$H_2O$", "H_{2}O", "\\text{H}_2\\text{O}", "\\mathrm{H_2O}"]),
+    ("Fe³⁺", ["Fe^{3+}", "Fe3+", "$\\mathrm{Fe}^{3+}$"]),
+    ("Na+", ["Na⁺", "Na^+"]),
+    ("½", ["\\frac12", "\\frac{1}{2}", "\\dfrac{1}{2}", "1/2", "1\u20442", "$\\tfrac{1}{2}$"]),
+    ("1½", ["1 1/2", "1\\frac12", "1 \\frac{1}{2}"]),
+    ("\\frac{x+1}{2}", ["(x+1)/2", "(x + 1)/2"]),
+    ("√2", ["\\sqrt{2}", "\\sqrt 2", "√(2)", "$\\sqrt2$"]),
+    ("\\frac{\\sqrt{3}}{2}", ["√3/2", "\\dfrac{\\sqrt3}{2}"]),
+    ("π/2", ["\\frac{\\pi}{2}", "\\pi / 2"]),
+    ("2πr", ["2\\pi r", "2π r"]),
+    ("90°", ["90^\\circ", "90^{\\circ}", "$90\\degree$"]),
+    ("3 × 4", ["3 \\times 4", "3×4"]),  # noqa: RUF001
+    ("≤ 5", ["\\le 5", "\\leq5", "≤5"]),
+    ("25%", ["25\\%", "$25\\%$"]),
+    ("$5", ["\\$5", "5"]),
+    ("it's", ["it’s"]),  # noqa: RUF001
+    ("Schrödinger", ["Schro\u0308dinger"]),
+    ("fish", ["\ufb01sh"]),
+    ("x + y = 3", ["x+y=3", "$x + y = 3$"]),
+]
+"""Texts of options, and other spellings of each."""
+
+
+@pytest.mark.parametrize(("option", "others"), SAME)
+def test_a_letter_stands_before_its_options_text_in_any_spelling(option: str, others: list[str]) -> None:
+    for here, there in [(option, other) for other in others] + [(other, option) for other in others]:
+        options = {"A": "another one", "H": here, "J": "no"}
+        for text, letter in [(f"H) {there}", "H"), (f"H: {there}", "H"), (there, "H"), (f"J: {there}", None)]:
+            assert READERS["lenient_boxed"](rf"\boxed{{{text}}}", options) == letter, (here, text)
+            assert READERS["answer_colon"](f"Answer: {text}", options) == letter, (here, text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x^2", "x2"),
+        ("x^{n+1}", "x^n+1"),
+        ("\\{1, 2\\}", "1, 2"),
+        ("1½", "11/2"),
+        ("-5", "5"),
+        ("\\frac{x+1}{2}", "x+1/2"),
+        ("\\sqrt{x}+1", "\\sqrt{x+1}"),
+        ("2 3", "23"),
+        ("10^{-5}", "10^5"),
+        ("my_name", "myname"),
+        ("5 m", "5 m^2"),
+    ],
+)
+def test_texts_that_differ_keep_differing(one: str, other: str) -> None:
+    assert one_spelling(one) != one_spelling(other)
+    assert READERS["lenient_boxed"](rf"\boxed{{A: {other}}}", {"A": one, "B": "no"}) is None
+
+
+@pytest.mark.parametrize(
+    "part", ["\\frac", "\\frac{", "\\frac1", "\\sqrt", "^{", "_{", "½", "√(", " ", "- ", "x_", "\\a"]
+)
+def test_no_text_takes_long_to_spell(part: str) -> None:
+    began = time.process_time()
+    one_spelling(part * 20_000), one_spelling("x" + part * 20_000 + "}")
+    assert time.process_time() - began < 2
