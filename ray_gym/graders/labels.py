@@ -25,36 +25,57 @@ _DASHES = "\u2010-\u2013\u2212-"
 """Hyphens, short dashes and a minus, for a class of characters."""
 _BETWEEN_WORDS = re.compile(r"(\s+|(?<=[^\W\d])[-_]+(?=[^\W\d]))")
 _GAP = rf"[{_SPACES}{_DASHES}]++"
-_DEGREE = r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|necessarily)"
-_NEGATION = (
-    rf"(?i:(?:(?<![^\W_])(?:can)?not|(?<![^\W_])(?:never|non)|n['\u2019]t){_GAP}(?:{_DEGREE}{_GAP}){{0,2}}"
-    rf"|(?<![^\W_])(?:in|un|im|[dm]is|non|half|semi|quasi)[{_DASHES}]+)"
+_DEGREE = (
+    r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|necessarily|perfectly"
+    r"|absolutely|altogether|always|yet|even|at\s+all)"
 )
-"""Words and prefixes that make the opposite of the label behind them: NOT CORRECT, isn't fully CORRECT, in-correct."""
+_HEDGE = (
+    r"(?:partial(?:ly)?|partly|mostly|largely|mainly|almost|nearly|virtually|practically|essentially|basically|broadly"
+    r"|somewhat|slightly|half|halfway|semi|quasi|roughly|approximately|fairly|barely|hardly|scarcely|possibly|perhaps"
+    r"|maybe|probably|likely|close\s+to|kind\s+of|sort\s+of|more\s+or\s+less|far\s+from|anything\s+but|less\s+than"
+    r"|(?<![\d.,])(?!100)\d{1,3}(?:\.\d{1,3})?\s?(?:%|percent))"
+)
+_HEDGE_BEHIND = r"(?:in\s+part|in\s+parts|to\s+(?:some|an)\s+extent|ish|for\s+the\s+most\s+part|up\s+to\s+a\s+point)"
+_NEGATION = (
+    rf"(?i:(?:(?<![^\W_])(?:can)?not|(?<![^\W_])(?:never|non|n?either|nor)|n['\u2019]t){_GAP}(?:{_DEGREE}{_GAP}){{0,2}}"
+    rf"|(?<![^\W_])(?:in|un|im|[dm]is|non|half|semi|quasi)[{_DASHES}]+"
+    rf"|(?<![^\W_]){_HEDGE}{_GAP}(?:(?:{_DEGREE}|{_HEDGE}){_GAP}){{0,2}})"
+)
+"""Words and prefixes that make the opposite of the label behind them (NOT CORRECT, isn't fully CORRECT, in-correct), or
+less than it (partially CORRECT, 80% CORRECT).
+"""
+_HEDGED = re.compile(
+    rf"(?i:[{_SPACES}\u2014,:({_DASHES}]{{1,5}}(?:{_HEDGE}|{_HEDGE_BEHIND})(?=[{_SPACES}]{{0,3}}(?:[.,;!)\]]|\Z)))"
+)
+"""Words behind a label that make less than it, and end there: CORRECT (partially), CORRECT in part."""
 _TOP = rf"[{_SPACES}]*+(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|of\s++)[{_SPACES}]*+\d[\d.,]*+"
 """Largest number of a scale behind a number, as in 7/10 and 7 out of 10."""
 _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
 
 
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
-    """Returns the one label in a text; None if there is none, or if there are different ones or one with a `not`."""
+    """Returns the one label in a text; None if there is none, or if there are different ones, or one with a `not` or a
+    word such as `partially`.
+    """
     found = set(_labels_in(text, labels))
     return found.pop() if len(found) == 1 else None
 
 
 def last_label(text: str, labels: Iterable[str]) -> str | None:
-    """Returns the label that comes last in a text; None if there is none, or if it has a `not` before it."""
+    """Returns the label that comes last in a text; None if there is none, or if it has a `not` or a word such as
+    `partially`.
+    """
     found = list(_labels_in(text, labels))
     return found[-1] if found else None
 
 
 def _labels_in(text: str, labels: Iterable[str]) -> Iterator[str | None]:
     """Yields the labels after the last thought in a text, in order: not those in longer words or numbers, and None for
-    one with a `not` before it. Of two at the same place, the longer counts.
+    one with a `not` before it, or a word that makes less of it beside it. Of two at the same place, the longer counts.
     """
-    finder = _finder(tuple(labels))
-    for found in finder.anything.finditer(last_words(text)) if finder.labels else ():
-        if found.lastgroup == "negated":
+    finder, said = _finder(tuple(labels)), last_words(text)
+    for found in finder.anything.finditer(said) if finder.labels else ():
+        if found.lastgroup == "negated" or (found.lastgroup is not None and _HEDGED.match(said, found.end())):
             yield None
         elif found.lastgroup is not None and finder.exactly.search(found[0]):  # else it is one in another letter case
             yield finder.labels[int(found.lastgroup.removeprefix("label"))]
@@ -66,7 +87,7 @@ class _Finder(NamedTuple):
     labels: Sequence[str]
     """Labels, of which the longest is first. The group `label0` of `anything` has the first."""
     anything: re.Pattern[str]
-    """Labels, those of several words in any letter case; labels with a `not` before them (the group `negated`); and
+    """Labels, those of several words in any letter case; labels with a `not` or `partially` before them (the group `negated`); and
     numbers on a scale that are no label (no group)."""
     exactly: re.Pattern[str]
     """Labels in their own letter case."""
@@ -85,7 +106,7 @@ def _finder(labels: Sequence[str]) -> _Finder:
     scale = [_ON_A_SCALE] if any(label.strip()[0].isdigit() for label in ordered) else []
     first = re.escape("".join({label.strip()[0] for label in ordered}))
     parts = "|".join([*groups, rf"(?P<negated>{_NEGATION}(?:{exactly}))", *scale])
-    anything = rf"(?=(?i:[{first}\dncuidmhsq]))(?:{parts})"  # what all begin with comes first: it is faster
+    anything = rf"(?=(?i:[{first}\dncuidmhsqpavberfklt]))(?:{parts})"  # what all begin with comes first: it is faster
     return _Finder(ordered, re.compile(anything), re.compile(exactly))
 
 
