@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ray_gym.messages import Message, Role, ToolCall, is_blank
 from ray_gym.models.thoughts import tell_apart
+from ray_gym.openai_api.message_fields import require_read
 from ray_gym.openai_api.parts import read_answer, text_of
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
@@ -193,6 +194,7 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
 def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     given = item["role"]
     if given == "function":
+        require_read(item)
         found.append(_legacy_result(item))
         return
     role = _ROLES.get(given) if isinstance(given, str) else None
@@ -212,6 +214,7 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
         elif item.get("tool_calls"):
             raise ValueError(f"a {role} message calls no tools")
         found.append(message)
+    require_read(item)
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:

@@ -178,6 +178,14 @@ def test_what_does_no_harm_is_passed_over_and_told_by_its_line(tmp_path: Path) -
     assert "passed over: a line break as on Windows (CRLF): lines 1, 4-6" in told
 
 
+def test_hints_for_fine_tuning_in_messages_are_told(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Yes?", "weight": 0}]
+    rows = [{"messages": messages}, {"messages": messages[:1]}, {"responses_create_params": {"input": messages}}]
+    file = TaskFile(lines_of(tmp_path / "tasks.jsonl", [json.dumps(row).encode() + b"\n" for row in rows]))
+    assert len(list(file.rows())) == 3
+    assert file.remarks == {"weight of messages, which is for fine-tuning, and not used": [1, 3]}
+
+
 def test_a_key_twice_in_a_json_column_of_parquet_is_a_bad_row(tmp_path: Path) -> None:
     column = pa.array(['{"k": 1, "k": 2}', '{"k": 1}'], pa.json_())
     pq.write_table(pa.table({"a": [1, 1], "b": column}), tmp_path / "tasks.parquet")

@@ -10,6 +10,7 @@ import pytest
 from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import EMPTY, HARMLESS, NEUTRAL, OFF
 from ray_gym.openai_api.responses import read_responses
@@ -264,3 +265,60 @@ def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str,
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
         with pytest.raises(Refused, match=r"messages\[0\]"):
             refused_by()
+
+
+ASKING: list[tuple[dict[str, Any], str]] = [
+    ({"role": "user", "content": "Hello", "name": "Ann"}, "name"),
+    ({"role": "system", "content": "Be kind.", "name": "rules"}, "name"),
+    ({"role": "assistant", "content": "The", "name": "policy"}, "name"),
+    ({"role": "assistant", "content": "The", "prefix": True}, "prefix"),
+    ({"role": "assistant", "content": "The", "partial": True}, "partial"),
+    ({"role": "developer", "content": "Hello", "tools": [{"type": "function"}]}, "tools"),
+    ({"role": "user", "content": "Hello", "task": "search"}, "task"),
+    ({"role": "user", "content": "Hello", "reasoning": "Hm"}, "reasoning"),
+    ({"role": "user", "content": "Hello", "tool_call_id": "c"}, "tool_call_id"),
+    ({"role": "assistant", "content": "The", "something_new": 0}, "something_new"),
+]
+"""Messages with a field that asks for something, and the field."""
+
+
+def read_at_both_doors(messages: list[dict[str, Any]]) -> tuple[Any, Any]:
+    body = {"model": "small", "messages": messages}
+    return read_chat(body).messages, json.loads(check_body(json.dumps(body).encode(), "small", True))["messages"]
+
+
+@pytest.mark.parametrize(("message", "field"), ASKING)
+def test_a_field_of_a_message_that_is_not_followed_is_refused_by_name(message: dict[str, Any], field: str) -> None:
+    body = {"model": "small", "messages": [*HELLO, message]}
+    responses = {"model": "small", "input": [*HELLO, {"type": "message", **message}]}
+    for refused_by in (
+        lambda: read_chat(body),
+        lambda: read_responses(responses),
+        lambda: check_body(json.dumps(body).encode(), "small", True),
+        lambda: check_body(json.dumps(responses).encode(), "small", True),
+    ):
+        with pytest.raises(
+            Refused, match=rf"messages\[1\]: {field} of a message of role \w+ is not followed"
+        ) as refused:
+            refused_by()
+        assert refused.value.status == 400
+    with pytest.raises(ValueError, match=rf"messages\[1\]: {field} of"):
+        read_conversation(
+            [*HELLO, message] if message["role"] != "system" else [{**HELLO[0], "role": "system"}, message]
+        )
+
+
+def test_fields_of_a_message_that_ask_for_nothing_are_taken() -> None:
+    idle = {"name": None, "prefix": False, "refusal": None, "audio": None, "annotations": [], "function_call": None}
+    told = {"weight": 0, "id": "msg_1", "status": "completed", "metadata": {"a": 1}, "generation_token_ids": [1]}
+    for message in ({"role": "assistant", "content": "The", **idle}, {"role": "assistant", "content": "The", **told}):
+        ours, theirs = read_at_both_doors([*HELLO, message])
+        assert ours[1].content == "The" and theirs == [*HELLO, {"role": "assistant", "content": "The"}]
+        assert read_conversation([*HELLO, message])[1]["content"] == "The"
+
+
+def test_a_tools_name_beside_its_result_is_that_of_the_call() -> None:
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "1", "name": "f"}
+    ours, theirs = read_at_both_doors([*HELLO, call, result])
+    assert ours[2].content == "1" and theirs[2] == {"role": "tool", "content": "1", "tool_call_id": "c"}
