@@ -31,6 +31,10 @@ class Marks(NamedTuple):
     end: str
     frame: str | None = None
     """Marks around the words. They are left out of a text that has thoughts of the family."""
+    are_channels: bool = False
+    """True if every end begins words of its own, as a channel does: it ends all thoughts that are open, and makes none
+    of the words after an earlier mark. Words of several channels are joined by line breaks.
+    """
 
 
 MARKS = (
@@ -51,11 +55,16 @@ MARKS = (
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
     Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
-    Marks(  # gpt-oss: the thought ends where the final channel begins
+    # gpt-oss, whose format is harmony: a thought ends where the final channel begins, or commentary, which is words to the
+    # user (a preamble), or a call, which stays as it is written: https://cookbook.openai.com/articles/openai-harmony
+    Marks(
         r"(?:<\|start\|>assistant\s*)?<\|channel\|>analysis(?:<\|message\|>)?",
-        r"(?:<\|end\|>\s*)?(?:<\|start\|>assistant\s*)?<\|channel\|>final"
-        r"(?:\s*<\|constrain\|>\s*\w+\s*)?<\|message\|>",
-        r"<\|(?:return|end)\|>|<\|start\|>assistant",
+        r"(?:<\|end\|>\s*)?(?:(?:<\|start\|>assistant\s*)?<\|channel\|>(?:final|commentary)"
+        r"(?:\s*<\|constrain\|>\s*\w+\s*)?<\|message\|>"
+        r"|(?=<\|start\|>assistant\s+to=|(?<!<\|start\|>assistant)<\|channel\|>commentary\s+to="
+        r"|<\|start\|>assistant\s*<\|channel\|>commentary\s+to=))",
+        r"<\|(?:return|end)\|>|<\|start\|>assistant(?!\s+to=)",
+        are_channels=True,
     ),
 )
 """Families of marks where a thought begins and ends. A tag is ended by the tag of the same name; if none follows, by one
@@ -66,6 +75,9 @@ _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark
 _FRAMES = {
     str(number): re.compile(marks.frame, re.IGNORECASE) for number, marks in enumerate(MARKS) if marks.frame is not None
 }
+
+_CHANNELS = frozenset(str(number) for number, marks in enumerate(MARKS) if marks.are_channels)
+"""Families whose marks are those of channels."""
 
 
 def has_mark(text: str) -> bool:
@@ -129,6 +141,9 @@ def _split(text: str) -> list[tuple[bool, str]]:
             continue
         pieces.append((False, text[position : found.start()]))
         position = found.end()
+        if kind.is_end and kind.family in _CHANNELS and len(pieces) > 1:
+            pieces.append((False, "\n" if pieces[-1][1] else ""))
+            continue
         if kind.is_end:
             pieces[settled:] = [(True, piece) for _, piece in pieces[settled:]]
             settled = len(pieces)
@@ -136,6 +151,8 @@ def _split(text: str) -> list[tuple[bool, str]]:
         end = ends.get(found.start())
         pieces.append((True, text[position : end.start() if end else len(text)]))
         position = end.end() if end else len(text)
+        if kind.family in _CHANNELS:
+            pieces.append((False, "\n"))
     pieces.append((False, text[position:]))
     families = {kind.family for kind, _ in marks}
     for frame in (frame for family, frame in _FRAMES.items() if family in families):
@@ -183,7 +200,7 @@ def _ends_of_thoughts(marks: _Found) -> _Ends:
 
 def _pair(marks: _Found, by: Callable[[_Kind], str]) -> _Ends:
     """Returns the ends of thoughts among marks that belong together `by` their name or family. An end belongs to the
-    last beginning that is open. A beginning that stays open has the last end, if one comes after it.
+    last beginning that is open, and one of a channel to all that are. A beginning that stays open has the last end, if one comes after it.
     """
     opened: dict[str, list[int]] = defaultdict(list)
     last: dict[str, re.Match[str]] = {}
@@ -194,7 +211,9 @@ def _pair(marks: _Found, by: Callable[[_Kind], str]) -> _Ends:
             opened[key].append(found.start())
             continue
         last[key] = found
-        if opened[key]:
+        if kind.family in _CHANNELS:
+            ends |= dict.fromkeys(opened.pop(key, ()), found)
+        elif opened[key]:
             ends[opened[key].pop()] = found
     for key, starts in opened.items():
         ends |= {start: last[key] for start in starts if key in last and last[key].start() > start}

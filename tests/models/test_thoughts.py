@@ -183,6 +183,8 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
         "</ think" * 100_000,
         "<|begin_of_thought|>" * 50_000 + "<|end_of_solution|>" * 50_000,
         "<|channel|>analysis<|end|><|start|>assistant" * 20_000,
+        "<|channel|>commentary<|message|>a<|end|><|start|>assistant" * 20_000,
+        "<|channel|>analysis<|message|>a" * 20_000 + "<|channel|>commentary to=" * 20_000,
         "".join(f"<a{number}:think></b{number}:think>" for number in range(20_000)),
     ],
 )
@@ -190,3 +192,41 @@ def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()
     tell_apart(text)
     assert time.process_time() - began < 1
+
+
+ANALYSIS = "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant"
+PREAMBLE = "<|channel|>commentary<|message|>I look it up.<|end|><|start|>assistant"
+FINAL = "<|channel|>final<|message|>It is 5.<|return|>"
+CALL = '<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"a": 1}<|call|>'
+CALL_BY_ROLE = ' to=functions.find<|channel|>commentary json<|message|>{"a": 1}<|call|>'
+
+
+@pytest.mark.parametrize(
+    ("text", "thoughts", "words"),
+    [
+        (ANALYSIS + PREAMBLE + FINAL, "I think.", "I look it up.\nIt is 5."),
+        (PREAMBLE + FINAL, "", "I look it up.\nIt is 5."),
+        (PREAMBLE, "", "I look it up."),
+        (ANALYSIS + PREAMBLE.removesuffix("<|start|>assistant"), "I think.", "I look it up."),
+        (PREAMBLE + ANALYSIS + FINAL, "I think.", "I look it up.\nIt is 5."),
+        (ANALYSIS + PREAMBLE + ANALYSIS + FINAL, "I think.\nI think.", "I look it up.\nIt is 5."),
+        (PREAMBLE + PREAMBLE, "", "I look it up.\nI look it up."),
+        (ANALYSIS + PREAMBLE + CALL, "I think.", f"I look it up.\n{CALL}"),
+        (ANALYSIS + CALL, "I think.", CALL),
+        (ANALYSIS + CALL_BY_ROLE, "I think.", f"<|start|>assistant{CALL_BY_ROLE}"),
+        (ANALYSIS + PREAMBLE + CALL_BY_ROLE, "I think.", f"I look it up.\n<|start|>assistant{CALL_BY_ROLE}"),
+        (CALL, "", CALL),
+    ],
+)
+def test_commentary_of_harmony_is_words_to_the_user(text: str, thoughts: str, words: str) -> None:
+    """As vLLM's parser has it: commentary without a recipient is content, before that of the final channel."""
+    assert tell_apart(text) == (thoughts, words)
+
+
+def test_two_thoughts_before_commentary_do_not_swallow_it() -> None:
+    thoughts, words = tell_apart(ANALYSIS + ANALYSIS + PREAMBLE + ANALYSIS + FINAL)
+    assert words == "I look it up.\nIt is 5." and "look" not in thoughts
+
+
+def test_commentary_is_no_final_answer() -> None:
+    assert last_words(ANALYSIS + PREAMBLE + FINAL) == last_words(PREAMBLE + FINAL) == "It is 5."

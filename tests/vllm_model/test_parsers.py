@@ -13,9 +13,10 @@ from talk import TOOL, Talk, as_text, as_the_template_writes, formats
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.chat.parsers import Parsers, choose_parsers, guess_parsers
 from ray_gym.deployments.chat.token_engine import Generation
-from ray_gym.deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.chat.tool_format import HARMONY, ToolFormat
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall
+from ray_gym.models.thoughts import tell_apart
 
 SHOW_TOOLS = [
     "glm4", "mistral_chatml", "gpt_oss", "llama3_2", "mistral", "mistral_v3", "qwen2_5", "qwen3", "qwen3_5", "smollm2", "smollm2_tools"
@@ -55,6 +56,23 @@ def test_a_call_after_reasoning_is_read() -> None:
     answer = ToolFormat("deepseek_v3", "deepseek_r1", tokenizer).parse(generation, (TOOL,), None, 1)
     assert (answer.reasoning or "").strip() == "I think." and answer.content == ""
     assert [(made.name, json.loads(made.arguments)) for made in answer.tool_calls] == [("make_move", {"position": 4})]
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_commentary_of_gpt_oss_is_content_beside_the_call(calls: bool) -> None:
+    """The text alone is told apart alike, where no parser of vLLM reads it."""
+    analysis = "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant"
+    preamble = "<|channel|>commentary<|message|>I move.<|end|><|start|>assistant"
+    call = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|>{"position": 4}<|call|>'
+    text = analysis + preamble + (call if calls else "<|channel|>final<|message|>I moved.<|return|>")
+    tokenizer = formats("gpt_oss").tokenizer
+    ids = np.array(tokenizer.encode(text, add_special_tokens=False), dtype=np.int32)
+    generation = Generation([], ids, np.zeros(len(ids), np.float32), text, truncated=False)
+    answer = ToolFormat(*HARMONY, tokenizer).parse(generation, (TOOL,), None, 1)
+    assert answer.reasoning == "I think."
+    assert answer.content == ("I move." if calls else "I move.\nI moved.")
+    assert [made.name for made in answer.tool_calls] == (["make_move"] if calls else [])
+    assert tell_apart(text) == ("I think.", f"{answer.content}\n{call}" if calls else answer.content)
 
 
 REASONING = {
