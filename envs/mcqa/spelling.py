@@ -24,10 +24,8 @@ _CHARGE = re.compile(r"(?<=[A-Za-z\d)\]])\^(?:\((\d*[+-])\)|([+-]))(?![\w(])")
 _INDEX = re.compile(r"(?<=[A-Za-z)\]])_ ?(?:\{([^{}]*)\}|(\d+|[A-Za-z](?!\w)))")
 _DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degrees?(?![A-Za-z])")
 _COMMAND = re.compile(r"\\([A-Za-z]+) ?")
-_GREEK = {
-    unicodedata.name(letter).rsplit(" ", 1)[1].lower().replace("lamda", "lambda"): letter
-    for letter in "αβγδεζηθικλμνξπρστυφχψω"
-}
+_GREEK_NAMES = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
+_GREEK = dict(zip(_GREEK_NAMES.split(), "αβγδεζηθικλμνξπρστυφχψω", strict=True))
 _NAMES_BY_SIGN = {
     **{"ε": "varepsilon", "φ": "varphi", "θ": "vartheta", "∞": "infty", "±": "pm", "∓": "mp", "·": "cdot", "÷": "div"},
     **{"×": "times", "≤": "le leq leqslant", "≥": "ge geq geqslant", "≠": "ne neq", "≈": "approx", "<": "lt"},  # noqa: RUF001

@@ -1,4 +1,4 @@
-"""Spellings of options' texts in multiple choice."""
+"""Checks that multiple choice knows an option's text in other spellings."""
 
 from __future__ import annotations
 

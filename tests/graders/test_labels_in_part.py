@@ -1,4 +1,4 @@
-"""Labels of a judge that words beside them make less of."""
+"""Checks that a judge's label is unclear where words beside it make less of it."""
 
 from __future__ import annotations
 

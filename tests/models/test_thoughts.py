@@ -219,7 +219,7 @@ CALL_BY_ROLE = ' to=functions.find<|channel|>commentary json<|message|>{"a": 1}<
     ],
 )
 def test_commentary_of_harmony_is_words_to_the_user(text: str, thoughts: str, words: str) -> None:
-    """As vLLM's parser has it: commentary without a recipient is content, before that of the final channel."""
+    """vLLM's parser takes commentary without a recipient for content, before that of the final channel."""
     assert tell_apart(text) == (thoughts, words)
 
 
