@@ -19,7 +19,7 @@ from ray_gym.data.each_key_once import RepeatedKey, each_key_once
 from ray_gym.data.nemo_gym import REQUEST, dropped_settings
 from ray_gym.data.parquet import plain_rows, unreadable_in
 from ray_gym.errors import UserError, describe
-from ray_gym.openai_api.message_fields import hints_of
+from ray_gym.openai_api.message_fields import passed_over
 
 LONGEST_LINE = 32 * 2**20
 """Largest length of a line in bytes. A longer one is skipped, and never held in memory."""
@@ -110,14 +110,14 @@ class TaskFile:
         return FileRow(place, number, fields)
 
     def _remark_dropped(self, fields: dict[str, Any], number: int) -> None:
-        """Notes in `remarks` a row's own settings of requests, which the config has for all episodes alike, and hints in
-        its messages about what is trained on.
+        """Notes in `remarks` a row's own settings of requests, which the config has for all episodes alike, and what
+        is passed over in its messages.
         """
         for name in dropped_settings(fields):
             self._remark(f"{name} of its own, which are not used (the config has such settings for all rows)", number)
         request = fields.get(REQUEST)
-        for name in hints_of(request.get("input") if isinstance(request, dict) else fields.get("messages")):
-            self._remark(f"{name} of messages, which is for fine-tuning, and not used", number)
+        for name in passed_over(request.get("input") if isinstance(request, dict) else fields.get("messages")):
+            self._remark(f"{name} of messages, which is not used", number)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
         try:

@@ -9,7 +9,7 @@ from ray_gym.openai_api.parts import ANSWER_FIELDS
 
 _OF_ALL = frozenset({"type", "role", "content"})
 _READ: Mapping[str, frozenset[str]] = {
-    "assistant": _OF_ALL | ANSWER_FIELDS | {"tool_calls", "function_call"},
+    "assistant": _OF_ALL | ANSWER_FIELDS | {"tool_calls", "function_call", "name"},  # a framework's name for the model
     "tool": _OF_ALL | {"tool_call_id", "name"},  # the name is that of the call, which has it already
     "function": _OF_ALL | {"name"},
 }
@@ -26,8 +26,9 @@ HARMLESS = TRAINING_HINTS | {
 
 def require_read(item: Mapping[str, Any]) -> None:
     """Checks that each field of a message is read, is in `HARMLESS`, or has a value that asks for nothing: null, false,
-    an empty text, list or object. So a `name`, which some chat templates show, and `prefix: true`, which asks a model to
-    continue the message, are not dropped without a word. Errors: ValueError that names the first that is not.
+    an empty text, list or object. So a user's `name`, which some chat templates show, and `prefix: true`, which asks a
+    model to continue the message, are not dropped without a word. An assistant's `name` is taken, and not shown: agents
+    send the model's own words back with one, and the model spoke them without it. Errors: ValueError that names the first that is not.
     """
     role = item.get("role")
     read = _READ.get(role, _OF_ALL) if isinstance(role, str) else _OF_ALL
@@ -40,7 +41,10 @@ def require_read(item: Mapping[str, Any]) -> None:
             raise ValueError(f"{str(name)[:40]} of a message of role {role} is not followed here; leave it out")
 
 
-def hints_of(items: Any) -> list[str]:
-    """Returns the names of the training hints that messages have, in sorted order; none for anything but a list."""
+def passed_over(items: Any) -> list[str]:
+    """Returns the names of the fields of messages that are taken and not used, though they may matter to who wrote them:
+    training hints, and the name of an assistant. They are in sorted order; none for anything but a list.
+    """
     given = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list | tuple) else []
-    return sorted({name for item in given for name in TRAINING_HINTS & item.keys() if item[name] is not None})
+    hints = {name for item in given for name in TRAINING_HINTS & item.keys() if item[name] is not None}
+    return sorted(hints | {"name" for item in given if item.get("role") == "assistant" and item.get("name")})

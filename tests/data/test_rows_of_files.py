@@ -178,12 +178,16 @@ def test_what_does_no_harm_is_passed_over_and_told_by_its_line(tmp_path: Path) -
     assert "passed over: a line break as on Windows (CRLF): lines 1, 4-6" in told
 
 
-def test_hints_for_fine_tuning_in_messages_are_told(tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Yes?", "weight": 0}]
+def test_fields_of_messages_that_are_passed_over_are_told(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Yes?", "weight": 0, "name": "Ann"},
+    ]
     rows = [{"messages": messages}, {"messages": messages[:1]}, {"responses_create_params": {"input": messages}}]
     file = TaskFile(lines_of(tmp_path / "tasks.jsonl", [json.dumps(row).encode() + b"\n" for row in rows]))
     assert len(list(file.rows())) == 3
-    assert file.remarks == {"weight of messages, which is for fine-tuning, and not used": [1, 3]}
+    told = ("name of messages, which is not used", "weight of messages, which is not used")
+    assert file.remarks == {remark: [1, 3] for remark in told}
 
 
 def test_a_key_twice_in_a_json_column_of_parquet_is_a_bad_row(tmp_path: Path) -> None:

@@ -270,7 +270,6 @@ def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str,
 ASKING: list[tuple[dict[str, Any], str]] = [
     ({"role": "user", "content": "Hello", "name": "Ann"}, "name"),
     ({"role": "system", "content": "Be kind.", "name": "rules"}, "name"),
-    ({"role": "assistant", "content": "The", "name": "policy"}, "name"),
     ({"role": "assistant", "content": "The", "prefix": True}, "prefix"),
     ({"role": "assistant", "content": "The", "partial": True}, "partial"),
     ({"role": "developer", "content": "Hello", "tools": [{"type": "function"}]}, "tools"),
@@ -311,7 +310,8 @@ def test_a_field_of_a_message_that_is_not_followed_is_refused_by_name(message: d
 def test_fields_of_a_message_that_ask_for_nothing_are_taken() -> None:
     idle = {"name": None, "prefix": False, "refusal": None, "audio": None, "annotations": [], "function_call": None}
     told = {"weight": 0, "id": "msg_1", "status": "completed", "metadata": {"a": 1}, "generation_token_ids": [1]}
-    for message in ({"role": "assistant", "content": "The", **idle}, {"role": "assistant", "content": "The", **told}):
+    for more in (idle, told, {"name": "shopper"}):
+        message = {"role": "assistant", "content": "The", **more}
         ours, theirs = read_at_both_doors([*HELLO, message])
         assert ours[1].content == "The" and theirs == [*HELLO, {"role": "assistant", "content": "The"}]
         assert read_conversation([*HELLO, message])[1]["content"] == "The"
