@@ -14,7 +14,8 @@ from ray_gym.models.base import Engine, EngineCheck, Model
 from ray_gym.plugins import find_engine
 from ray_gym.testing import says
 
-PARTS = {name: getattr(engine, name) for name in ("OnNodes", "Served", "OnAnother", "HasDoor", "OpensDoor")}
+NAMES = ("OnNodes", "Served", "OnAnother", "HasDoor", "OpensDoor", "Tokenizing")
+PARTS = {name: getattr(engine, name) for name in NAMES}
 
 
 class Smallest(Engine):
@@ -43,10 +44,10 @@ def test_an_engine_that_does_not_connect_is_none() -> None:
     [
         ("scripted", set()),
         ("openai", {"OpensDoor"}),
-        ("vllm_endpoint", {"OpensDoor"}),
-        ("vllm", {"OnNodes", "Served", "HasDoor"}),
+        ("vllm_endpoint", {"OpensDoor", "Tokenizing"}),
+        ("vllm", {"OnNodes", "Served", "HasDoor", "Tokenizing"}),
         ("vllm_reward", {"OnNodes", "Served"}),
-        ("vllm_adapter", {"Served", "OnAnother"}),
+        ("vllm_adapter", {"Served", "OnAnother", "Tokenizing"}),
     ],
 )
 def test_the_parts_of_our_engines(name: str, parts: set[str]) -> None:
