@@ -1,0 +1,46 @@
+"""Takes means over episodes, of which those of one task are alike.
+
+The standard error is clustered by task (Miller 2024, arXiv 2411.00640, section 2.2), with the factor G / (G - 1) for few
+tasks, and the interval takes Student's t with G - 1 degrees of freedom, where G is the number of tasks (Cameron and
+Miller 2015, section VI.D). Without these two an interval of twenty tasks is too narrow. A t interval was taken rather
+than a bootstrap over tasks, which needs more tasks to be as good, and draws random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import statsmodels.api as sm
+from numpy.typing import ArrayLike, NDArray
+
+from ray_gym.statistics.interval import LEVEL, Interval
+
+ONE_TASK = "one task only, and other tasks may differ from it by any amount"
+
+
+def mean_over_tasks(values: ArrayLike, tasks: Sequence[Any], level: float = LEVEL) -> Interval:
+    """Returns the mean of episodes' values (float [n], finite), with an interval for the mean over more such tasks.
+
+    `tasks`: task of each episode. Where all values are equal, the interval has no width: they show no spread to take it
+    from. Errors: ValueError without values, or for another number of tasks than of values.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if not len(given) or len(given) != len(tasks):
+        raise ValueError(f"{len(given)} values of {len(tasks)} episodes")
+    codes = codes_of(tasks)
+    mean, count = float(given.mean()), int(codes.max()) + 1
+    if count < 2:
+        return Interval(mean, None, None, None, len(given), count, ONE_TASK)
+    if (given == given[0]).all():
+        return Interval(mean, 0.0, mean, mean, len(given), count)
+    fitted = sm.OLS(given, np.ones(len(given))).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    low, high = fitted.conf_int(alpha=1 - level)[0]
+    return Interval(mean, float(fitted.bse[0]), float(low), float(high), len(given), count)
+
+
+def codes_of(tasks: Sequence[Any]) -> NDArray[np.int64]:
+    """Returns the number of each episode's task, from 0: int64 [n]."""
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(task, len(numbers)) for task in tasks], dtype=np.int64)

@@ -1,0 +1,109 @@
+"""Compares means, proportions and their intervals with values that are worked out by hand, and their coverage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from scipy import stats
+
+from ray_gym.statistics.means import mean_over_tasks
+from ray_gym.statistics.proportions import effective_size, proportion_over_tasks
+
+
+def by_hand(values: list[float], tasks: list[Any]) -> tuple[float, float, float]:
+    """Returns the mean's clustered standard error and the ends of its t interval, by the sums of residuals by task."""
+    mean = np.mean(values)
+    sums = [sum(value - mean for value, task in zip(values, tasks, strict=True) if task == one) for one in set(tasks)]
+    count = len(sums)
+    se = np.sqrt(count / (count - 1) * np.sum(np.square(sums))) / len(values)
+    width = stats.t.ppf(0.975, count - 1) * se
+    return float(se), float(mean - width), float(mean + width)
+
+
+@pytest.mark.parametrize(
+    ("values", "tasks"),
+    [
+        ([1, 0, 1, 1, 0, 0], ["a", "a", "b", "b", "c", "c"]),
+        ([0.25, 1, 0, 0.5, -3, 2, 2], ["a", "b", "b", "b", "c", "d", "d"]),
+        ([1, 0, 0, 1], [1, 2, 3, 4]),
+        ([1, 1, 0, 0], ["a", "a", "b", "b"]),
+    ],
+)
+def test_the_standard_error_is_clustered_by_task(values: list[float], tasks: list[Any]) -> None:
+    found = mean_over_tasks(values, tasks)
+    assert (found.se, found.low, found.high) == pytest.approx(by_hand(values, tasks))
+    assert found.value == pytest.approx(np.mean(values)) and (found.episodes, found.tasks) == (
+        len(values),
+        len(set(tasks)),
+    )
+
+
+def test_with_one_episode_a_task_it_is_the_usual_interval() -> None:
+    values = [0.1, 0.5, 0.4, 0.9, 0.3]
+    found, usual = mean_over_tasks(values, range(5)), stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((usual.low, usual.high))
+
+
+def test_one_task_has_no_interval_and_says_why() -> None:
+    for estimate in (mean_over_tasks([1, 0], ["a", "a"]), proportion_over_tasks([1, 0], ["a", "a"])):
+        assert (estimate.value, estimate.se, estimate.low, estimate.high) == (0.5, None, None, None)
+        assert estimate.why_none.startswith("one task only") and not estimate.excludes_zero
+
+
+def test_values_that_are_all_equal_have_no_width_as_a_mean_and_some_as_a_proportion() -> None:
+    assert (mean_over_tasks([1, 1, 1], "abc").low, mean_over_tasks([1, 1, 1], "abc").high) == (1, 1)
+    found = proportion_over_tasks([True] * 8, "aabbccdd")
+    assert found.high == pytest.approx(1) and found.low == pytest.approx(4 / (4 + stats.norm.ppf(0.975) ** 2))
+
+
+def test_without_episodes_it_is_an_error() -> None:
+    with pytest.raises(ValueError, match="0 values of 0 episodes"):
+        mean_over_tasks([], [])
+    with pytest.raises(ValueError, match="2 values of 1 episodes"):
+        mean_over_tasks([1, 2], ["a"])
+
+
+def test_episodes_of_a_task_that_are_all_alike_count_once() -> None:
+    hits, tasks = np.repeat([1, 0, 1, 1, 0], 8), np.repeat(np.arange(5), 8).tolist()
+    assert effective_size(hits, tasks) == 5
+    apart = np.tile([1, 0], 20)
+    assert effective_size(apart, tasks) == 40, "each task has the same share: no more than its episodes"
+
+
+def test_wilson_on_the_effective_number_of_episodes() -> None:
+    hits = [1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    tasks = list("aaabbbcccddd")
+    worth, share, z = effective_size(hits, tasks), 8 / 12, stats.norm.ppf(0.975)
+    se, _, _ = by_hand(hits, tasks)
+    assert worth == pytest.approx(share * (1 - share) / se**2)
+    centre = (share + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    half = z / (1 + z**2 / worth) * np.sqrt(share * (1 - share) / worth + z**2 / (4 * worth**2))
+    found = proportion_over_tasks(hits, tasks)
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half))
+
+
+def coverage(mean: float, alike: float, runs: int) -> tuple[float, float]:
+    """Returns the shares of intervals of a mean and of a proportion that hold the true mean of 40 tasks with 8 episodes
+    each. `alike`: correlation of a task's episodes; tasks' own means are drawn from a beta distribution.
+    """
+    rng, tasks = np.random.default_rng(0), np.repeat(np.arange(40), 8).tolist()
+    shape = (1 - alike) / alike if alike else 0.0
+    held = np.zeros(2)
+    for _ in range(runs):
+        of_tasks = rng.beta(mean * shape, (1 - mean) * shape, 40) if alike else np.full(40, mean)
+        hits = (rng.random((40, 8)) < of_tasks[:, None]).ravel()
+        for place, take in enumerate((mean_over_tasks, proportion_over_tasks)):
+            found = take(hits, tasks)
+            assert found.low is not None and found.high is not None
+            held[place] += found.low <= mean <= found.high
+    return tuple(held / runs)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("alike", [0, 0.2, 0.5])
+@pytest.mark.parametrize("mean", [0.2, 0.5, 0.8])
+def test_intervals_hold_the_true_mean_as_often_as_they_say(mean: float, alike: float) -> None:
+    assert coverage(mean, alike, 4000) == pytest.approx((0.95, 0.95), abs=0.02)
