@@ -1,7 +1,8 @@
-"""Tables of runs and groups become data frames by `to_pandas()`, where pandas is installed. It is in no lock."""
+"""Tables of runs and groups become data frames by `to_pandas()`, where pandas is installed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def stored(version: int = STORED[-1]) -> pa.Table:
     return load(VERSIONS / str(version) / "finished").episodes
 
 
-def group_of(episodes: pa.Table, oldest_kept: int | None = None) -> Group:
+def group_of(episodes: pa.Table, oldest_kept: Mapping[str, int] | None = None) -> Group:
     first = episodes.slice(0, 1).to_pylist()[0]
     return Group(0, first["group_id"], first["task_id"], 0, episodes, oldest_kept)
 
@@ -60,7 +61,7 @@ def test_files_whose_repeated_texts_differ_are_one_column() -> None:
 
 def test_samples_of_groups_with_their_advantages() -> None:
     episodes = stored()
-    groups = [group_of(episodes.slice(start, 2), oldest_kept=1) for start in (0, 2)]
+    groups = [group_of(episodes.slice(start, 2), oldest_kept={"small": 1}) for start in (0, 2)]
     for group in (*groups, Group.joined(groups)):
         frame = group.samples.to_pandas().assign(advantage=group.advantages())
         assert frame["withheld_tokens"].tolist() == group.samples.column("withheld_tokens").to_pylist()
