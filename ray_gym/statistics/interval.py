@@ -10,7 +10,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate from episodes of several tasks, with its standard error and its interval."""
+    """Holds an estimate from episodes of several tasks, with its standard error and its interval."""
 
     value: float
     se: float | None

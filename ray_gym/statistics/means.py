@@ -9,18 +9,20 @@ than a bootstrap over tasks, which needs more tasks to be as good, and draws ran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import statsmodels.api as sm
 from numpy.typing import ArrayLike, NDArray
+from statsmodels.regression.linear_model import OLS  # statsmodels.api takes half a second more
 
 from ray_gym.statistics.interval import LEVEL, Interval
 
+Tasks: TypeAlias = Sequence[Any] | NDArray[Any]
+"""Task of each episode: anything that can be compared, of the same length as the values."""
 ONE_TASK = "one task only, and other tasks may differ from it by any amount"
 
 
-def mean_over_tasks(values: ArrayLike, tasks: Sequence[Any], level: float = LEVEL) -> Interval:
+def mean_over_tasks(values: ArrayLike, tasks: Tasks, level: float = LEVEL) -> Interval:
     """Returns the mean of episodes' values (float [n], finite), with an interval for the mean over more such tasks.
 
     `tasks`: task of each episode. Where all values are equal, the interval has no width: they show no spread to take it
@@ -35,12 +37,14 @@ def mean_over_tasks(values: ArrayLike, tasks: Sequence[Any], level: float = LEVE
         return Interval(mean, None, None, None, len(given), count, ONE_TASK)
     if (given == given[0]).all():
         return Interval(mean, 0.0, mean, mean, len(given), count)
-    fitted = sm.OLS(given, np.ones(len(given))).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    fitted = OLS(given, np.ones(len(given))).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     low, high = fitted.conf_int(alpha=1 - level)[0]
     return Interval(mean, float(fitted.bse[0]), float(low), float(high), len(given), count)
 
 
-def codes_of(tasks: Sequence[Any]) -> NDArray[np.int64]:
+def codes_of(tasks: Tasks) -> NDArray[np.int64]:
     """Returns the number of each episode's task, from 0: int64 [n]."""
+    if isinstance(tasks, np.ndarray):
+        return np.unique(tasks, return_inverse=True)[1].astype(np.int64)
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(task, len(numbers)) for task in tasks], dtype=np.int64)

@@ -29,9 +29,11 @@ class Difference:
     interval: Interval
     """Second less first, over the tasks of both."""
     p: float | None
-    """Chance of a difference at least as large if there is none; None without an interval."""
+    """Chance of a difference at least as large if there is none; None without an interval, or if all tasks differ by
+    the same amount: then there is no spread to judge it by."""
     least_effect: float | None
-    """Least difference that this many tasks would have shown, with a chance of `POWER`; None without an interval."""
+    """Least difference that this many tasks would have shown, with a chance of `POWER`; None where the tasks'
+    differences show no spread."""
     left_out: int
     """Number of the tasks that only one run has."""
 
@@ -51,10 +53,11 @@ def difference(first: Values, second: Values, level: float = LEVEL) -> Differenc
     changes = np.array([after[task] - before[task] for task in both])
     interval = mean_over_tasks(changes, both, level)
     left_out = len(before.keys() ^ after.keys())
-    if interval.se is None:
-        return Difference(interval, None, None, left_out)
+    if not interval.se:
+        alike = interval.se is not None and interval.value == 0
+        return Difference(interval, 1.0 if alike else None, None, left_out)
     degrees = len(both) - 1
-    p = float(2 * stats.t.sf(abs(interval.value) / interval.se, degrees)) if interval.se else float(interval.value == 0)
+    p = float(2 * stats.t.sf(abs(interval.value) / interval.se, degrees))
     quantiles = stats.t.ppf([1 - (1 - level) / 2, POWER], degrees)
     return Difference(interval, p, float(quantiles.sum() * interval.se), left_out)
 

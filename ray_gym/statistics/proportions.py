@@ -7,39 +7,39 @@ where tasks differ much.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from statsmodels.stats.proportion import proportion_confint
 
 from ray_gym.statistics.interval import LEVEL, Interval
-from ray_gym.statistics.means import ONE_TASK, codes_of, mean_over_tasks
+from ray_gym.statistics.means import ONE_TASK, Tasks, mean_over_tasks
 
 
-def proportion_over_tasks(hits: ArrayLike, tasks: Sequence[Any], level: float = LEVEL) -> Interval:
-    """Returns the share of episodes that are hits (bool [n]), with an interval for the share over more such tasks.
+def proportion_over_tasks(hits: ArrayLike, tasks: Tasks, level: float = LEVEL, *, most: int | None = None) -> Interval:
+    """Returns the share of episodes that are hits, with an interval for the share over more such tasks.
 
-    `tasks`: task of each episode. Errors: as `mean_over_tasks`.
+    `hits`: bool [n], or shares between 0 and 1. `tasks`: task of each episode. `most`: number of episodes that the
+    values come from, if it is not n. Errors: as `mean_over_tasks`.
     """
-    given = np.asarray(hits, dtype=np.float64)
-    mean = mean_over_tasks(given, tasks, level)
+    mean = mean_over_tasks(np.asarray(hits, dtype=np.float64), tasks, level)
     if mean.tasks < 2:
         return Interval(mean.value, None, None, None, mean.episodes, mean.tasks, ONE_TASK)
-    worth = effective_size(given, tasks)
-    low, high = proportion_confint(mean.value * worth, worth, alpha=1 - level, method="wilson")
+    value, worth = float(np.clip(mean.value, 0, 1)), _worth(mean, most)
+    low, high = proportion_confint(value * worth, worth, alpha=1 - level, method="wilson")
     return Interval(mean.value, mean.se, float(low), float(high), mean.episodes, mean.tasks)
 
 
-def effective_size(hits: ArrayLike, tasks: Sequence[Any]) -> float:
+def effective_size(hits: ArrayLike, tasks: Tasks, most: int | None = None) -> float:
     """Returns as how many independent episodes the given ones count: at least one a task, at most one an episode. Where
     all are alike, nothing is known of the tasks' differences, and only the tasks count.
+
+    The arguments are those of `proportion_over_tasks`.
     """
-    given = np.asarray(hits, dtype=np.float64)
-    mean = mean_over_tasks(given, tasks)
-    alone = given.mean() * (1 - given.mean()) / len(given)
-    clusters = int(codes_of(tasks).max()) + 1
-    if not mean.se or not alone:
-        return float(clusters)
-    return float(np.clip(len(given) * alone / mean.se**2, clusters, len(given)))
+    return _worth(mean_over_tasks(np.asarray(hits, dtype=np.float64), tasks), most)
+
+
+def _worth(mean: Interval, most: int | None) -> float:
+    alone = mean.value * (1 - mean.value)
+    if not mean.se or alone <= 0:
+        return float(mean.tasks)
+    return float(np.clip(alone / mean.se**2, mean.tasks, mean.episodes if most is None else most))
