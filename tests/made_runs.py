@@ -15,6 +15,23 @@ from ray_gym.run.directory.directory import PLAN, RunDirectory, create, plan_dir
 
 def new_run(folder: Path, name: str, *rewards: float | None, planned: int = 4) -> RunDirectory:
     """Makes an open run, with an episode for each reward (None: it failed)."""
+    rows = [
+        {
+            "episode_id": f"{name}-{number}",
+            "attempt": 0,
+            "status": "failed" if reward is None else "completed",
+            "stop_reason": "finished",
+            "stop_text": "",
+            "turns": 1,
+            "reward": reward,
+        }
+        for number, reward in enumerate(rewards)
+    ]
+    return run_of_rows(folder, name, rows, planned)
+
+
+def run_of_rows(folder: Path, name: str, rows: list[dict[str, Any]], planned: int = 4) -> RunDirectory:
+    """Makes an open run with these rows, whose missing columns are null."""
     config = RunConfig.model_validate(
         {
             "run": {"name": name},
@@ -29,18 +46,6 @@ def new_run(folder: Path, name: str, *rewards: float | None, planned: int = 4) -
     create(directory)
     directory.write_config(config)
     (directory.path / PLAN).write_text(json.dumps({"environment": "a:B", "episodes": planned, "digest": ""}))
-    rows = [
-        {
-            "episode_id": f"{name}-{number}",
-            "attempt": 0,
-            "status": "failed" if reward is None else "completed",
-            "stop_reason": "finished",
-            "stop_text": "",
-            "turns": 1,
-            "reward": reward,
-        }
-        for number, reward in enumerate(rewards)
-    ]
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
     if rows:
         directory.commit(directory.storage.stage("part-0.parquet", table))

@@ -29,6 +29,10 @@ class Bound:
     comparison: str
     number: float
 
+    def __str__(self) -> str:
+        """Returns the bound as it is written on the command line."""
+        return f"{self.comparison}{self.number:g}"
+
     def allows(self, value: float | None) -> bool:
         """Says whether a value is within the bound. None, which stands for no value, never is."""
         return value is not None and _COMPARISONS[self.comparison](value, self.number)

@@ -27,6 +27,8 @@ CASES = [
     ("reasoning_gym", "adapters", ("data", "generate", *SUDOKU, "--n", "1")),
     ("transformers", "cpu", ("data", "validate", MATH_TASKS, "--env", "mcqa", "--tokenizer", "smollm2-135m-instruct")),
     ("torch", "cpu", ("model",)),
+    ("statsmodels", "stats", ("stats", "runs/mine")),
+    ("scipy", "stats", ("stats", "runs/mine", "runs/other")),
 ]
 
 

@@ -31,6 +31,10 @@ def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
     pq.write_table(one, file, compression="zstd", use_dictionary=repeating)
 
 
+class DamagedRows(UserError):
+    """Says that a file of rows can't be read to its end."""
+
+
 class RowsFile:
     """Reads rows of an open Parquet file as tables under `SCHEMA`, whatever version the file has.
 
@@ -66,8 +70,8 @@ class RowsFile:
 
 @contextmanager
 def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
-    """Opens a Parquet file while the block runs. Errors, also of reading in the block: OSError, and UserError for a
-    damaged file or one of an unknown version. All name the file.
+    """Opens a Parquet file while the block runs. Errors, also of reading in the block: OSError, DamagedRows, and
+    UserError for a file of an unknown version. All name the file.
     """
     try:
         with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
@@ -80,9 +84,9 @@ def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
         raise _damaged(path, error) from None
 
 
-def _damaged(path: str, error: Exception) -> UserError:
+def _damaged(path: str, error: Exception) -> DamagedRows:
     reason = str(error).partition("\n")[0]
-    return UserError(f"{path}: this file of rows is damaged: {reason}; put a copy of it in its place")
+    return DamagedRows(f"{path}: this file of rows is damaged: {reason}; put a copy of it in its place")
 
 
 def _names(columns: Sequence[str]) -> list[str]:

@@ -1,0 +1,102 @@
+"""Reads the options of `ray-gym stats`, and the columns that it needs of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ray_gym.errors import UserError
+from ray_gym.graders import extract as extracts
+from ray_gym.load import load
+from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
+from ray_gym.run.directory.parquet import DamagedRows
+from ray_gym.run.directory.reading import Run
+from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, Collected, Extract, collect
+from ray_gym.statistics.slices import columns_of
+
+ROWS = 512
+"""Most rows that are read at once."""
+_NAMED: dict[str, Extract] = {
+    "whole": extracts.whole,
+    "last_boxed": extracts.last_boxed,
+    "answer_line": extracts.answer_line,
+}
+_MADE: dict[str, Callable[[str], Extract]] = {"tag": extracts.tagged, "regex": extracts.by_regex}
+
+
+@dataclass(frozen=True)
+class ReadRun:
+    """Holds what was read of a run."""
+
+    location: str
+    collected: Collected
+    remarks: list[str]
+    """Warnings that some of the run is missing."""
+
+
+def read_run(location: str, extract: Extract | None = None) -> ReadRun:
+    """Reads a run, of which a file that is damaged counts up to the damage. `extract`: finds answers in messages.
+
+    Errors: UserError if it is no run, has no episodes that can be read, or has files of an unknown version; OSError.
+    """
+    run, damages = load(location), list[str]()
+    columns = [*COLUMNS, *(ANSWER_COLUMNS if extract is not None else ())]
+    collected = collect(_batches(run, columns, damages), extract)
+    if not len(collected):
+        raise UserError(damages[0] if damages else f"{location}: it has no episodes yet")
+    planned = _planned(run)
+    remarks = [f"left out: {told}" for told in damages]
+    if planned is not None and len(collected) < planned:
+        there = f"{location} has {len(collected)} of {planned} planned episodes"
+        remarks.append(f"{there}: short ones come first, so rewards and lengths may change")
+    return ReadRun(location, collected, remarks)
+
+
+def read_columns(text: str) -> list[str]:
+    """Returns the columns of `--by`. Errors: UserError for an unknown one."""
+    try:
+        return columns_of(text)
+    except ValueError as error:
+        raise UserError(f"--by: {error}") from None
+
+
+def read_attempts(text: str) -> list[int]:
+    """Returns the numbers of `--attempts`, as in `1,4,16`. Errors: UserError if one is no whole number above 0."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise UserError(f"--attempts: {text!r} is no list of whole numbers above 0; write it as 1,4,16")
+    return sorted({int(part) for part in parts})
+
+
+def read_extract(text: str) -> Extract:
+    """Returns the function of `--answers`. Errors: UserError for an unknown one, or a pattern that is none."""
+    if text in _NAMED:
+        return _NAMED[text]
+    name, _, given = text.partition(":")
+    if name not in _MADE or not given:
+        raise UserError(f"--answers: {text!r} is none of {', '.join(_NAMED)}, tag:NAME and regex:PATTERN")
+    try:
+        return _MADE[name](given)
+    except re.error as error:
+        raise UserError(f"--answers: {given!r} is no regular expression: {error}") from None
+
+
+def _batches(run: Run, columns: list[str], damages: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yields the rows of a run, file by file. Adds to `damages` what is wrong with damaged files."""
+    for name in run.storage.committed():
+        try:
+            with run.storage.open_committed(name) as file:
+                yield from file.batches(columns, ROWS)
+        except DamagedRows as error:
+            damages.append(str(error))
+
+
+def _planned(run: Run) -> int | None:
+    """Returns the number of planned episodes; None for a stream, or if the run has not noted it."""
+    if run.storage.exists(STREAM) or not run.storage.exists(CONFIG) or not run.storage.exists(PLAN):
+        return None
+    began = find_run(run.location).read_fingerprint()
+    return began.episodes if began is not None else None
