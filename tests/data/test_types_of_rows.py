@@ -6,6 +6,7 @@ import datetime
 import json
 from decimal import Decimal
 from enum import IntEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -200,7 +201,6 @@ def test_template_arguments_of_a_row_are_remarked(tmp_path: Path) -> None:
 
 
 ODD: dict[str, pa.Array] = {
-    "nanosecond": pa.array([1], pa.timestamp("ns")),
     "far": pa.array([2**60], pa.timestamp("us")),
     "twice": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64())),
     "struct key": pa.array([[({"a": 1}, 1)]], pa.map_(pa.struct([("a", pa.int64())]), pa.int64())),
@@ -219,6 +219,16 @@ def test_one_odd_value_is_one_bad_row_with_its_field(tmp_path: Path, kind: str) 
     assert [row.fields is None for row in rows] == [False, False, True, False]
     assert rows[2].place.endswith("rows.parquet row 2") and rows[2].problem.startswith("blob")
     assert rows[3].fields == {"name": "d"}
+
+
+def test_nanoseconds_are_read_where_pandas_is_installed(tmp_path: Path) -> None:
+    """Python's own times have none, and pyarrow takes those of pandas."""
+    pq.write_table(pa.table({"when": pa.array([1], pa.timestamp("ns"))}), tmp_path / "rows.parquet")
+    [row] = TaskFile(tmp_path / "rows.parquet").rows()
+    if find_spec("pandas") is None:
+        assert row.fields is None and row.problem.startswith("when")
+    else:
+        assert row.fields == {"when": "1970-01-01T00:00:00.000000001"}
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,9 @@ class Worker:
         collect_seldom(self._concurrency)
         # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
         pa.set_memory_pool(pa.system_memory_pool())
+        await asyncio.to_thread(
+            pa.array, []
+        )  # imports pandas if it is installed: 0.3 s, which the event loop would lack
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
