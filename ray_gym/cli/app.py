@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ray_gym.cli import configs, data, doctor, export, model, runs, serve, stats, weights
+from ray_gym.cli import configs, data, doctor, export, health, model, runs, serve, stats, weights
 from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -258,6 +258,7 @@ def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path
 _COMMANDS: dict[str, Callable[..., None]] = {
     "rollout": rollout,
     "show": show,
+    "health": health.health,
     "stats": stats.stats,
     "export": export.export,
     "serve": serve.serve,

@@ -1,0 +1,60 @@
+"""Implements `ray-gym health`: it says what is suspicious in a run, and where to look."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ray_gym.cli.output import make_console, write
+from ray_gym.printable import data
+from ray_gym.run.directory.location import shell_quoted
+
+if TYPE_CHECKING:
+    from ray_gym.health.examine import Health
+
+
+def health(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one object of JSON, for other programs.")] = False,
+) -> None:
+    """Say what is suspicious in a run: cut answers, groups that are all alike, tools that err, wrong logprobs, and more.
+
+    Each finding has its reason, three episodes, and a condition that selects all of them in `ray-gym view`. The exit
+    code is 0 whatever is found.
+
+    Example:
+
+        ray-gym health runs/mine
+    """
+    from ray_gym.health.examine import examine
+    from ray_gym.load import load
+
+    found = load(run)
+    health = examine(found.storage)
+    if as_json:
+        write(json.dumps(asdict(health), ensure_ascii=True, allow_nan=False) + "\n")
+        return
+    _print(found.location, health)
+
+
+def _print(location: str, health: Health) -> None:
+    """Prints the findings, and what could not be read."""
+    console = make_console()
+    count = len(health.findings)
+    what = "nothing suspicious" if not count else f"{count} finding{'s' if count > 1 else ''}"
+    console.print(f"{data(location)}: {what} in {health.episodes:,} episodes", highlight=False, soft_wrap=True)
+    for problem in health.damaged:
+        console.print(f"[red]left out:[/] {data(problem)}", highlight=False, soft_wrap=True)
+    for finding in health.findings:
+        console.print(f"[yellow]{data(finding.kind)}[/]: {data(finding)}", highlight=False, soft_wrap=True)
+        console.print(f"  [dim]{data(finding.why)}[/]", highlight=False, soft_wrap=True)
+        console.print(f"  e.g. {data(', '.join(finding.episodes))}", highlight=False, soft_wrap=True)
+        console.print(f"  in the viewer: {data(finding.where)}", highlight=False, soft_wrap=True)
+    if count:
+        example = f"ray-gym show {shell_quoted(location)} {health.findings[0].episodes[0]}"
+        console.print(f"one of them: {data(example)}", highlight=False, soft_wrap=True)

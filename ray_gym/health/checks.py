@@ -1,0 +1,191 @@
+"""Looks for faults in batches of episodes, and counts them in a tally.
+
+A check marks episodes. Which counts are worth a word is decided afterwards (`ray_gym.health.findings`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow.compute as pc
+
+from ray_gym.health.batch import Batch, Mask, Rows, flags, numbers
+from ray_gym.health.tally import Tally
+
+Value = TypeVar("Value")
+
+CUT = ("max_tokens", "max_turns", "context_full", "token_budget", "deadline")
+"""Stop reasons of an episode that a limit ended."""
+LOWEST = -20.0
+"""Logprob below which a token is hardly ever drawn: 2e-9."""
+FEWEST_TOKENS = 8
+"""Tokens below which a sample is too short to say that all of its logprobs are 0."""
+FEWEST_WORDS = 40
+"""Words below which a message is too short to repeat itself."""
+DISTINCT = 0.5
+"""Share of distinct runs of four words below which a message repeats itself. Prose has more than 0.9, a table of numbers
+about 0.8."""
+LONGEST = 4_000
+"""Words of a message that are looked at."""
+_OTHERS = (
+    r"(^|\n)\s*(Assistant|Agent|Policy|AI|Customer|User|Human)\s*:|<\|(im_start|im_end|start_header_id|eot_id)\|>"
+    r"|<(start_of_turn|end_of_turn)>|\[/?INST\]"
+)
+"""Marks by which a text speaks for somebody else: names of speakers at the beginning of lines, and chat templates'."""
+
+
+def check_ends(batch: Batch, tally: Tally) -> None:
+    """Counts the episodes that failed, by the kind of their failures, and those that a limit cut, by the limit."""
+    ids, stops = batch.texts("episode_id"), batch.texts("stop_reason")
+    kinds = pc.struct_field(batch.table.column("failure").combine_chunks(), "kind").to_pylist()
+    failed = flags(pc.equal(batch.table.column("status"), "failed"))
+    by_kind = _by([kind or "unknown" for kind in kinds], np.flatnonzero(failed))
+    for kind, rows in by_kind.items():
+        tally.add("failed", _named(ids, rows), 0, kind)
+    for reason in CUT:
+        tally.add("cut", (ids[row] for row, stop in enumerate(stops) if stop == reason), batch.rows, reason)
+
+
+def check_samples(batch: Batch, tally: Tally) -> None:
+    """Counts the completed episodes with a sample of nothing generated, with forks (by reason), with logprobs that are
+    exactly 0, and with logprobs that are hardly possible.
+    """
+    ids, owners = batch.texts("episode_id"), batch.sample_rows
+    sampled = len(np.unique(owners))
+    masks = batch.sample("loss_mask")
+    of_tokens = numbers(pc.list_parent_indices(masks))
+    drawn = flags(pc.equal(masks.flatten(), 1))
+    generated = np.bincount(of_tokens[drawn], minlength=len(owners))
+    silent = (generated == 0) & batch.completed[owners]
+    tally.add("nothing_generated", _named(ids, owners[silent]), sampled)
+    forks = batch.sample("fork_reason").to_pylist()
+    for reason, samples in _by(forks, range(len(forks))).items():
+        if reason is not None:
+            tally.add("forked", _named(ids, owners[samples]), sampled, reason)
+    plain = _is_plain(batch, len(of_tokens)) & drawn
+    logprobs = np.asarray(batch.sample("logprobs").flatten().to_numpy(zero_copy_only=False), dtype=np.float64)
+    counted = np.bincount(of_tokens[plain], minlength=len(owners))
+    zeros = np.bincount(of_tokens[plain & (logprobs == 0)], minlength=len(owners))
+    tally.add("logprobs_zero", _named(ids, owners[(counted >= FEWEST_TOKENS) & (2 * zeros > counted)]), sampled)
+    low = of_tokens[plain & (logprobs < LOWEST)]
+    tally.add("logprobs_low", _named(ids, owners[np.unique(low)]), sampled)
+
+
+def check_messages(batch: Batch, tally: Tally) -> None:
+    """Counts the episodes with an empty message, with a message that repeats itself, and with one in which somebody
+    speaks for another, by participant.
+    """
+    ids, rows, who = (
+        batch.texts("episode_id"),
+        batch.event_rows,
+        np.array(batch.event("participant").to_pylist(), object),
+    )
+    is_policy = who == "policy"
+    said = batch.said
+    calls = numbers(pc.fill_null(pc.list_value_length(batch.event("tool_calls")), 0))
+    thoughts = flags(pc.greater(pc.fill_null(pc.utf8_length(batch.event("reasoning")), 0), 0))
+    blank = flags(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(said)), 0))
+    long = numbers(pc.utf8_length(said)) >= 2 * FEWEST_WORDS
+    empty = batch.messages & blank & (calls == 0) & ~thoughts
+    foreign = batch.messages & ~is_policy & flags(pc.match_substring_regex(said, _OTHERS))
+    repeats = [place for place in np.flatnonzero(batch.messages & long) if repeats_itself(said[place].as_py())]
+    for name, of_name in _by(who.tolist(), np.flatnonzero(batch.messages)).items():
+        places, count = np.asarray(of_name), len(np.unique(rows[of_name]))
+        tally.add("empty_message", _named(ids, rows[places[empty[places]]]), count, name or "")
+        tally.add(
+            "repeats_itself", _named(ids, rows[np.intersect1d(places, repeats).astype(np.int64)]), count, name or ""
+        )
+        if name != "policy":
+            tally.add("speaks_for_another", _named(ids, rows[places[foreign[places]]]), count, name or "")
+
+
+def repeats_itself(text: str) -> bool:
+    """Says whether fewer than half of a text's runs of four words are distinct."""
+    words = text.split()[:LONGEST]
+    if len(words) < FEWEST_WORDS:
+        return False
+    runs = list(zip(words, words[1:], words[2:], words[3:], strict=False))
+    return len(set(runs)) < DISTINCT * len(runs)
+
+
+def check_tools(batch: Batch, tally: Tally) -> None:
+    """Counts the calls that were answered with an error, by tool. What is counted is calls."""
+    ids = batch.texts("episode_id")
+    rows, call_ids, names = batch.calls
+    tools = dict(zip(zip(rows.tolist(), call_ids.to_pylist(), strict=True), names.to_pylist(), strict=True))
+    results = flags(pc.equal(batch.event("kind"), "tool_result"))
+    answered = batch.event("tool_call_id").to_pylist()
+    wrong = flags(pc.is_valid(batch.event("error")))
+    made, errors = Counter[str](), dict[str, list[str]]()
+    for place in np.flatnonzero(results).tolist():
+        row = int(batch.event_rows[place])
+        name = tools.get((row, answered[place])) or "unknown"
+        made[name] += 1
+        if wrong[place]:
+            errors.setdefault(name, []).append(ids[row])
+    for name, count in made.items():
+        tally.add("tool_error", errors.get(name, ()), count, name)
+
+
+def check_verdicts(batch: Batch, tally: Tally) -> None:
+    """Counts the rewards that judges and graders gave, by the participant and the reward. What is counted is verdicts."""
+    verdicts = flags(pc.equal(batch.event("kind"), "verdict"))
+    ids, who, given = (
+        batch.texts("episode_id"),
+        batch.event("participant").to_pylist(),
+        batch.event("reward").to_pylist(),
+    )
+    for place in np.flatnonzero(verdicts).tolist():
+        row = int(batch.event_rows[place])
+        tally.add("verdict", [ids[row]], 1, f"{who[place] or 'grader'}\0{given[place]}")
+
+
+def check_rewards(batch: Batch, tally: Tally) -> None:
+    """Counts the completed episodes by environment and reward."""
+    ids, environments, rewards = (batch.texts(name) for name in ("episode_id", "env_id", "reward"))
+    kept = [row for row in np.flatnonzero(batch.completed).tolist() if rewards[row] is not None]
+    for (environment, reward), rows in _by([*zip(environments, rewards, strict=True)], kept).items():
+        tally.add("reward", _named(ids, rows), len(rows), f"{environment}\0{reward}")
+
+
+CHECKS: tuple[Callable[[Batch, Tally], None], ...] = (
+    check_ends,
+    check_samples,
+    check_messages,
+    check_tools,
+    check_verdicts,
+    check_rewards,
+)
+
+
+def _is_plain(batch: Batch, tokens: int) -> Mask:
+    """Returns whether each token was drawn from the model's whole distribution: bool [tokens]. A grammar's forced tokens
+    have a logprob of 0 by right.
+    """
+    spans = batch.sample("spans")
+    flat = spans.flatten()
+    starts_of = np.concatenate([[0], np.cumsum(numbers(pc.list_value_length(batch.sample("loss_mask"))))])[:-1]
+    owners = numbers(pc.list_parent_indices(spans))
+    chosen = flags(pc.equal(pc.struct_field(flat, "kind"), "plain"))
+    starts = starts_of[owners] + numbers(pc.struct_field(flat, "start"))
+    ends = starts_of[owners] + numbers(pc.struct_field(flat, "end"))
+    steps = np.zeros(tokens + 1, dtype=np.int64)
+    np.add.at(steps, starts[chosen], 1)
+    np.add.at(steps, ends[chosen], -1)
+    return np.cumsum(steps)[:-1] > 0
+
+
+def _named(ids: list[str], rows: Iterable[int] | Rows) -> list[str]:
+    """Returns the id of each row, once."""
+    return [ids[row] for row in dict.fromkeys(int(row) for row in rows)]
+
+
+def _by(values: Sequence[Value], places: Iterable[int]) -> dict[Value, list[int]]:
+    """Returns the places by the value that is there."""
+    found: dict[Value, list[int]] = {}
+    for place in places:
+        found.setdefault(values[int(place)], []).append(int(place))
+    return found

@@ -1,0 +1,51 @@
+"""Looks through the files of a run for what is suspicious."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ray_gym.errors import UserError
+from ray_gym.health.alike import Alike
+from ray_gym.health.batch import COLUMNS, Batch
+from ray_gym.health.checks import CHECKS
+from ray_gym.health.findings import Finding, findings_of
+from ray_gym.health.tally import Tally
+from ray_gym.run.directory.storage import Storage
+
+ROWS = 1024
+"""Most episodes that are examined at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Says what is suspicious in a run."""
+
+    episodes: int
+    findings: list[Finding]
+    damaged: list[str]
+    """Reasons for which files could not be read, each with the name of its file."""
+
+
+def examine(storage: Storage) -> Health:
+    """Looks through all episodes that a run has committed. Blocks: some 20 s for 100,000 episodes of 20 events. Errors:
+    OSError.
+    """
+    tally, alike, episodes, damaged = Tally(), Alike(), 0, list[str]()
+    for name in storage.committed():
+        try:
+            with storage.open_committed(name) as file:
+                for rows in file.batches(COLUMNS, ROWS):
+                    episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
+        except UserError as error:
+            damaged.append(str(error))
+    alike.tell(tally)
+    return Health(episodes, findings_of(tally, episodes), damaged)
+
+
+def _examine(batch: Batch, tally: Tally, alike: Alike) -> int:
+    for check in CHECKS:
+        check(batch, tally)
+    alike.look(batch)
+    return batch.rows

@@ -1,0 +1,203 @@
+"""Each kind of fault is found, planted in half of a run and in 2% of it; a good run has none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shown_runs import episode, event, sample, write
+
+from ray_gym.health.examine import Health, examine
+from ray_gym.health.findings import LIMITS
+from ray_gym.run.directory.location import storage_at
+
+EPISODES, GROUP = 1000, 4
+Row = dict[str, Any]
+WORDS = ["the", "order", "shelf", "tea", "coffee", "late", "refund", "policy", "customer", "please", "number", "box"]
+
+
+def good_row(number: int) -> Row:
+    """Returns an episode in which nothing is wrong: a user asks, the policy calls a tool, and a judge looks at it."""
+    rng = random.Random(number)
+    said = " ".join(rng.choices(WORDS, k=60))
+    call = {"id": "c1", "name": "look_up", "arguments": "{}"}
+    events = [
+        event(0, "message", f"Where is order {number}?", "user", role="user"),
+        event(1, "message", "", tool_calls=[call]),
+        event(2, "tool_result", "It is here.", tool_call_id="c1", role="tool"),
+        event(3, "message", said),
+        event(4, "verdict", "looked at", "judge", reward=float(rng.random() < 0.6)),
+    ]
+    ids = [rng.randrange(1000) for _ in range(40)]
+    drawn = sample(40, 20, token_ids=ids, logprobs=[0.0] * 20 + [-rng.random() - 0.01 for _ in range(20)])
+    task = number // GROUP
+    return episode(
+        number,
+        round(rng.random(), 3),
+        task_id=f"t{task}",
+        group_id=f"g{task}",
+        repeat=number % GROUP,
+        task=f'{{"order": {task}}}',
+        events=events,
+        samples=[drawn],
+        group_size=GROUP,
+    )
+
+
+def failed(row: Row) -> None:
+    row |= {"status": "failed", "reward": None, "failure": {"kind": "infra", "where": "m", "message": "gone"}}
+
+
+def cut(row: Row) -> None:
+    row["stop_reason"] = "max_tokens"
+
+
+def nothing_generated(row: Row) -> None:
+    row["samples"][0]["loss_mask"] = [0] * 40
+
+
+def forked(row: Row) -> None:
+    row["samples"].append({**row["samples"][0], "fork_reason": "branched"})
+
+
+def logprobs_zero(row: Row) -> None:
+    row["samples"][0]["logprobs"] = [0.0] * 40
+
+
+def logprobs_low(row: Row) -> None:
+    row["samples"][0]["logprobs"][-1] = -25.0
+
+
+def empty_message(row: Row) -> None:
+    row["events"][3]["content"] = [{"type": "text", "text": " \n"}]
+
+
+def repeats_itself(row: Row) -> None:
+    row["events"][3]["content"] = [{"type": "text", "text": "I will look at it again now. " * 20}]
+
+
+def speaks_for_another(row: Row) -> None:
+    row["events"][0]["content"] = [{"type": "text", "text": "Where is it?\nAssistant: It is on shelf 4."}]
+
+
+def tool_error(row: Row) -> None:
+    row["events"][2]["error"] = "the database is locked"
+
+
+PER_EPISODE: dict[str, Callable[[Row], None]] = {
+    function.__name__: function
+    for function in (
+        failed,
+        cut,
+        nothing_generated,
+        forked,
+        logprobs_zero,
+        logprobs_low,
+        empty_message,
+        repeats_itself,
+        speaks_for_another,
+        tool_error,
+    )
+}
+
+
+def group_alike(rows: list[Row]) -> None:
+    for start in range(0, len(rows), GROUP):
+        for row in rows[start : start + GROUP]:
+            row["samples"] = rows[start]["samples"]
+
+
+def task_twice(rows: list[Row]) -> None:
+    for row in rows:
+        row["task"] = '{"order": 0}'
+
+
+def same_verdict(rows: list[Row]) -> None:
+    for row in rows:
+        row["events"].append(event(5, "verdict", "yes", "second_judge", reward=1.0))
+
+
+def reward_at_bound(rows: list[Row]) -> None:
+    for number, row in enumerate(rows):
+        row |= {"env_id": "other", "reward": 0.5 if number == 0 else 1.0}
+
+
+TOGETHER = {function.__name__: function for function in (group_alike, task_twice, same_verdict, reward_at_bound)}
+
+
+@pytest.fixture(scope="module")
+def good_files(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Gives files with the good rows up to 20, to 500 and to 1,000, each from the one before on."""
+    folder, start, files = tmp_path_factory.mktemp("good"), 0, {}
+    for end in (EPISODES // 50, EPISODES // 2, EPISODES):
+        files[start] = write(folder, *(good_row(number) for number in range(start, end)), number=end, rows_a_group=300)
+        start = end
+    return files
+
+
+def health_of(
+    folder: Path, good_files: dict[int, Path], planted: int = 0, plant: Callable[[list[Row]], None] | None = None
+) -> Health:
+    """Returns the health of a good run in whose first rows something was planted."""
+    (folder / "episodes").mkdir()
+    for start, file in good_files.items():
+        if start >= planted:
+            (folder / "episodes" / file.name).hardlink_to(file)
+    if plant is not None:
+        rows = [good_row(number) for number in range(planted)]
+        plant(rows)
+        write(folder, *rows, number=1)
+    return examine(storage_at(str(folder)))
+
+
+def test_a_good_run_has_no_findings(tmp_path: Path, good_files: dict[int, Path]) -> None:
+    health = health_of(tmp_path, good_files)
+    assert health.episodes == EPISODES and health.findings == [] and health.damaged == []
+
+
+@pytest.mark.parametrize("planted", [EPISODES // 2, EPISODES // 50])
+@pytest.mark.parametrize("kind", [*PER_EPISODE, *TOGETHER])
+def test_a_planted_fault_is_found_and_no_other(
+    tmp_path: Path, good_files: dict[int, Path], kind: str, planted: int
+) -> None:
+    def plant(rows: list[Row]) -> None:
+        if kind in TOGETHER:
+            TOGETHER[kind](rows)
+        else:
+            for row in rows:
+                PER_EPISODE[kind](row)
+
+    health = health_of(tmp_path, good_files, planted, plant)
+    [finding] = health.findings
+    assert health.episodes == EPISODES and finding.kind == kind and len(finding.episodes) == 3
+    expected = {"group_alike": planted // GROUP, "task_twice": planted // GROUP - 1, "reward_at_bound": planted - 1}
+    assert finding.count == expected.get(kind, planted)
+    assert finding.text and finding.why and finding.where
+
+
+def test_every_kind_has_a_plant_and_a_reason() -> None:
+    assert {*PER_EPISODE, *TOGETHER} == {*LIMITS, "same_verdict", "reward_at_bound"}
+    assert all(limit.why and 0 < limit.share <= 0.01 for limit in LIMITS.values())
+
+
+def test_one_odd_episode_is_no_finding(tmp_path: Path, good_files: dict[int, Path]) -> None:
+    def plant(rows: list[Row]) -> None:
+        for number, function in enumerate(PER_EPISODE.values()):
+            function(rows[number])
+
+    assert health_of(tmp_path, good_files, EPISODES // 50, plant).findings == []
+
+
+def test_damaged_files_are_named_and_the_rest_is_examined(tmp_path: Path, good_files: dict[int, Path]) -> None:
+    def plant(rows: list[Row]) -> None:
+        for row in rows:
+            cut(row)
+
+    health_of(tmp_path, good_files, EPISODES // 50, plant)
+    file = write(tmp_path, good_row(1), number=3)
+    file.write_bytes(file.read_bytes()[:-100])
+    health = examine(storage_at(str(tmp_path)))
+    assert [finding.kind for finding in health.findings] == ["cut"] and "part-00000003" in health.damaged[0]
