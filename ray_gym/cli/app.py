@@ -105,6 +105,7 @@ def rollout(
         logger.info("the run has ended", extra={"data": {"location": submitted.location, **submitted.summary}})
     else:
         print_summary(console, submitted.location, submitted.summary)
+        health.print_line(console, submitted.location)
     if submitted.summary["failure"]:
         raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ray_gym.cli.output import make_console, write
+from ray_gym.errors import UserError
 from ray_gym.printable import data
 from ray_gym.run.directory.location import shell_quoted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ray_gym.health.examine import Health
 
 
@@ -40,6 +43,22 @@ def health(
         write(json.dumps(asdict(health), ensure_ascii=True, allow_nan=False) + "\n")
         return
     _print(found.location, health)
+
+
+def print_line(console: Console, location: str) -> None:
+    """Prints a line about a run that has ended, if something in its first episodes is suspicious."""
+    from ray_gym.health.examine import FIRST, examine
+    from ray_gym.load import load
+
+    try:
+        health = examine(load(location).storage, FIRST)
+    except (UserError, OSError):
+        return  # the run is over: its summary is told, and `ray-gym health` says what can't be read
+    kinds = list(dict.fromkeys(finding.kind for finding in health.findings))
+    if kinds:
+        command = f"ray-gym health {shell_quoted(location)}"
+        told = f"  [yellow]suspicious[/]: {data(', '.join(kinds))}; {data(command)} says why"
+        console.print(told, highlight=False, soft_wrap=True)
 
 
 def _print(location: str, health: Health) -> None:

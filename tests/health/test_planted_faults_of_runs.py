@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from shown_runs import episode, event, sample, write
 
+from ray_gym.cli.health import print_line
 from ray_gym.health.examine import Health, examine
 from ray_gym.health.findings import LIMITS
 from ray_gym.run.directory.location import storage_at
@@ -176,6 +179,18 @@ def test_a_planted_fault_is_found_and_no_other(
     expected = {"group_alike": planted // GROUP, "task_twice": planted // GROUP - 1, "reward_at_bound": planted - 1}
     assert finding.count == expected.get(kind, planted)
     assert finding.text and finding.why and finding.where
+
+
+def test_a_line_names_the_kinds_and_a_good_run_has_none(tmp_path: Path, good_files: dict[int, Path]) -> None:
+    told = io.StringIO()
+    for name, planted in (("good", 0), ("bad", EPISODES // 50)):
+        (tmp_path / name).mkdir()
+        health_of(tmp_path / name, good_files, planted, lambda rows: [tool_error(row) for row in rows])
+        print_line(Console(file=told, width=1000), str(tmp_path / name))
+    print_line(Console(file=told), str(tmp_path / "nowhere"))
+    [line] = told.getvalue().splitlines()
+    assert "suspicious: tool_error; ray-gym health" in line and line.endswith("bad says why")
+    assert examine(storage_at(str(tmp_path / "bad")), most=1).episodes == EPISODES // 50, "its first file"
 
 
 def test_every_kind_has_a_plant_and_a_reason() -> None:
