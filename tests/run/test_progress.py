@@ -12,7 +12,7 @@ from rich.console import Console
 from ray_gym.cli.show import print_summary
 from ray_gym.errors import remedy_of
 from ray_gym.run.directory.receipt import Receipt
-from ray_gym.run.driver import progress
+from ray_gym.run.driver import panel, progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
 from ray_gym.run.driver.progress import Reporter
 from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
@@ -100,7 +100,7 @@ def test_texts_that_all_differ_fill_no_memory() -> None:
 
 def report(tally: Tally, terminal: bool) -> str:
     shown = io.StringIO()
-    with Reporter(Console(file=shown, force_terminal=terminal, width=200)) as reporter:
+    with Reporter(Console(file=shown, force_terminal=terminal, width=200), {"policy": "small"}) as reporter:
         reporter(tally, 7)
         reporter(tally, 7)
     return shown.getvalue()
@@ -116,14 +116,18 @@ def test_off_a_terminal_lines_are_few() -> None:
     assert report(tally_of(receipt()), terminal=False) == ""
 
 
-def test_on_a_terminal_there_is_a_bar() -> None:
-    shown = report(tally_of(receipt()), terminal=True)
-    assert "\x1b[" in shown and "1/10" in shown and "7 in flight" in shown
+def test_on_a_terminal_there_is_a_panel() -> None:
+    tally = tally_of(*[receipt()] * 3, receipt(stop_reason="max_turns", reward=0.0), failed("\x1b]0;boom\x07"))
+    shown = report(tally, terminal=True)
+    for part in ("5 of 10 episodes", "7 in flight", "policy: small", "finished 3", "max_turns 1", "mean 0.750 of 4"):
+        assert part in shown
+    assert "1 environment in x: \\x1b]0;boom" in shown and "\x1b]0;" not in shown, "nothing of it commands the terminal"
+    assert "1 of 10 episodes" in report(tally_of(failed("x")), terminal=True)
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(59.4, "59s"), (61, "1m01s"), (3599.6, "1h00m"), (7260, "2h01m")])
 def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) -> None:
-    assert progress._duration(seconds) == shown
+    assert panel._duration(seconds) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
-"""Shows the progress of a run: by a bar on a terminal, by lines of text or of the log elsewhere."""
+"""Shows the progress of a run: by a panel on a terminal, by lines of text or of the log elsewhere."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.console import Console, RenderableType
+from rich.live import Live
 
+from ray_gym.run.driver.panel import figures_of, panel_of
 from ray_gym.run.driver.tally import Tally
 
 logger = logging.getLogger(__name__)
@@ -18,37 +20,40 @@ LINE_EVERY_S = 10.0
 
 
 class Reporter:
-    """Shows progress on a console: by a bar on a terminal, else by a line every `LINE_EVERY_S` seconds. It is a context
+    """Shows progress on a console: by a panel on a terminal, else by a line every `LINE_EVERY_S` seconds. It is a context
     manager around the run, and the driver calls it as its `notify`.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, participants: Mapping[str, str]) -> None:
+        """`participants`: name of each one's model, by its own name."""
         self._console = console
-        self._bar: Progress | None = None
+        self._participants = participants
+        self._live: Live | None = None
+        self._known: tuple[Tally, int] | None = None
+        """Tally and number of episodes in flight that were told last; the panel is drawn from them four times a second."""
         self._last_line = time.monotonic()
 
     def __enter__(self) -> Reporter:
         if self._console.is_terminal:
-            columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"))
-            self._bar = Progress(*columns, console=self._console, transient=True)
-            self._bar.add_task("episodes", total=None, figures="", start=True)
+            self._live = Live(console=self._console, transient=True, refresh_per_second=4, get_renderable=self._render)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
 
     def __call__(self, tally: Tally, in_flight: int) -> None:
-        if self._bar is not None:
-            self._bar.start()
-            self._bar.update(
-                self._bar.task_ids[0], completed=tally.done, total=tally.total, figures=_figures(tally, in_flight)
-            )
+        if self._live is not None:
+            self._known = (tally, in_flight)
+            self._live.start()
         elif time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._last_line = time.monotonic()
-            self._console.print(f"episodes {tally.done}/{tally.total}, {_figures(tally, in_flight)}", soft_wrap=True)
+            self._console.print(f"episodes {tally.done}/{tally.total}, {figures_of(tally, in_flight)}", soft_wrap=True)
+
+    def _render(self) -> RenderableType:
+        return "" if self._known is None else panel_of(*self._known, self._participants)
 
 
 class LoggedProgress:
@@ -74,20 +79,3 @@ class LoggedProgress:
                 "mean_reward": tally.mean_reward,
             }
             logger.info("progress", extra={"data": {**figures, "tokens_per_s": round(tally.tokens_per_s, 1)}})
-
-
-def _figures(tally: Tally, in_flight: int) -> str:
-    figures = [f"{in_flight} in flight"]
-    if tally.mean_reward is not None:
-        figures.append(f"reward {tally.mean_reward:.3f}")
-    if tally.tokens:
-        figures.append(f"{tally.tokens_per_s:,.0f} tok/s")
-    if tally.remaining_s is not None:
-        figures.append(f"{_duration(tally.remaining_s)} left")
-    return ", ".join(figures)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02d}m" if hours else f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
