@@ -7,6 +7,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,6 +130,9 @@ def show(
     reward: Annotated[
         str | None, typer.Option(metavar="BOUND", help="Show only episodes with such a reward, e.g. '<0.5'.")
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show the last episodes, and each new one until the run has ended.")
+    ] = False,
 ) -> None:
     """Show a run's episodes, or one of them as a conversation with its messages, tool calls, results and score.
 
@@ -137,8 +141,11 @@ def show(
         ray-gym show
 
         ray-gym show runs/mine --reward '<0.5' --all
+
+        ray-gym show --follow --failed
     """
     from ray_gym.cli.bounds import read_bound
+    from ray_gym.cli.follow import follow_run
     from ray_gym.cli.show import show_episode, show_run
     from ray_gym.load import load
 
@@ -146,8 +153,13 @@ def show(
     console, found = make_console(), load(run if run is not None else runs.newest_in("runs"))
     if run is None:
         say(f"the newest run: {found.location}")
-    if episode is None:
-        show_run(console, found, failed=failed, everything=everything, reward=bound)
+    if follow:
+        if episode is not None or everything:
+            raise UserError("--follow: shows a run as it goes on; leave EPISODE and --all out")
+        follow_run(console, found.storage, failed=failed, reward=bound)
+    elif episode is None:
+        with console.pager(styles=True) if everything and console.is_terminal else nullcontext():
+            show_run(console, found, failed=failed, everything=everything, reward=bound)
     else:
         show_episode(console, found, episode)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,18 @@ def show_run(
     )
 
 
+def line_of(row: dict[str, Any]) -> str:
+    """Returns an episode's row as a line of rich's markup."""
+    reward = "" if row["reward"] is None else f"  reward {row['reward']:.4g}"
+    why = (
+        f"  [red]{data(_cell(row, 'failure'))}[/]"
+        if row["status"] == "failed"
+        else f"  {data(_cell(row, 'stop_text'))}"
+    )
+    head = f"{data(_cell(row, 'episode_id'))}  {data(_cell(row, 'task_id'))}  repeat {row['repeat']}"
+    return f"{head}  {row['status']}, {row['stop_reason']}, {row['turns']} turns{reward}{why}".rstrip()
+
+
 def _cell(row: dict[str, Any], column: str) -> str:
     """Returns a value of an episode's row as a cell of the table of episodes."""
     value = row[column]
@@ -148,10 +161,9 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]]) -> 
             highlight=False,
             soft_wrap=True,
         )
-    rewards = [row["reward"] for row in episodes if row["reward"] is not None and row["status"] == "completed"]
-    if rewards:
-        mean = f"mean reward: {sum(rewards) / len(rewards):.3f}, of {len(rewards)} episodes"
-        console.print(mean, highlight=False, soft_wrap=True)
+    rewarded = [row for row in episodes if row["reward"] is not None and row["status"] == "completed"]
+    if rewarded:
+        console.print(mean_line(rewarded), highlight=False, soft_wrap=True)
     told = [_cell(row, "failure") for row in episodes if row["status"] == "failed"]
     examples = {kind_of(failure): shorten(failure) for failure in reversed(told)}
     failures = Counter(examples[kind_of(failure)] for failure in told)
@@ -163,6 +175,20 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]]) -> 
         console.print(f"  ... and {len(failures) - MOST_FAILURES} more kinds of failures", highlight=False)
     if why := (run.summary or {}).get("failure"):
         console.print(f"[red]the run was ended:[/] {data(why)}", highlight=False, soft_wrap=True)
+
+
+def mean_line(rewarded: list[dict[str, Any]]) -> str:
+    """Returns the mean reward of completed episodes as a line: with an interval over tasks where the extra `stats` is
+    installed, and there are two tasks or more.
+    """
+    rewards = [row["reward"] for row in rewarded]
+    interval = ""
+    if all(find_spec(module) for module in ("scipy", "statsmodels")):
+        from ray_gym.statistics.means import mean_over_tasks
+
+        found = mean_over_tasks(rewards, [row["task_id"] for row in rewarded])
+        interval = "" if found.low is None else f" [{found.low:.3f}, {found.high:.3f}]"
+    return f"mean reward: {sum(rewards) / len(rewards):.3f}{interval}, of {len(rewards)} episodes"
 
 
 def _print_metrics(console: Console, run: Run) -> None:

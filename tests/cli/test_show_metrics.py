@@ -14,11 +14,12 @@ import pytest
 from rich.console import Console
 
 from ray_gym import Environment, Task
-from ray_gym.cli.show import show_episode, show_run
+from ray_gym.cli.show import mean_line, show_episode, show_run
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.statistics.means import mean_over_tasks
 
 
 class Plain(Environment[Task, None]):
@@ -136,6 +137,13 @@ def test_a_run_that_was_killed_says_that_it_is_not_finished(tmp_path: Path) -> N
     told = " ".join(out.getvalue().split())
     assert "the run is not finished: " in told and " of 6 episodes; if nothing plays it, resume it with: " in told
     assert "mean reward: " in told
+
+
+def test_a_mean_has_an_interval_over_tasks() -> None:
+    rows = [{"task_id": f"t{n // 2}", "reward": float(n % 3 == 0)} for n in range(12)]
+    found = mean_over_tasks([row["reward"] for row in rows], [row["task_id"] for row in rows])
+    assert mean_line(rows) == f"mean reward: 0.333 [{found.low:.3f}, {found.high:.3f}], of 12 episodes"
+    assert mean_line(rows[:2]) == "mean reward: 0.500, of 2 episodes", "of one task"
 
 
 EVIL = "[/b]\x1b]0;title\x07\u202e"

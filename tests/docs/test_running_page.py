@@ -78,12 +78,12 @@ def test_a_run_is_played_shown_and_loaded(
     assert isinstance(rows, list)
 
     shown = [line for line in commands(PAGE, "ray-gym") if line[0] == "show"]
-    assert len(shown) == 3
+    assert len(shown) == 4
     for arguments in shown:
         given = [rows[0]["episode_id"][:8] if word == "569405f0" else word for word in arguments]
         assert exit_code(given, monkeypatch) == 0
         told = capsys.readouterr().out
-        assert "--reward" in arguments or rows[0]["episode_id"][:8] in told
+        assert "--reward" in arguments or "--follow" in arguments or rows[0]["episode_id"][:8] in told
     listed, pruned = (line for line in commands(PAGE, "ray-gym") if line[0] == "runs")
     assert exit_code(listed, monkeypatch) == 0 and "finished" in capsys.readouterr().out
     assert exit_code(pruned, monkeypatch) == 0 and "0 runs" in capsys.readouterr().out

@@ -25,7 +25,7 @@ class Reporter:
     """
 
     def __init__(self, console: Console, participants: Mapping[str, str]) -> None:
-        """`participants`: name of each one's model, by its own name."""
+        """Takes the console, and the name of each participant's model by the participant's name."""
         self._console = console
         self._participants = participants
         self._live: Live | None = None
