@@ -64,7 +64,7 @@ def runs_in(folder: str) -> Iterator[ListedRun]:
         location = child_of(folder, name)
         storage = storage_at(location)
         if storage.exists(EPISODES) or storage.exists(CONFIG):
-            yield _listed(location, storage)
+            yield listed(location, storage)
 
 
 def remove_run(location: str) -> None:
@@ -92,7 +92,7 @@ def _folders_in(folder: str) -> list[str]:
     return sorted(info.base_name for info in found if info.type == FileType.Directory)
 
 
-def _listed(location: str, storage: Storage) -> ListedRun:
+def listed(location: str, storage: Storage) -> ListedRun:
     files = _files_of(storage)
     size = sum(info.size or 0 for info in files)
     changed = max(((info.mtime_ns or 0) / 1e9 for info in files), default=0.0)

@@ -59,6 +59,17 @@ class RowsFile:
         """
         return self._reader(self._file.read(columns=list(columns)), _names(columns))
 
+    def starts(self) -> list[int]:
+        """Returns the number of the first row of each row group."""
+        counts = [self._file.metadata.row_group(number).num_rows for number in range(self._file.num_row_groups)]
+        return [sum(counts[:number]) for number in range(len(counts))]
+
+    def row_group(self, number: int, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
+        """Reads columns of one row group, which can be read though others are damaged. Columns are given as for
+        `table`.
+        """
+        return self._reader(self._file.read_row_group(number, columns=list(columns)), _names(columns))
+
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Yields columns of all rows in order, in batches of at most `rows` rows. `columns` are given by name, or by
         the path of a Parquet column within one (`samples.list.element.trainable`). Errors: pa.ArrowInvalid for a column

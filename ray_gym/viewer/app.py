@@ -1,0 +1,187 @@
+"""Defines the routes of a viewer: JSON about runs and episodes, and the files of the page.
+
+Everything that blocks is a plain function, which Starlette runs in a thread.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import Depends, FastAPI, Query, Request
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from ray_gym.advantages import group_normalised
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.viewer.episode_page import NoSuchEpisode, episode_of, row_of, text_of
+from ray_gym.viewer.notes import Note
+from ray_gym.viewer.places import NoSuchRun, Places, ShownRun
+from ray_gym.viewer.queries import SHOWN, Page, Selection, by_version, groups_of, page_of, values_of
+from ray_gym.viewer.sample_tokens import tokens_of
+from ray_gym.viewer.search import Found, search
+from ray_gym.viewer.token_texts import texts_of
+
+STATIC = Path(__file__).parent / "static"
+"""Folder of the page's files, which `make viewer` builds."""
+MOST_ROWS = 1000
+"""Most rows of an answer."""
+NOT_BUILT = "the page is not built: `make viewer` in a checkout, or install a wheel of ray-gym\n"
+
+Offset = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=1, le=MOST_ROWS)]
+
+
+class Json(JSONResponse):
+    """Writes JSON, in which numbers that are not finite are null."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(_finite(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+def make_app(places: Places) -> FastAPI:
+    """Returns the application, without its guard."""
+    app = FastAPI(title="ray_gym viewer", docs_url=None, redoc_url=None, openapi_url=None, default_response_class=Json)
+    app.add_exception_handler(UserError, _refuse)
+    app.add_exception_handler(RunFailed, _refuse)
+    _add_runs(app, places)
+    _add_episodes(app, places)
+    _add_notes(app, places)
+    _add_page(app)
+    return app
+
+
+def _selection(
+    f: Annotated[list[str] | None, Query()] = None, where: str = "", sort: Annotated[list[str] | None, Query()] = None
+) -> Selection:
+    """Reads a selection from the query of an address."""
+    return Selection(tuple(f or ()), where, tuple(sort or ()))
+
+
+Selected = Annotated[Selection, Depends(_selection)]
+
+
+def _add_runs(app: FastAPI, places: Places) -> None:
+    @app.get("/api/runs")
+    def runs() -> Any:
+        return {"folder": places.folder, "runs": [asdict(run) for run in places.runs()]}
+
+    @app.get("/api/runs/{run}")
+    def run(run: str) -> Any:
+        shown = places.run(run)
+        return {"name": run, "location": shown.storage.location, "columns": SHOWN, **_progress(shown)}
+
+    @app.get("/api/runs/{run}/versions")
+    def versions(run: str) -> Any:
+        return by_version(places.run(run).refresh())
+
+    @app.get("/api/runs/{run}/values/{column}")
+    def values(run: str, column: str, selection: Selected) -> Any:
+        return values_of(places.run(run).refresh(), column, selection)
+
+
+def _add_episodes(app: FastAPI, places: Places) -> None:
+    @app.get("/api/runs/{run}/episodes")
+    def episodes(run: str, selection: Selected, offset: Offset = 0, limit: Limit = 100) -> Any:
+        shown = places.run(run)
+        page = page_of(shown.begun(), selection, offset, limit)
+        return {**asdict(page), **_progress(shown)}
+
+    @app.get("/api/runs/{run}/groups")
+    def groups(run: str, selection: Selected, offset: Offset = 0, limit: Limit = 100) -> Any:
+        shown = places.run(run)
+        return {**_with_advantages(groups_of(shown.begun(), selection, offset, limit)), **_progress(shown)}
+
+    @app.get("/api/runs/{run}/search")
+    def find(run: str, text: str, selection: Selected, most: Limit = 50) -> Any:
+        found = search(places.run(run).refresh(), text, selection, most)
+        return StreamingResponse(_lines(found), media_type="application/x-ndjson")
+
+    @app.get("/api/runs/{run}/episodes/{episode}")
+    def episode(run: str, episode: str) -> Any:
+        return episode_of(places.run(run).refresh(), episode)
+
+    @app.get("/api/runs/{run}/episodes/{episode}/events/{seq}")
+    def event(run: str, episode: str, seq: int) -> Any:
+        return text_of(places.run(run).refresh(), episode, seq)
+
+    @app.get("/api/runs/{run}/episodes/{episode}/samples/{number}")
+    def sample(run: str, episode: str, number: int) -> Any:
+        shown = places.run(run)
+        index = shown.refresh()
+        samples = row_of(index, episode)["samples"] or []
+        model = samples[number]["model"] if 0 <= number < len(samples) else ""
+        return asdict(tokens_of(index, episode, number, texts_of(shown.models(), model)))
+
+
+def _add_notes(app: FastAPI, places: Places) -> None:
+    @app.get("/api/runs/{run}/notes")
+    def notes(run: str) -> Any:
+        return {name: note.model_dump() for name, note in places.run(run).notes.read().items()}
+
+    @app.put("/api/runs/{run}/notes/{episode}")
+    def write(run: str, episode: str, note: Note) -> Any:
+        shown = places.run(run)
+        if shown.refresh().place_of(episode) is None:
+            raise NoSuchEpisode(f"there is no episode {episode}")
+        return shown.notes.write(episode, note).model_dump()
+
+
+def _add_page(app: FastAPI) -> None:
+    @app.get("/{path:path}", include_in_schema=False)
+    def page(path: str) -> Response:
+        file = (STATIC / path).resolve()
+        if path and file.is_file() and file.is_relative_to(STATIC.resolve()):
+            return FileResponse(file)
+        if path.startswith(("api/", "assets/")):
+            return PlainTextResponse("there is nothing here\n", 404)
+        whole = STATIC / "index.html"
+        return FileResponse(whole) if whole.is_file() else PlainTextResponse(NOT_BUILT, 503)
+
+
+def _progress(shown: ShownRun) -> dict[str, Any]:
+    """Returns how much of a run's files is read, and what can't be."""
+    index = shown.index
+    return {
+        "files": len(index.files),
+        "waiting": index.waiting,
+        "damage": [asdict(damage) for damage in index.damage],
+    }
+
+
+def _with_advantages(page: Page) -> dict[str, Any]:
+    """Returns a page of groups, each episode with its advantage: its reward less the mean of its group's, by their
+    standard deviation; null for an episode that is not completed.
+    """
+    for group in page.rows:
+        rewards = [one["reward"] if one["status"] == "completed" else None for one in group["episodes"]]
+        given = group_normalised(np.array([math.nan if reward is None else reward for reward in rewards]))
+        for one, advantage in zip(group["episodes"], given.tolist(), strict=True):
+            one["advantage"] = advantage
+    return asdict(page)
+
+
+def _lines(found: Iterator[Found]) -> Iterator[bytes]:
+    for one in found:
+        yield json.dumps(asdict(one), ensure_ascii=True).encode() + b"\n"
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    missing = isinstance(error, NoSuchRun | NoSuchEpisode)
+    status = 404 if missing else 400 if isinstance(error, UserError) else 500
+    return Json({"error": str(error)}, status)
+
+
+def _finite(value: Any) -> Any:
+    """Returns a value in which floats that are not finite are None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return value

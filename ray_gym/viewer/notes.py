@@ -1,0 +1,78 @@
+"""Keeps labels and remarks on episodes in a file beside a run, never in the episodes' own files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.directory.storage import Storage
+
+FILE = "notes.json"
+"""Name of the file in the run's directory."""
+LONGEST_REMARK = 20_000
+Label = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f,]+$")]
+
+
+class Note(BaseModel):
+    """Says what a person noted of an episode."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    labels: Annotated[tuple[Label, ...], Field(max_length=50)] = ()
+    remark: Annotated[str, Field(max_length=LONGEST_REMARK)] = ""
+    changed_at: float = 0.0
+    """Unix time of the last change."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Says whether there is neither a label nor a remark."""
+        return not self.labels and not self.remark.strip()
+
+
+class NotesFile(BaseModel):
+    """Holds the notes of a run as its file has them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int = 1
+    notes: dict[str, Note] = {}
+    """Notes by the episode's id."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """Reads and writes the notes of a run. All methods block, and threads may share it."""
+
+    storage: Storage
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self) -> dict[str, Note]:
+        """Returns the notes by the episode's id. Errors: UserError for a damaged file."""
+        if not self.storage.exists(FILE):
+            return {}
+        try:
+            return NotesFile.model_validate_json(self.storage.read(FILE)).notes
+        except ValidationError as error:
+            where = f"{self.storage.location}/{FILE}"
+            raise UserError(f"{where}: this is no file of notes: {error.errors()[0]['msg']}; move it away") from None
+
+    def write(self, episode_id: str, note: Note) -> Note:
+        """Writes the note of an episode in the place of an older one, or removes it if the new one is empty. Returns it
+        with the time of the change. Errors: UserError for a damaged file; RunFailed if it can't be written.
+        """
+        with self._lock:
+            made = note.model_copy(update={"changed_at": time.time()})
+            notes = {**self.read(), episode_id: made}
+            if made.is_empty:
+                del notes[episode_id]
+            try:
+                self.storage.write(FILE, NotesFile(notes=notes).model_dump_json(indent=1).encode())
+            except OSError as error:
+                reason = error.strerror or error
+                raise RunFailed(f"{self.storage.location}/{FILE}: the note can't be written: {reason}") from None
+            return made
