@@ -21,7 +21,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.viewer.episode_page import NoSuchEpisode, episode_of, row_of, text_of
 from ray_gym.viewer.notes import Note
 from ray_gym.viewer.places import NoSuchRun, Places, ShownRun
-from ray_gym.viewer.queries import SHOWN, Page, Selection, by_version, groups_of, page_of, values_of
+from ray_gym.viewer.queries import SHOWN, Page, Selection, by_version, groups_of, neighbours_of, page_of, values_of
 from ray_gym.viewer.sample_tokens import tokens_of
 from ray_gym.viewer.search import Found, search
 from ray_gym.viewer.token_texts import texts_of
@@ -48,6 +48,7 @@ def make_app(places: Places) -> FastAPI:
     app = FastAPI(title="ray_gym viewer", docs_url=None, redoc_url=None, openapi_url=None, default_response_class=Json)
     app.add_exception_handler(UserError, _refuse)
     app.add_exception_handler(RunFailed, _refuse)
+    app.state.places = places
     _add_runs(app, places)
     _add_episodes(app, places)
     _add_notes(app, places)
@@ -56,10 +57,21 @@ def make_app(places: Places) -> FastAPI:
 
 
 def _selection(
-    f: Annotated[list[str] | None, Query()] = None, where: str = "", sort: Annotated[list[str] | None, Query()] = None
+    request: Request,
+    f: Annotated[list[str] | None, Query()] = None,
+    where: str = "",
+    sort: Annotated[list[str] | None, Query()] = None,
+    label: Annotated[list[str] | None, Query()] = None,
 ) -> Selection:
-    """Reads a selection from the query of an address."""
-    return Selection(tuple(f or ()), where, tuple(sort or ()))
+    """Reads a selection from the query of an address. `label`: labels that the notes of an episode all have; `*` is that
+    of any note.
+    """
+    only = None
+    if label:
+        places: Places = request.app.state.places
+        notes = places.run(request.path_params["run"]).notes.read()
+        only = {name for name, note in notes.items() if set(label) <= {"*", *note.labels}}
+    return Selection(tuple(f or ()), where, tuple(sort or ()), only)
 
 
 Selected = Annotated[Selection, Depends(_selection)]
@@ -105,6 +117,10 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
     def episode(run: str, episode: str) -> Any:
         return episode_of(places.run(run).refresh(), episode)
 
+    @app.get("/api/runs/{run}/episodes/{episode}/neighbours")
+    def neighbours(run: str, episode: str, selection: Selected) -> Any:
+        return neighbours_of(places.run(run).refresh(), selection, episode)
+
     @app.get("/api/runs/{run}/episodes/{episode}/events/{seq}")
     def event(run: str, episode: str, seq: int) -> Any:
         return text_of(places.run(run).refresh(), episode, seq)
@@ -144,12 +160,13 @@ def _add_page(app: FastAPI) -> None:
 
 
 def _progress(shown: ShownRun) -> dict[str, Any]:
-    """Returns how much of a run's files is read, and what can't be."""
+    """Returns how much of a run's files is read, what can't be, and whether a driver writes it now."""
     index = shown.index
     return {
         "files": len(index.files),
         "waiting": index.waiting,
         "damage": [asdict(damage) for damage in index.damage],
+        "is_live": shown.storage.is_owned(),
     }
 
 

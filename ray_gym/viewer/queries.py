@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,8 @@ class Selection:
     sort: Sequence[str] = ()
     """Columns by which the rows are sorted; a minus before one has its highest first. Rows that are equal in all are in
     the order in which they were committed."""
+    only: Collection[str] | None = None
+    """Ids of the episodes from which the others are selected; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,23 @@ def groups_of(index: RunIndex, selection: Selection, offset: int, limit: int) ->
         return Page(_rows(page), figures)
 
 
+def neighbours_of(index: RunIndex, selection: Selection, episode_id: str) -> dict[str, Any]:
+    """Returns the ids of the selected episodes before and after one, `previous` and `next`, and its number among them,
+    `at`, from 0. All are null for one that is not selected. Errors: as `page_of`.
+    """
+    import duckdb
+
+    order = f"OVER (ORDER BY {_order(selection.sort)})"
+    columns = (
+        f"episode_id, lag(episode_id) {order} AS previous, lead(episode_id) {order} AS next, "
+        f'row_number() {order} - 1 AS "at"'
+    )
+    wanted = duckdb.ColumnExpression("episode_id") == duckdb.ConstantExpression(episode_id)
+    with _relation(index, selection) as found:
+        rows = _rows(found.project(columns).filter(wanted).project('previous, next, "at"'))
+    return rows[0] if rows else {"previous": None, "next": None, "at": None}
+
+
 def values_of(index: RunIndex, column: str, selection: Selection, most: int = 50) -> list[dict[str, Any]]:
     """Returns the commonest values of a column among the selected episodes, each with its number: `value`, `episodes`.
     Errors: as `page_of`.
@@ -125,6 +144,8 @@ def _relation(index: RunIndex, selection: Selection) -> Iterator[DuckDBPyRelatio
     with index.query() as connection, _interrupted_after(connection, LIMIT_S):
         try:
             found = connection.table(TABLE)
+            if selection.only is not None:
+                found = found.filter(_is_among(selection.only))
             for one in selection.filters:
                 found = found.filter(_condition(one))
             yield _filtered(found, selection.where)
@@ -145,6 +166,14 @@ def _filtered(found: DuckDBPyRelation, where: str) -> DuckDBPyRelation:
     except duckdb.Error as error:
         names = ", ".join(SHOWN)
         raise UserError(f"where: {str(error).splitlines()[0]}; it is a condition over the columns {names}") from None
+
+
+def _is_among(ids: Collection[str]) -> Expression:
+    import duckdb
+
+    if not ids:
+        return duckdb.ConstantExpression(False)
+    return duckdb.ColumnExpression("episode_id").isin(*map(duckdb.ConstantExpression, ids))
 
 
 def _condition(text: str) -> Expression:
