@@ -1,0 +1,123 @@
+/** Asks the server, and keeps up with what it says. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Found } from "./types";
+
+/** Milliseconds between two questions while a run is live. */
+export const REFRESH_MS = 2000;
+
+/** Says why the server gave no answer, in words for the reader. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export const api = (run: string, rest = ""): string => `/api/runs/${encodeURIComponent(run)}${rest}`;
+
+async function refuse(answer: Response): Promise<never> {
+  const text = await answer.text();
+  let said = text.trim() || `the server answered ${answer.status}`;
+  try {
+    const read = JSON.parse(text) as { error?: unknown; detail?: unknown };
+    if (typeof read.error === "string") said = read.error;
+    else if (Array.isArray(read.detail)) said = read.detail.map((one: { msg?: string }) => one.msg ?? "").join("; ");
+  } catch {
+    // the answer is text
+  }
+  throw new ServerError(said, answer.status);
+}
+
+async function asked(url: string, init: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(url, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ServerError("the viewer's server does not answer: is `ray-gym view` still running?", 0);
+  }
+  return answer.ok ? answer : refuse(answer);
+}
+
+export async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
+  const answer = await asked(url, { signal: signal ?? null });
+  return (await answer.json()) as T;
+}
+
+export async function put<T>(url: string, value: unknown): Promise<T> {
+  const body = JSON.stringify(value);
+  const answer = await asked(url, { method: "PUT", body, headers: { "Content-Type": "application/json" } });
+  return (await answer.json()) as T;
+}
+
+/** Reads an answer of JSON lines, and hands each one on as it comes. */
+export async function stream(url: string, signal: AbortSignal, each: (found: Found) => void): Promise<void> {
+  const answer = await asked(url, { signal });
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line) each(JSON.parse(line) as Found);
+    if (done) return;
+  }
+}
+
+export interface Loaded<T> {
+  /** Last answer; null before the first one. It stays while the same is asked again. */
+  value: T | null;
+  error: ServerError | null;
+  reload: () => void;
+}
+
+/** Loads what an address of the server gives. `url`: null asks nothing. `again`: says after an answer whether to ask
+ * again in `REFRESH_MS`, as long as the page is visible. */
+export function useLoaded<T>(url: string | null, again: (value: T) => boolean = () => false): Loaded<T> {
+  const [state, set] = useState<{ url: string | null; value: T | null; error: ServerError | null }>({
+    url,
+    value: null,
+    error: null,
+  });
+  const [round, setRound] = useState(0);
+  const asks = useRef(again);
+  asks.current = again;
+  useEffect(() => {
+    if (url === null) return;
+    const stop = new AbortController();
+    let timer = 0;
+    const load = async () => {
+      try {
+        const value = await get<T>(url, stop.signal);
+        set({ url, value, error: null });
+        if (asks.current(value)) later();
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const said = error instanceof ServerError ? error : new ServerError(String(error), 0);
+        set((before) => ({ url, value: before.url === url ? before.value : null, error: said }));
+        if (said.status === 0) later();
+      }
+    };
+    const later = () => {
+      timer = window.setTimeout(() => (document.visibilityState === "visible" ? void load() : later()), REFRESH_MS);
+    };
+    void load();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [url, round]);
+  const isOld = state.url !== url;
+  return {
+    value: isOld ? null : state.value,
+    error: isOld ? null : state.error,
+    reload: () => setRound((before) => before + 1),
+  };
+}
+
+/** Says whether a run's answers may change soon. */
+export const isGrowing = (value: { is_live?: boolean; waiting?: number }): boolean =>
+  Boolean(value.is_live) || (value.waiting ?? 0) > 0;
