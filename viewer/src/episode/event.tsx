@@ -1,0 +1,97 @@
+/** Shows one event: what was said, thought, called and answered. */
+
+import { memo } from "../base/memo";
+import { api, get } from "../base/server";
+import type { Call, Event } from "../base/types";
+import { real, seconds } from "../base/words";
+import { Fold } from "../parts/fold";
+import { pretty } from "../parts/json";
+import { LongText, Said } from "../parts/text";
+import { kindWords, textOf } from "./lanes";
+
+/** Most characters of arguments or results that are shown without being opened. */
+const SHORT = 240;
+
+interface EventProps {
+  run: string;
+  episode: string;
+  event: Event;
+  /** Names of tools by the ids of their calls. */
+  calls: ReadonlyMap<string, string>;
+  /** Text of the message that a relay tells, if it tells just that. */
+  isRepeated?: boolean | undefined;
+}
+
+/** Shows an event. It is drawn anew only when it is another one. */
+export const EventCard = memo(function EventCard({ run, episode, event, calls, isRepeated = false }: EventProps) {
+  const text = textOf(event);
+  const load = () => get<Event>(api(run, `/episodes/${encodeURIComponent(episode)}/events/${event.seq}`));
+  const whole = (part: number) => async () => (await load()).content?.[part]?.text ?? "";
+  const tool = event.kind === "tool_result" && event.tool_call_id ? calls.get(event.tool_call_id) : undefined;
+  const isJson = event.kind === "tool_result" && pretty(text).isJson;
+  return (
+    <>
+      <div class="event-head">
+        <span class="kind">{kindWords(event)}</span>
+        {tool && <code class="tool"><Said text={tool} /></code>}
+        {event.reward !== null && <span class="verdict">{real(event.reward)}</span>}
+        {event.thread && event.thread !== event.participant && event.kind !== "judge" && <span class="quiet"><Said text={event.thread} /></span>}
+        {event.finish_reason && event.finish_reason !== "stop" && <span class="quiet"><Said text={event.finish_reason} /></span>}
+        <span class="push" />
+        {Boolean(event.duration_s) && <span class="quiet">{seconds(event.duration_s)}</span>}
+        <span class="quiet seq">{event.seq}</span>
+      </div>
+      {event.reasoning && (
+        <Fold title={<span class="quiet">thought · {event.reasoning.length.toLocaleString("en")} characters</span>}>
+          {() => <LongText text={event.reasoning!} cut={event.cut} whole={async () => (await load()).reasoning ?? ""} />}
+        </Fold>
+      )}
+      {isRepeated ? (
+        <Fold title={<span class="quiet one-line"><Said text={text.slice(0, 160)} /></span>}>{() => <LongText text={text} />}</Fold>
+      ) : (
+        event.content?.map((part, place) =>
+          part.type !== "text" && !part.text ? (
+            <p class="quiet">[{part.type}]</p>
+          ) : isJson && part.text!.length > SHORT ? (
+            <Fold title={<span class="quiet one-line mono"><Said text={part.text!.slice(0, 160)} /></span>}>
+              {() => <LongText text={pretty(part.text!).text} mono cut={part.cut} whole={whole(place)} />}
+            </Fold>
+          ) : (
+            <LongText text={part.text ?? ""} cut={part.cut} whole={whole(place)} mono={event.kind === "tool_result"} />
+          ),
+        )
+      )}
+      {event.tool_calls?.map((call, place) => (
+        <CallView call={call} whole={async () => (await load()).tool_calls?.[place]?.arguments ?? ""} />
+      ))}
+      {event.error && (
+        <p class="problem">
+          <Said text={event.error} />
+        </p>
+      )}
+    </>
+  );
+});
+
+function CallView({ call, whole }: { call: Call; whole: () => Promise<string> }) {
+  const given = call.arguments ?? "";
+  const { text, isJson } = pretty(given);
+  const title = (
+    <>
+      <code class="tool">
+        <Said text={call.name} />
+      </code>
+      <span class="quiet one-line mono">
+        <Said text={given.slice(0, 160)} />
+      </span>
+      {!isJson && given && <span class="bad-text">no JSON</span>}
+    </>
+  );
+  return (
+    <div class="call">
+      <Fold title={title} open={given.length > 48 && given.length <= SHORT}>
+        {() => <LongText text={text} mono cut={call.cut} whole={whole} />}
+      </Fold>
+    </div>
+  );
+}
