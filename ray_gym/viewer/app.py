@@ -100,13 +100,14 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
     @app.get("/api/runs/{run}/episodes")
     def episodes(run: str, selection: Selected, offset: Offset = 0, limit: Limit = 100) -> Any:
         shown = places.run(run)
-        page = page_of(shown.begun(), selection, offset, limit)
-        return {**asdict(page), **_progress(shown)}
+        index, progress = shown.begun(), _progress(shown)  # in this order: an answer that lacks rows says that it does
+        return {**asdict(page_of(index, selection, offset, limit)), **progress}
 
     @app.get("/api/runs/{run}/groups")
     def groups(run: str, selection: Selected, offset: Offset = 0, limit: Limit = 100) -> Any:
         shown = places.run(run)
-        return {**_with_advantages(groups_of(shown.begun(), selection, offset, limit)), **_progress(shown)}
+        index, progress = shown.begun(), _progress(shown)
+        return {**_with_advantages(groups_of(index, selection, offset, limit)), **progress}
 
     @app.get("/api/runs/{run}/search")
     def find(run: str, text: str, selection: Selected, most: Limit = 50) -> Any:

@@ -58,6 +58,7 @@ class RunIndex:
     _database: Any = None
     _has_rows: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _making: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(self) -> None:
         """Reads the files that were committed since the last call, and forgets those that are gone. Errors: OSError,
@@ -100,15 +101,10 @@ class RunIndex:
         return None if found is None else (self.files[found[0]], int(found[1]))
 
     def _connection(self) -> DuckDBPyConnection:
-        if self._database is None:
-            import duckdb  # of the extra `view`
-
-            made = duckdb.connect(":memory:", config=SETTINGS)
-            made.register("nothing", INDEX.empty_table())
-            made.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM nothing")
-            made.execute("SET lock_configuration = true")
-            self._database = made
-        database: DuckDBPyConnection = self._database
+        with self._making:  # the first reader and the first query come at the same time
+            if self._database is None:
+                self._database = _new_database()
+            database: DuckDBPyConnection = self._database
         return database
 
     def _add(self, rows: pa.Table) -> None:
@@ -154,3 +150,14 @@ class RunIndex:
                 end = starts[group + 1] if group + 1 < len(starts) else rows
                 damage.append(Damage(name, end - start, describe(problem)))
         return pa.concat_tables(parts) if parts else INDEX.empty_table(), damage
+
+
+def _new_database() -> DuckDBPyConnection:
+    """Returns a database in memory, with the table and without a row."""
+    import duckdb  # of the extra `view`
+
+    made = duckdb.connect(":memory:", config=SETTINGS)
+    made.register("nothing", INDEX.empty_table())
+    made.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM nothing")
+    made.execute("SET lock_configuration = true")
+    return made
