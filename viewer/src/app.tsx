@@ -10,7 +10,7 @@ import { EpisodesPage } from "./episodes/page";
 import { KeysDialog } from "./parts/keys_dialog";
 import { Link } from "./parts/link";
 import { Said } from "./parts/text";
-import { RunsPage } from "./runs/page";
+import { RunsPage } from "./folder/page";
 import { TokensPage } from "./tokens/page";
 
 interface Place {

@@ -10,7 +10,7 @@ import { DamageNotice, Problem, Waiting } from "../parts/notice";
 import { Popover } from "../parts/popover";
 import { FigureRow, type Figure } from "../parts/state";
 import { Said } from "../parts/text";
-import { VersionCurves } from "../runs/curves";
+import { VersionCurves } from "../folder/curves";
 import { shownColumns } from "./columns";
 import { Chips } from "./filter";
 import { Groups } from "./groups";
