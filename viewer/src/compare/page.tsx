@@ -134,7 +134,7 @@ function FigureTable({ a, b }: { a: string; b: string }) {
   );
 }
 
-const signed = (value: number): string => `${value > 0 ? "+" : ""}${real(value)}`;
+const signed = (value: number): string => `${value > 0 ? "+" : value < 0 ? "−" : ""}${real(Math.abs(value))}`;
 
 function TaskTable({ pairs, task }: { pairs: TaskPair[]; task: string | null }) {
   return (

@@ -9,7 +9,7 @@ import { pretty } from "../parts/json";
 import { LongText, Said } from "../parts/text";
 import { kindWords, textOf } from "./lanes";
 
-/** Most characters of arguments or results that are shown without being opened. */
+/** Most characters of a result in JSON that is shown without being opened. */
 const SHORT = 240;
 
 interface EventProps {
@@ -89,7 +89,7 @@ function CallView({ call, whole }: { call: Call; whole: () => Promise<string> })
   );
   return (
     <div class="call">
-      <Fold title={title} open={given.length > 48 && given.length <= SHORT}>
+      <Fold title={title}>
         {() => <LongText text={text} mono cut={call.cut} whole={whole} />}
       </Fold>
     </div>

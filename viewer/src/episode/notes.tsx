@@ -91,7 +91,7 @@ export function NoteEditor({ run, episode, notes, saved }: NotesProps) {
         )}
       </div>
       <textarea
-        rows={2}
+        rows={1}
         dir="auto"
         maxLength={20000}
         placeholder="Remark"

@@ -17,7 +17,7 @@ const WIDTHS: Record<string, number> = {
 
 const USUAL = [
   "episode_id", "status", "reward", "stop_reason", "failure_kind", "turns", "generated_tokens",
-  "tool_errors", "version", "model_s", "task_id", "repeat",
+  "tool_errors", "version", "model_s", "task_id",
 ];
 const NARROW = ["status", "reward", "stop_reason", "turns"];
 

@@ -130,6 +130,12 @@ function RewardLegend() {
   );
 }
 
+/** Returns the mean reward of a group's completed episodes. */
+function meanOf(group: Group): number | null {
+  const rewards = group.episodes.flatMap((one) => (one.status === "completed" && one.reward !== null ? [one.reward] : []));
+  return rewards.length ? rewards.reduce((sum, one) => sum + one, 0) / rewards.length : null;
+}
+
 interface StripProps {
   index: number;
   top: number;
@@ -157,6 +163,7 @@ function GroupStrip({ index, top, group, isActive, to }: StripProps) {
       <div role="gridcell" class="group-spread">
         {group && (group.spread === null ? "none completed" : isFlat ? "no spread" : `spread ${real(group.spread, 2)}`)}
       </div>
+      <div role="gridcell" class="group-mean wide">{group && `mean ${real(meanOf(group), 2)}`}</div>
       <div role="gridcell" class="strip">
         {group?.episodes.map((one) => {
           const words = `repeat ${one.repeat}: ${one.status}${one.reward === null ? "" : `, reward ${real(one.reward)}`}${one.advantage === null ? "" : `, advantage ${real(one.advantage)}`}`;

@@ -26,7 +26,7 @@ export function Reward({ value }: { value: number | null }) {
   return (
     <span class="reward">
       <span class={`chip ${rewardClass(value)}`} aria-hidden="true" />
-      {real(value)}
+      <span class="reward-value">{real(value)}</span>
     </span>
   );
 }

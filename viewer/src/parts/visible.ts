@@ -10,18 +10,20 @@ export interface Piece {
   isMark: boolean;
 }
 
-/** Returns a sign for a character that is not seen: ␛ for escape, else its number. */
+const NAMES =
+  "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
+/** Returns a sign for a character that is not seen: its name in ASCII, as ESC, or its number. */
 export function sign(character: string): string {
   const code = character.codePointAt(0)!;
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  if (code === 0x7f) return "␡";
+  if (code < 0x20) return NAMES[code]!;
+  if (code === 0x7f) return "DEL";
   return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /** Splits a text at the characters that are not seen. */
 export function pieces(text: string): Piece[] {
-  HIDDEN.lastIndex = 0;
-  if (!HIDDEN.test(text)) return [{ text, isMark: false }];
+  if (text.search(HIDDEN) < 0) return [{ text, isMark: false }];
   const found: Piece[] = [];
   let at = 0;
   for (const match of text.matchAll(HIDDEN)) {
