@@ -67,6 +67,7 @@ export function Groups({ run, query, progress }: GroupsProps) {
     const to = Math.max(0, Math.min(total - 1, active + by));
     setActive(to);
     list.scrollToIndex(to, { align: "auto" });
+    scroller.current?.focus({ preventScroll: true });
   };
   useKeys([
     { keys: ["j", "ArrowDown"], does: "next group", run: () => move(1) },

@@ -1,6 +1,6 @@
 /** Fetches the rows that are in sight, a page at a time, and keeps up with a run that is being played. */
 
-import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { api, get, isGrowing, REFRESH_MS, ServerError } from "../base/server";
 import type { EpisodePage, EpisodeRow } from "../base/types";
 
@@ -20,7 +20,7 @@ class Rows {
   private timer = 0;
 
   constructor(
-    private readonly run: string,
+    readonly run: string,
     private readonly selection: string,
     private readonly tell: () => void,
   ) {}
@@ -96,7 +96,7 @@ class Rows {
 
 export type { Rows };
 
-/** Returns the rows of a selection, and draws anew when some come. */
+/** Returns the rows of a selection, and draws anew when some come. Those of the selection before stay until then. */
 export function useRows(run: string, selection: string): Rows {
   const [, redraw] = useReducer((round: number) => round + 1, 0);
   const rows = useMemo(() => new Rows(run, selection, () => redraw(undefined)), [run, selection]);
@@ -104,5 +104,7 @@ export function useRows(run: string, selection: string): Rows {
     rows.begin();
     return () => rows.close();
   }, [rows]);
-  return rows;
+  const before = useRef(rows);
+  if (rows.last || rows.error || before.current.run !== run) before.current = rows;
+  return before.current;
 }

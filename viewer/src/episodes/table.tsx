@@ -50,6 +50,7 @@ export function EpisodeTable({ run, rows, columns, query, labels }: TableProps) 
     const place = Math.max(0, Math.min(rows.count - 1, to));
     setActive(place);
     list.scrollToIndex(place, { align: "auto" });
+    scroller.current?.focus({ preventScroll: true }); // so that Enter is the row's, not that of a button
   };
   useKeys([
     { keys: ["j", "ArrowDown"], does: "next row", run: () => move(active + 1) },
