@@ -49,6 +49,7 @@ export function App() {
     { keys: ["g d"], does: "dark or light", run: switchTheme },
   ]);
   useEffect(() => {
+    if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
     document.title = [place.sample && `sample ${place.sample}`, place.episode, place.run, "ray_gym"].filter(Boolean).join(" · ");
   }, [address.path]);
   return (

@@ -75,8 +75,12 @@ export interface Loaded<T> {
 }
 
 /** Loads what an address of the server gives. `url`: null asks nothing. `again`: says after an answer whether to ask
- * again in `REFRESH_MS`, as long as the page is visible. */
-export function useLoaded<T>(url: string | null, again: (value: T) => boolean = () => false): Loaded<T> {
+ * again in `REFRESH_MS`, as long as the page is visible. `change`: a value with whose change it is asked again. */
+export function useLoaded<T>(
+  url: string | null,
+  again: (value: T) => boolean = () => false,
+  change: unknown = null,
+): Loaded<T> {
   const [state, set] = useState<{ url: string | null; value: T | null; error: ServerError | null }>({
     url,
     value: null,
@@ -109,7 +113,7 @@ export function useLoaded<T>(url: string | null, again: (value: T) => boolean = 
       stop.abort();
       clearTimeout(timer);
     };
-  }, [url, round]);
+  }, [url, round, change]);
   const isOld = state.url !== url;
   return {
     value: isOld ? null : state.value,

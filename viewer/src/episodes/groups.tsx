@@ -3,8 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, changed, episodeHref, go, href, selectionOf } from "../base/address";
 import { useKeys } from "../base/keys";
-import { api, get, isGrowing, ServerError, useLoaded } from "../base/server";
-import type { Group, GroupEpisode, GroupPage, Progress } from "../base/types";
+import { api, get, ServerError, useLoaded } from "../base/server";
+import type { Group, GroupEpisode, GroupPage } from "../base/types";
 import { useList } from "../base/virtual";
 import { real, share, whole } from "../base/words";
 import { Link } from "../parts/link";
@@ -18,7 +18,8 @@ const HEIGHT = 36;
 interface GroupsProps {
   run: string;
   query: URLSearchParams;
-  progress: Progress | null;
+  /** Number of the selected episodes: when it changes, the groups are asked for again. */
+  episodes: number | null;
 }
 
 const ORDERS: [string, string][] = [
@@ -27,10 +28,10 @@ const ORDERS: [string, string][] = [
   ["-spread", "no spread first"],
 ];
 
-export function Groups({ run, query, progress }: GroupsProps) {
+export function Groups({ run, query, episodes }: GroupsProps) {
   const order = query.get("groups") ?? "";
   const selection = changed(selectionOf(query), { sort: order || null }).toString();
-  const first = useLoaded<GroupPage>(api(run, `/groups?${selection}&limit=${PAGE}`), () => progress !== null && isGrowing(progress));
+  const first = useLoaded<GroupPage>(api(run, `/groups?${selection}&limit=${PAGE}`), () => false, episodes);
   const [more, setMore] = useState<{ of: string; groups: Map<number, Group[]> }>({ of: "", groups: new Map() });
   const [problem, setProblem] = useState<ServerError | null>(null);
   const asked = useRef(new Set<string>());

@@ -71,10 +71,10 @@ export function EpisodesPage({ run, query }: { run: string; query: URLSearchPara
         <EpisodeTable run={run} rows={rows} columns={columns} query={query} labels={labels} />
       )}
       {tab === "episodes" && rows.last && !rows.count && <p class="quiet empty">{emptyWords(query, rows.last.is_live)}</p>}
-      {tab === "groups" && <Groups run={run} query={query} progress={rows.last} />}
+      {tab === "groups" && <Groups run={run} query={query} episodes={rows.last?.figures.episodes ?? null} />}
       {tab === "curves" && (
         <div class="scroll">
-          <VersionCurves run={run} progress={rows.last} />
+          <VersionCurves run={run} episodes={rows.last?.figures.episodes ?? null} />
         </div>
       )}
     </div>

@@ -18,6 +18,8 @@ class Rows {
   private readonly stop = new AbortController();
   private inSight: number[] = [0];
   private timer = 0;
+  /** Number of answers to ask for after the run has ended: its last files are read in the background. */
+  private endings = 0;
 
   constructor(
     readonly run: string,
@@ -78,6 +80,7 @@ class Rows {
     for (const old of this.pages.keys()) if (this.pages.size > KEPT && !this.inSight.includes(old)) this.pages.delete(old);
     if (this.last && this.last.figures.episodes !== found.figures.episodes) this.forgetOthers(page);
     this.last = found;
+    this.endings = isGrowing(found) ? 2 : this.endings - 1;
   }
 
   /** Forgets the pages that are out of sight: the rows have moved. */
@@ -87,7 +90,7 @@ class Rows {
 
   private again(): void {
     clearTimeout(this.timer);
-    if (this.stop.signal.aborted || (!this.error && !(this.last && isGrowing(this.last)))) return;
+    if (this.stop.signal.aborted || (!this.error && this.endings <= 0)) return;
     if (this.error && this.error.status !== 0) return;
     const pause = this.last?.waiting ? REFRESH_MS / 4 : REFRESH_MS;
     this.timer = window.setTimeout(() => (document.visibilityState === "visible" ? this.reload() : this.again()), pause);

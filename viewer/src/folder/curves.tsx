@@ -2,8 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { change, go, runHref } from "../base/address";
-import { api, get, isGrowing, REFRESH_MS, useLoaded } from "../base/server";
-import type { EpisodePage, ListedRun, Progress, VersionFigures } from "../base/types";
+import { api, get, REFRESH_MS, useLoaded } from "../base/server";
+import type { EpisodePage, ListedRun, VersionFigures } from "../base/types";
 import { Chart } from "../parts/chart";
 import { Problem } from "../parts/notice";
 
@@ -56,8 +56,8 @@ export function RunCurves({ runs }: { runs: ListedRun[] }) {
 }
 
 /** Draws the figures of a run by the version of the weights that began an episode. */
-export function VersionCurves({ run, progress }: { run: string; progress: Progress | null }) {
-  const { value, error, reload } = useLoaded<VersionFigures[]>(api(run, "/versions"), () => progress !== null && isGrowing(progress));
+export function VersionCurves({ run, episodes }: { run: string; episodes: number | null }) {
+  const { value, error, reload } = useLoaded<VersionFigures[]>(api(run, "/versions"), () => false, episodes);
   if (error) return <Problem error={error} again={reload} />;
   const rows = (value ?? []).filter((row) => row.version !== null);
   if (!value) return <p class="quiet empty">reading the run …</p>;
