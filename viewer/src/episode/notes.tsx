@@ -54,7 +54,7 @@ export function NoteEditor({ run, episode, notes, saved }: NotesProps) {
   };
   const known = [...new Set(Object.values(notes).flatMap((one) => one.labels))].filter((one) => !note.labels.includes(one));
   return (
-    <section class="note" aria-label="Notes">
+    <section class="note-editor" aria-label="Notes">
       <div class="line">
         <h2>Notes</h2>
         {note.labels.map((one) => (

@@ -30,6 +30,7 @@ export interface Scale {
 }
 
 const STEPS = 8;
+const PROMPT = "prompt";
 
 /** Returns the colours that a sample has values for. */
 export function coloursOf(sample: SampleTokens): Colour[] {
@@ -58,7 +59,7 @@ export function differences(sample: SampleTokens): (number | null)[] {
 export function kindOf(sample: SampleTokens, place: number): string {
   const span = sample.spans[sample.kinds[place] ?? -1];
   if (!span) return "outside of spans";
-  return span.generated ? `generated, ${span.kind ?? "plain"}` : "prompt";
+  return span.generated ? `generated, ${span.kind ?? "plain"}` : PROMPT;
 }
 
 export function scaleOf(sample: SampleTokens, colour: Colour): Scale {
@@ -117,7 +118,8 @@ function twoSided(values: (number | null)[]): Scale {
 
 function named(names: (string | null)[]): Scale {
   const found = [...new Set(names.filter((name) => name !== null))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-  const classes = new Map(found.map((name, place) => [name, `n-${place % 8}`]));
+  const coloured = found.filter((name) => name !== PROMPT);
+  const classes = new Map([[PROMPT, "n-given"], ...coloured.map((name, place): [string, string] => [name, `n-${place % 8}`])]);
   return {
     classes: names.map((name) => (name === null ? "" : classes.get(name)!)),
     legend: found.slice(0, 24).map((name) => ({ class: classes.get(name)!, words: name })),
