@@ -106,7 +106,7 @@ function Column({ run, id, events, parts = false }: ColumnProps) {
   return (
     <ol class="events column">
       {events.filter((event) => event.kind !== "relay").map((event, place) => (
-        <li key={`${id}/${event.seq}`} class={`event ${event.kind}${parts && place === 0 ? " parting" : ""}`}>
+        <li key={`${id}/${event.seq}`} class={`event kind-${event.kind}${parts && place === 0 ? " parting" : ""}`}>
           <span class="lane-name always">{event.participant && <Said text={event.participant} />}</span>
           <EventCard run={run} episode={id} event={event} calls={calls} />
         </li>

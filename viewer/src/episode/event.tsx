@@ -35,7 +35,7 @@ export const EventCard = memo(function EventCard({ run, episode, event, calls, i
         <span class="kind">{kindWords(event)}</span>
         {tool && <code class="tool"><Said text={tool} /></code>}
         {event.reward !== null && <span class="verdict">{real(event.reward)}</span>}
-        {event.thread && event.thread !== event.participant && event.kind !== "judge" && <span class="quiet"><Said text={event.thread} /></span>}
+        {event.thread && event.thread !== event.participant && !["judge", "relay"].includes(event.kind) && <span class="quiet"><Said text={event.thread} /></span>}
         {event.finish_reason && event.finish_reason !== "stop" && <span class="quiet"><Said text={event.finish_reason} /></span>}
         <span class="push" />
         {Boolean(event.duration_s) && <span class="quiet">{seconds(event.duration_s)}</span>}

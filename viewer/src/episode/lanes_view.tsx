@@ -75,7 +75,7 @@ export function Lanes({ run, episode, query }: LanesProps) {
               key={`${episode.episode_id}/${event.seq}`}
               data-seq={event.seq}
               tabIndex={-1}
-              class={`event ${event.kind} ${lane < 0 ? "wide-event" : `lane-${lane % 5}`}${isDim ? " dim" : ""}${event.seq === current ? " current" : ""}`}
+              class={`event kind-${event.kind} ${lane < 0 ? "wide-event" : `lane-${lane % 5}`}${isDim ? " dim" : ""}${event.seq === current ? " current" : ""}`}
               style={lane < 0 ? {} : { gridColumn: String(lane + 1) }}
               aria-label={`${event.participant ?? "environment"}, ${event.kind}${isDim ? `, not seen by ${seen}` : ""}`}
             >

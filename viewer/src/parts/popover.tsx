@@ -22,6 +22,7 @@ export function Popover({ label, name, class: kind = "", children }: PopoverProp
   };
   useEffect(() => {
     if (!isOpen) return;
+    box.current!.showPopover(); // above all, whatever it is in clips
     place(box.current!, button.current!);
     box.current!.querySelector<HTMLElement>("input, button, select")?.focus({ preventScroll: true });
     const outside = (event: MouseEvent) => {
@@ -57,7 +58,7 @@ export function Popover({ label, name, class: kind = "", children }: PopoverProp
         {label}
       </button>
       {isOpen && (
-        <div class="box" role="dialog" aria-label={name} ref={box}>
+        <div class="box" popover="manual" role="dialog" aria-label={name} ref={box}>
           {children(close)}
         </div>
       )}
