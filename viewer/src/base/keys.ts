@@ -49,6 +49,7 @@ function find(name: string): Key | undefined {
 
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (document.querySelector("dialog[open]")) return; // it has keys of its own
   if (isTyping(event.target)) {
     if (event.key === "Escape") (event.target as HTMLElement).blur();
     return;

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { change, go, runHref } from "../base/address";
 import { useKeys } from "../base/keys";
-import { api, ServerError, useLoaded } from "../base/server";
+import { api, isGrowing, ServerError, useLoaded } from "../base/server";
 import type { EpisodePage, Runs } from "../base/types";
 import { many, real, share, whole } from "../base/words";
 import { Beside } from "../episode/beside";
@@ -90,7 +90,7 @@ function RunChoice({ name, label, value, names }: { name: string; label: string;
 }
 
 function FigureTable({ a, b }: { a: string; b: string }) {
-  const sides = [useLoaded<EpisodePage>(api(a, "/episodes?limit=1")), useLoaded<EpisodePage>(api(b, "/episodes?limit=1"))];
+  const sides = [useLoaded<EpisodePage>(api(a, "/episodes?limit=1"), isGrowing), useLoaded<EpisodePage>(api(b, "/episodes?limit=1"), isGrowing)];
   const [ofA, ofB] = sides.map((side) => side.value?.figures);
   const rows: [string, (figures: EpisodePage["figures"]) => number | null, ((figures: EpisodePage["figures"]) => string)?][] = [
     ["episodes", (one) => one.episodes],

@@ -1,6 +1,6 @@
 /** Sets the rewards of two runs beside each other by task. */
 
-import { api, get } from "../base/server";
+import { api, get, REFRESH_MS } from "../base/server";
 import type { Group, GroupPage } from "../base/types";
 
 const PAGE = 1000;
@@ -8,7 +8,7 @@ const PAGE = 1000;
 const MOST = 20_000;
 
 export interface TaskFigures {
-  /** Episode of the task that was played first. */
+  /** Ids of the task's episodes. */
   episodes: string[];
   completed: number;
   failed: number;
@@ -25,12 +25,17 @@ export interface TaskPair {
   hasFlipped: boolean;
 }
 
-/** Reads the groups of a run. */
+/** Reads the groups of a run, once the server has read the run itself. */
 export async function tasksOf(run: string, signal: AbortSignal): Promise<Map<string, TaskFigures>> {
   const found = new Map<string, TaskFigures>();
-  for (let offset = 0; offset < MOST; offset += PAGE) {
+  for (let offset = 0; offset < MOST; ) {
     const page = await get<GroupPage>(api(run, `/groups?limit=${PAGE}&offset=${offset}`), signal);
+    if (page.waiting) {
+      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS / 4));
+      continue;
+    }
     for (const group of page.rows) add(found, group);
+    offset += PAGE;
     if (page.rows.length < PAGE) break;
   }
   return found;

@@ -84,7 +84,7 @@ function CallView({ call, whole }: { call: Call; whole: () => Promise<string> })
       <span class="quiet one-line mono">
         <Said text={given.slice(0, 160)} />
       </span>
-      {!isJson && given && <span class="bad-text">no JSON</span>}
+      {!isJson && given && !call.cut && <span class="bad-text">no JSON</span>}
     </>
   );
   return (

@@ -13,10 +13,12 @@ interface NotesProps {
   run: string;
   episode: string;
   notes: Record<string, Note>;
+  /** Takes a note as soon as it is changed, before it is saved. */
+  changed: (note: Note) => void;
   saved: () => void;
 }
 
-export function NoteEditor({ run, episode, notes, saved }: NotesProps) {
+export function NoteEditor({ run, episode, notes, changed, saved }: NotesProps) {
   const given = notes[episode] ?? { labels: [], remark: "" };
   const [note, setNote] = useState<Note>(given);
   const [state, setState] = useState<{ words: string; isBad: boolean }>({ words: "", isBad: false });
@@ -42,6 +44,7 @@ export function NoteEditor({ run, episode, notes, saved }: NotesProps) {
   const change = (next: Note, pause: number) => {
     setNote(next);
     pending.current = next;
+    changed(next);
     setState({ words: "not saved yet", isBad: false });
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => void save(), pause);

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { change, changed, episodeHref, go, href, runHref, selectionOf } from "../base/address";
 import { useKeys } from "../base/keys";
-import { api, useLoaded } from "../base/server";
+import { api, isGrowing, useLoaded } from "../base/server";
 import type { Episode, EpisodePage as Rows, Neighbours, Note } from "../base/types";
 import { Problem } from "../parts/notice";
 import { Beside } from "./beside";
@@ -27,10 +27,11 @@ export function EpisodePage({ run, episode: id, query }: PageProps) {
   const selection = selectionOf(query);
   const { value: episode, error, reload } = useLoaded<Episode>(api(run, at));
   const { value: neighbours } = useLoaded<Neighbours>(api(run, `${at}/neighbours?${selection}`));
-  const { value: selected } = useLoaded<Rows>(api(run, `/episodes?${changed(selection, { limit: 1, sort: null })}`));
+  const { value: selected } = useLoaded<Rows>(api(run, `/episodes?${changed(selection, { limit: 1, sort: null })}`), isGrowing);
   const group = episode?.group_id;
   const siblings = useLoaded<Rows>(group ? api(run, `/episodes?${new URLSearchParams({ f: `group_id=${group}`, sort: "repeat", limit: "64" })}`) : null);
   const notes = useLoaded<Record<string, Note>>(api(run, "/notes"));
+  const changedNotes = useRef<Record<string, Note>>({}); // the answer of the server may be older
   const scroller = useRef<HTMLDivElement>(null);
   const kept = changed(selection, { view: query.get("view"), seen: query.get("seen") });
   const open = (to: string | null | undefined) => to && go(href(episodeHref(run, to), kept));
@@ -63,7 +64,16 @@ export function EpisodePage({ run, episode: id, query }: PageProps) {
       <div class="scroll" ref={scroller}>
         <Timeline events={episode.events ?? []} start={episode.started_at} end={episode.ended_at} open={(seq) => change({ event: seq, view: null }, true)} />
         <Facts run={run} episode={episode} query={query} />
-        {notes.value && <NoteEditor key={id} run={run} episode={id} notes={notes.value} saved={notes.reload} />}
+        {notes.value && (
+          <NoteEditor
+            key={id}
+            run={run}
+            episode={id}
+            notes={{ ...notes.value, ...changedNotes.current }}
+            changed={(note) => (changedNotes.current[id] = note)}
+            saved={notes.reload}
+          />
+        )}
         <Problem error={notes.error} again={notes.reload} />
         {rows.length > 1 && (
           <div class="tabs" role="tablist" aria-label="Views of the episode">

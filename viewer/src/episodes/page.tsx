@@ -145,7 +145,6 @@ function Where({ query }: { query: URLSearchParams }) {
           autocomplete="off"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
-          onBlur={() => text.trim() !== given && change({ where: text.trim() })}
         />
       </label>
     </form>
