@@ -78,7 +78,7 @@ export function Beside({ named, current }: { named: Named[]; current?: string })
               <span class="line">
                 <Status is={one.episode.status} /> <Reward value={one.episode.reward} />
                 <span class="quiet">
-                  {one.episode.stop_reason} · {real(one.episode.usage?.generated_tokens ?? null)} tokens
+                  <Said text={one.episode.stop_reason ?? "–"} /> · {real(one.episode.usage?.generated_tokens ?? null)} tokens
                 </span>
               </span>
             </header>

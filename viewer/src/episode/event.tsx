@@ -51,7 +51,9 @@ export const EventCard = memo(function EventCard({ run, episode, event, calls, i
       ) : (
         event.content?.map((part, place) =>
           part.type !== "text" && !part.text ? (
-            <p class="quiet">[{part.type}]</p>
+            <p class="quiet">
+              <Said text={`[${part.type}]`} />
+            </p>
           ) : isJson && part.text!.length > SHORT ? (
             <Fold title={<span class="quiet one-line mono"><Said text={part.text!.slice(0, 160)} /></span>}>
               {() => <LongText text={pretty(part.text!).text} mono cut={part.cut} whole={whole(place)} />}

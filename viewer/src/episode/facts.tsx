@@ -66,7 +66,12 @@ function Samples({ run, episode, query }: FactsProps) {
           title={`${whole(sample.tokens)} tokens, ${whole(sample.generated)} generated; ${sample.trainable ? "trainable" : "not trainable"}; reward ${real(sample.reward)}`}
         >
           <Said text={sample.thread} /> {whole(sample.tokens)}
-          {sample.fork_reason && <span class="fork"> fork: {sample.fork_reason}</span>}
+          {sample.fork_reason && (
+            <span class="fork">
+              {" "}
+              fork: <Said text={sample.fork_reason} />
+            </span>
+          )}
           {!sample.trainable && <span class="quiet"> not trained on</span>}
         </Link>
       ))}

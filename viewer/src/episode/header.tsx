@@ -36,7 +36,10 @@ export function EpisodeHeader({ run, episode, query, neighbours, of, siblings }:
           </span>
         ))}
         <span title={episode.stop_text ?? ""}>
-          stop <b>{episode.stop_reason}</b>
+          stop{" "}
+          <b>
+            <Said text={episode.stop_reason ?? "–"} />
+          </b>
         </span>
         <span class="quiet">
           {whole(episode.turns)} turns · {whole(episode.usage?.generated_tokens ?? 0)} tokens · {seconds(episode.timing?.active_s)}

@@ -1,13 +1,14 @@
 /** Shows states, rewards and figures in few signs. */
 
 import { real } from "../base/words";
+import { Said } from "./text";
 
 /** Shows the status of an episode or the state of a run. A sign of its own stands beside the colour. */
 export function Status({ is }: { is: string }) {
   const signs: Record<string, string> = { completed: "●", finished: "●", failed: "✕", live: "▶", damaged: "✕", stream: "≋" };
   return (
     <span class={`status ${is}`}>
-      <span aria-hidden="true">{signs[is] ?? "○"}</span> {is}
+      <span aria-hidden="true">{signs[is] ?? "○"}</span> <Said text={is} />
     </span>
   );
 }
@@ -44,7 +45,9 @@ export function FigureRow({ figures }: { figures: Figure[] }) {
     <dl class="figures">
       {figures.map((one) => (
         <div class={one.isBad ? "bad" : ""} title={one.title}>
-          <dt>{one.name}</dt>
+          <dt>
+            <Said text={one.name} />
+          </dt>
           <dd>{one.value}</dd>
         </div>
       ))}

@@ -43,7 +43,7 @@ function commonPrefix(a: number[], b: number[]): number {
 
 export function TokensPage({ run, episode, sample: number, query }: PageProps) {
   const at = `/episodes/${encodeURIComponent(episode)}`;
-  const { value: whole_ } = useLoaded<Episode>(api(run, at));
+  const { value: read } = useLoaded<Episode>(api(run, at));
   const { value: sample, error, reload } = useLoaded<SampleTokens>(api(run, `${at}/samples/${number}`));
   const besideText = query.get("beside");
   const beside = besideText !== null && /^\d+$/.test(besideText) && Number(besideText) !== number ? Number(besideText) : null;
@@ -89,7 +89,7 @@ export function TokensPage({ run, episode, sample: number, query }: PageProps) {
   return (
     <div class="page fixed tokens">
       <div class="tools">
-        <SampleLinks run={run} id={episode} episode={whole_} sample={number} beside={beside} query={query} />
+        <SampleLinks run={run} id={episode} episode={read} sample={number} beside={beside} query={query} />
         <label class="choice">
           colour{" "}
           <select value={colour} onChange={(event) => change({ colour: event.currentTarget.value }, true)}>
@@ -120,7 +120,9 @@ export function TokensPage({ run, episode, sample: number, query }: PageProps) {
           <button type="button" onClick={() => change({ same: isFolded ? "shown" : null }, true)}>
             {isFolded ? "show" : "fold"} what is the same
           </button>
-          <span class="quiet">Sample {beside} forked: {whole_?.samples[beside]?.fork_reason ?? whole_?.samples[number]?.fork_reason ?? "–"}</span>
+          <span class="quiet">
+            Sample {beside} forked: <Said text={read?.samples[beside]?.fork_reason ?? read?.samples[number]?.fork_reason ?? "–"} />
+          </span>
         </p>
       )}
       <div class="token-panes">
