@@ -178,8 +178,8 @@ def _with_advantages(page: Page) -> dict[str, Any]:
     for group in page.rows:
         rewards = [one["reward"] if one["status"] == "completed" else None for one in group["episodes"]]
         given = group_normalised(np.array([math.nan if reward is None else reward for reward in rewards]))
-        for one, advantage in zip(group["episodes"], given.tolist(), strict=True):
-            one["advantage"] = advantage
+        for one, reward, advantage in zip(group["episodes"], rewards, given.tolist(), strict=True):
+            one["advantage"] = None if reward is None else advantage
     return asdict(page)
 
 
