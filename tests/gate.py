@@ -16,7 +16,19 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parent
-PARTS = ("runs", "services", "chaos", "models", "nodes", "clock", "packaging", "docs", "environments", "trainers")
+PARTS = (
+    "runs",
+    "services",
+    "chaos",
+    "models",
+    "nodes",
+    "clock",
+    "packaging",
+    "docs",
+    "environments",
+    "trainers",
+    "browser",
+)
 GROUPS = ("engine", "cluster", "authoring", "plain")
 AUTHORING = {"check", "cli", "data", "docs", "envs", "export", "graders"}
 """Folders of the group `authoring`: what authors of environments touch. All others with neither Ray nor an engine are `plain`."""

@@ -165,7 +165,7 @@ def _progress(shown: ShownRun) -> dict[str, Any]:
     index = shown.index
     return {
         "files": len(index.files),
-        "waiting": index.waiting,
+        "waiting": index.waiting or int(not index.is_read),
         "damage": [asdict(damage) for damage in index.damage],
         "is_live": shown.storage.is_owned(),
     }

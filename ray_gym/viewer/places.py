@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,8 +19,6 @@ from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.viewer.notes import Notes
 from ray_gym.viewer.run_index import RunIndex
 
-FRESH_S = 1.0
-"""Seconds for which an index counts as up to date."""
 FIRST_S = 1.0
 """Most seconds to wait for the first rows of an index."""
 
@@ -37,7 +34,6 @@ class ShownRun:
     storage: Storage
     index: RunIndex
     notes: Notes
-    _read_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -46,19 +42,20 @@ class ShownRun:
         return cls(storage, RunIndex(storage), Notes(storage))
 
     def refresh(self) -> RunIndex:
-        """Returns the index, with what was committed up to `FRESH_S` seconds ago. Blocks while files are read for the
-        first time. Errors: as `RunIndex.refresh`.
+        """Returns the index, with all that is committed. Blocks while files are read for the first time. Errors: as
+        `RunIndex.refresh`.
         """
         with self._lock:
-            if time.monotonic() - self._read_at >= FRESH_S or not self._read_at:
-                self.index.refresh()
-                self._read_at = time.monotonic()
+            self.index.refresh()
         return self.index
 
     def begun(self) -> RunIndex:
-        """Returns the index with what was read of it until now, once the first file was, and has the rest read in the
-        background. Errors: as `RunIndex.refresh`, unless they come in the background.
+        """Returns the index, up to date. While it is read for the first time, returns it with what was read until now,
+        once the first file was, and has the rest read in the background. Errors: as `RunIndex.refresh`, unless they come
+        in the background.
         """
+        if self.index.is_read:
+            return self.refresh()
         if not self._lock.locked():
             threading.Thread(target=self._refresh_quietly, name="ray_gym viewer", daemon=True).start()
         self.index.wait_for_rows(FIRST_S)

@@ -55,6 +55,8 @@ class RunIndex:
     damage: list[Damage] = field(default_factory=list)
     waiting: int = 0
     """Number of the files that were found and are not read yet."""
+    is_read: bool = False
+    """Says whether all files were read that were there when the index was begun."""
     _database: Any = None
     _has_rows: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -77,6 +79,7 @@ class RunIndex:
                     self._add(rows)
                     self.waiting -= 1
                     self._has_rows.set()
+            self.is_read = True
             self._has_rows.set()
 
     def wait_for_rows(self, seconds: float) -> None:
@@ -141,14 +144,14 @@ class RunIndex:
             with self.storage.open_committed(name) as file:
                 starts, rows = file.starts(), len(file)
         except (UserError, OSError):
-            return INDEX.empty_table(), [Damage(name, None, describe(error))]
+            return INDEX.empty_table(), [Damage(name, None, _told(error))]
         for group, start in enumerate(starts):
             try:
                 with self.storage.open_committed(name) as file:
                     parts.append(index_rows_of_group(file, number, group))
             except (UserError, OSError) as problem:
                 end = starts[group + 1] if group + 1 < len(starts) else rows
-                damage.append(Damage(name, end - start, describe(problem)))
+                damage.append(Damage(name, end - start, _told(problem)))
         return pa.concat_tables(parts) if parts else INDEX.empty_table(), damage
 
 
@@ -161,3 +164,7 @@ def _new_database() -> DuckDBPyConnection:
     made.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM nothing")
     made.execute("SET lock_configuration = true")
     return made
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, UserError) else describe(error)
