@@ -64,7 +64,7 @@ class BoundedEpisode(EpisodeView):
         async def call(key: str) -> tuple[str, str | None]:
             return await self._tool_runner.libraries.call(function, given, deadline_s, memory_mb)
 
-        text, error = await self.effect(function, call, given)
+        text, error = await self.calls.effect(function, given, call, "retry")
         return IsolatedResult(json.loads(text), error)
 
     async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:

@@ -67,7 +67,7 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     if cause:
         episode.note(f"try {spec.try_}: {cause}")
     try:
-        own_fault = await _play_to_end(episode)
+        own_fault = await play_to_end(episode)
         deserved = None if environment.scores_groups() else await score(episode)
         played = Played(episode, "completed", deserved, own_fault, active_s=episode.elapsed_s())
     except EpisodeFailure as error:
@@ -100,8 +100,9 @@ def fail_if_broken(played: Played) -> Played:
     return played
 
 
-def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
-    """Makes the episode of a specification, with its task, and adds it to the stage's episodes under way.
+def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, kind: type[Episode] = Episode) -> Episode:
+    """Makes the episode of a specification, with its task, and adds it to the stage's episodes under way. `kind`: class
+    of the episode.
 
     Errors: EpisodeFailure (data) if the task is not one of the environment's.
     """
@@ -110,7 +111,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    episode = Episode(spec, stage, task, log)
+    episode = kind(spec, stage, task, log)
     stage.under_way.add(episode)
     return episode
 
@@ -130,7 +131,7 @@ def fail_episode(episode: Episode, failure: Failure) -> Played:
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
-async def _play_to_end(episode: Episode) -> Failure | None:
+async def play_to_end(episode: Episode) -> Failure | None:
     """Sets the episode up and plays it. Returns the policy's own fault, if that ended the episode: such an episode is
     scored. None means that there was none. Errors: EpisodeFailure for any other fault.
     """

@@ -59,8 +59,8 @@ def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
     Errors: TypeError and pa.ArrowException if a value is not of its column's type.
     """
     columns = dict(zip(FACTS.names, column(FACTS, facts).flatten(), strict=True))
-    columns["events"] = _events([one.episode.events for one in played])
-    columns["samples"] = _samples(played)
+    columns["events"] = events_column([one.episode.events for one in played])
+    columns["samples"] = samples_column(played)
     columns["tools_shown"] = _tools_shown(played)
     return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
@@ -77,7 +77,7 @@ def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
         "failure": {"kind": failure.kind, "where": failure.where, "message": failure.message} if failure else None,
         "traceback": failure.traceback if failure else None,
         "reward": played.score.reward if played.score else None,
-        "rewards": _rewards(played.score),
+        "rewards": rewards_of(played.score),
         "turns": episode.turns_of("policy"),
         "group_size": played.group_size,
         "group_completed": played.group_completed,
@@ -89,7 +89,10 @@ def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
     }
 
 
-def _rewards(score: Score | None) -> list[dict[str, Any]]:
+def rewards_of(score: Score | None) -> list[dict[str, Any]]:
+    """Returns the column `rewards` of an episode's row: the policy's reward, its parts, and the others' rewards; empty
+    without a score.
+    """
     if score is None:
         return []
     parts = [{"participant": "policy", "name": name, "value": float(value)} for name, value in score.parts.items()]
@@ -97,7 +100,7 @@ def _rewards(score: Score | None) -> list[dict[str, Any]]:
     return [{"participant": "policy", "name": "reward", "value": score.reward}, *parts, *others]
 
 
-def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
+def events_column(of_each: Sequence[Sequence[Event]]) -> pa.Array:
     """Makes the column of events. `of_each` has the events of each episode."""
     fields = fields_of(Event, of_each)
     texts, calls, seen = fields["content"], fields["tool_calls"], fields["visible_to"]
@@ -111,7 +114,8 @@ def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
     return lists_of_structs(EVENTS, of_each, {**fields, **parts})
 
 
-def _samples(played: Sequence[Played]) -> pa.Array:
+def samples_column(played: Sequence[Played]) -> pa.Array:
+    """Makes the column of samples: those in the ledgers of each episode's threads."""
     of_each = [
         [(one, thread, sample) for thread in one.episode.threads.values() for sample in thread.ledger.samples]
         for one in played
@@ -124,7 +128,7 @@ def _samples(played: Sequence[Played]) -> pa.Array:
         "participant": [participant.name for participant in of],
         "model": [participant.model for participant in of],
         "trainable": [_is_trainable(one, sample, thread.participant) for one, thread, sample in every],
-        "reward": [_reward_of(thread.participant.name, one.score) for one, thread, _ in every],
+        "reward": [reward_of(thread.participant.name, one.score) for one, thread, _ in every],
         "token_ids": lists_of_numbers(TOKEN_IDS, [sample.token_ids for sample in samples]),
         "loss_mask": lists_of_numbers(LOSS_MASK, [sample.loss_mask for sample in samples]),
         "logprobs": lists_of_numbers(LOGPROBS, [sample.logprobs for sample in samples]),
@@ -142,7 +146,7 @@ def _is_trainable(played: Played, sample: Sample, participant: Participant) -> b
     return (
         participant.trainable
         and played.status == "completed"
-        and _reward_of(participant.name, played.score) is not None
+        and reward_of(participant.name, played.score) is not None
         and any(span.generated and span.end > span.start for span in sample.spans)
         and bool(np.isfinite(sample.logprobs).all())
     )
@@ -166,7 +170,8 @@ def _tools_shown(played: Sequence[Played]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(of_each, REPEATED.index_type), column(REPEATED.value_type, texts))
 
 
-def _reward_of(participant: str, score: Score | None) -> float | None:
+def reward_of(participant: str, score: Score | None) -> float | None:
+    """Returns a participant's reward; None if it has none."""
     if score is None:
         return None
     return score.reward if participant == "policy" else score.others.get(participant)
