@@ -31,6 +31,9 @@ class Fingerprint:
     """xxh3 hash (128 bits, hexadecimal) of the ids and tasks of all planned episodes."""
     folder: str = ""
     """Folder of the config's file, from which a resume imports modules; empty if it is not known. It is not compared."""
+    scored_from: str = ""
+    """Location of the run whose episodes were scored again (`ray-gym score`); empty for a run that was played. It is not
+    compared."""
 
     @classmethod
     def of(cls, plan: Plan, folder: Path | None = None) -> Fingerprint:
@@ -43,7 +46,8 @@ class Fingerprint:
 
     def as_json(self) -> str:
         """Returns the fingerprint as the JSON text of plan.json."""
-        return json.dumps(asdict(self), indent=2) + "\n"
+        kept = {key: value for key, value in asdict(self).items() if key != "scored_from" or value}
+        return json.dumps(kept, indent=2) + "\n"
 
     def check(self, now: Fingerprint, run: str, source: str) -> None:
         """Checks that a resumed run has the environment and the episodes that it began with. `self` is the fingerprint
