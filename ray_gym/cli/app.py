@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ray_gym.cli import configs, data, doctor, export, health, model, runs, serve, stats, view, weights
+from ray_gym.cli import configs, data, doctor, export, health, model, runs, score, serve, stats, view, weights
 from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -275,6 +275,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "stats": stats.stats,
     "view": view.view,
     "export": export.export,
+    "score": score.score,
     "serve": serve.serve,
     "configs": configs.configs,
     "config": configs.config,

@@ -26,8 +26,6 @@ class NewRun:
     """Path or URI of its directory."""
     summary: dict[str, Any]
     """Content of its summary.json."""
-    before: float | None
-    """Mean reward of the recorded run; None if it is not known."""
     counts: Counts
 
 
@@ -62,7 +60,7 @@ def score_run(
         rescoring = Rescoring(source, target, change, open_models(change, target.name), only_failed)
         summary = {**rescoring.carry_out(), "command": list(command)}
         target.write_summary(summary)
-    return NewRun(target.location, summary, rescoring.mean_before, rescoring.counts)
+    return NewRun(target.location, summary, rescoring.counts)
 
 
 def _find(run: str) -> RunDirectory:
@@ -113,7 +111,10 @@ def _new_directory(out: str, config: RunConfig) -> Iterator[RunDirectory]:
         raise UserError(f"-o: can't look into {parent_of(location)}: {error.strerror or error}") from None
     if taken:
         raise UserError(f"-o: {out} is there already; choose another name")
-    create(target)
+    try:
+        create(target)
+    except UserError as error:
+        raise UserError(f"-o: {str(error).removeprefix('output.dir: ')}") from None
     try:
         yield target
     except BaseException:

@@ -204,10 +204,11 @@ class RecordLog(CallLog):
     def _compare_tools(self) -> None:
         """Compares the tools that prompts of the play showed with those of the record, if it has them. Errors: Diverged."""
         kept = self.recorded.row["tools_shown"]
-        shown = json.loads(kept) if kept is not None else None
-        for name, thread in self._episode_now().threads.items() if shown is not None else ():
-            now = [tool.as_openai() for tool in thread.shown]
-            if now != shown.get(name, []):
+        if kept is None:
+            return
+        shown = json.loads(kept)
+        for name, thread in self._episode_now().threads.items():
+            if [tool.as_openai() for tool in thread.shown] != shown.get(name, []):
                 raise self.refuse(f"it diverges: {name} is shown other tools than were recorded")
 
     def _refuse(self, event: int, why: str) -> Diverged:

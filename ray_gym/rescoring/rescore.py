@@ -51,12 +51,24 @@ class Counts:
     """Questions to judges that live models answered."""
     asked_record: int = 0
     """Questions to judges that the record answered."""
+    rewarded: int = 0
+    """Completed episodes that have a reward in the record."""
+    reward_sum: float = 0.0
+    """Sum of these rewards."""
     copied_because: Counter[str] = field(default_factory=Counter)
     """Copied episodes by status and kind of failure."""
+
+    @property
+    def mean_before(self) -> float | None:
+        """Returns the mean reward of the record; None if it has no reward."""
+        return self.reward_sum / self.rewarded if self.rewarded else None
 
     def add(self, one: Rescored) -> None:
         """Adds the new result of an episode."""
         row, played = one.recorded.row, one.played
+        if row["status"] == "completed" and row["reward"] is not None:
+            self.rewarded += 1
+            self.reward_sum += row["reward"]
         if not one.is_scored:
             self.copied += 1
             failure = one.recorded.failure
@@ -101,12 +113,6 @@ class Rescoring:
         damaged.
         """
         return Run(self.source.storage).summary or {}
-
-    @property
-    def mean_before(self) -> float | None:
-        """Returns the mean reward of the recorded run; None if it is not known."""
-        mean = self.summary_before.get("mean_reward")
-        return float(mean) if mean is not None else None
 
     def carry_out(self) -> dict[str, Any]:
         """Scores all episodes again, commits their rows, and returns the content of summary.json, which is not written

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from environments import NAMES, options_of
-from recording import again, comparable, config_of, record, rewrite, rows_of, without_rewards
+from recorded_runs import again, comparable, config_of, record, rewrite, rows_of, without_rewards
 
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
+from ray_gym.errors import UserError
 
 COSTLY = ("aviary", "math", "reasoning_gym")
 FURTHER: list[tuple[str, dict[str, Any]]] = [
@@ -41,3 +42,11 @@ def test_the_same_graders_give_the_same_rewards(name: str, options: dict[str, An
     assert [comparable(row) for row in scored] == [comparable(row) for row in recorded]
     assert made.counts.scored and not made.counts.asked_live
     assert any(row["reward"] is not None for row in scored)
+
+
+@pytest.mark.environments
+def test_a_game_that_nobody_can_seed_is_refused_by_name(tmp_path: Path) -> None:
+    options = {"environment": "dummy", "arguments": {"task": "the sea"}}
+    run = asyncio.run(record(config_of(tmp_path, "aviary", options)))
+    with pytest.raises(UserError, match=r"diverges at event .*: content of a tool_result of policy"):
+        again(run)

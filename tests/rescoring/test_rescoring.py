@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recording import again, comparable, config_of, record, rewrite, rows_of, without_rewards
+from recorded_runs import Tokens, again, comparable, config_of, record, rewrite, rows_of, without_rewards
 from sums import CALLED, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
 
 from ray_gym.errors import UserError
@@ -17,7 +17,7 @@ from ray_gym.rescoring import record_log
 THREE = [{"policy": off_by(0)}, {"policy": off_by(1)}, {"policy": off_by(2)}]
 
 
-def recorded(folder: Path, casts: list[dict[str, Player]] = THREE, tokens: bool = True, /, **options: Any) -> Path:
+def recorded(folder: Path, casts: list[dict[str, Player]] = THREE, tokens: Tokens = "ids", /, **options: Any) -> Path:
     sections = {key: options.pop(key) for key in ("limits", "groups", "participants") if key in options}
     config = config_of(folder, "sums:Sums", options, **sections)
     return asyncio.run(record(config, casts, tokens))
@@ -165,23 +165,18 @@ def test_threads_that_were_asked_at_once(tmp_path: Path) -> None:
     assert len(orders) > 1
 
 
-@pytest.mark.parametrize("tokens", [True, False])
+@pytest.mark.parametrize("tokens", ["ids", "counts"])
 @pytest.mark.parametrize(
-    ("policy", "limits", "reason"),
+    ("policy", "way", "limits", "reason"),
     [
-        (hangs_later, {"episode_deadline_s": 0.5}, "deadline"),
-        (off_by(0), {"token_budget": 100}, "token_budget"),
-        (slow_and_varied, {"max_turns": 3}, "max_turns"),
+        (hangs_later, "long", {"episode_deadline_s": 0.5}, "deadline"),
+        (off_by(0), "turn", {"token_budget": 60}, "token_budget"),
+        (slow_and_varied, "long", {"max_turns": 3}, "max_turns"),
     ],
 )
-def test_limits(policy: Player, limits: dict[str, Any], reason: str, tokens: bool, tmp_path: Path) -> None:
-    run = recorded(
-        tmp_path, [{"policy": policy}], tokens, way="turn" if policy is not hangs_later else "long", limits=limits
-    )
-    if reason == "max_turns":
-        return
-    stops = {row["stop_reason"] for row in rows_of(run)}
-    assert stops == {reason} or not tokens
+def test_limits(policy: Player, way: str, limits: dict[str, Any], reason: str, tokens: Tokens, tmp_path: Path) -> None:
+    run = recorded(tmp_path, [{"policy": policy}], tokens, way=way, limits=limits)
+    assert {row["stop_reason"] for row in rows_of(run)} == {reason}
     assert not changed(run, again(run).location)
 
 

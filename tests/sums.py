@@ -1,4 +1,4 @@
-"""An environment with a tool, a judge, and options that change what is played or how it is scored."""
+"""Defines an environment with a tool, a judge, and options that change what is played or how it is scored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Message, Opening, Participant, Task, tool
+from ray_gym import (
+    Environment,
+    Episode,
+    EpisodeFailure,
+    FailureKind,
+    Message,
+    Opening,
+    Participant,
+    Task,
+    tool,
+    tool_call_message,
+)
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.graders import Judge
 from ray_gym.models.base import CompletionRequest
@@ -108,12 +119,16 @@ class Sums(Environment[SumTask, dict[str, Any]]):
         return {"policy": off_by(0), "judge": judge}
 
 
+class FarSums(Sums):
+    """Add two numbers on a server."""
+
+    opens_outside = True
+
+
 def off_by(number: int) -> Player:
     """Makes a policy that uses the tool, and is off by a number."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
-        from ray_gym import tool_call_message
-
         last = request.messages[-1]
         if last.role == "tool":
             return Message("assistant", f"Answer: {int(last.content) + number}", reasoning="As I was told.")
@@ -124,8 +139,6 @@ def off_by(number: int) -> Player:
 
 
 def sends(request: CompletionRequest, rng: random.Random) -> Message:
-    from ray_gym import tool_call_message
-
     if request.messages[-1].role == "tool":
         return Message("assistant", f"Done: {request.messages[-1].content}. Answer: 1")
     return tool_call_message("send", {"number": rng.randrange(100)}, "call_1")

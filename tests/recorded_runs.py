@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 
 import ray_gym
 from ray_gym import Environment
-from ray_gym.check.casts import CASTS, cast_of, casts_for
+from ray_gym.check.casts import cast_of, casts_for
 from ray_gym.config.sections import RunConfig
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.episode.participant import Participant
@@ -34,6 +35,7 @@ from ray_gym.run.plan import Plan, tasks_of
 from ray_gym.run.worker.group import settle
 from ray_gym.tools.runner import ToolRunner
 
+Tokens = Literal["ids", "counts"]
 LIMITS = {
     "max_turns": 6,
     "max_steps_per_turn": 6,
@@ -43,20 +45,23 @@ LIMITS = {
 
 @dataclass
 class WithTokens:
-    """Gives a model token ids: the bytes of the prompt's new messages and of its answer."""
+    """Gives a model token ids (the bytes of the prompt's new messages and of its answer), or only their number."""
 
     inner: Model
+    ids: bool
 
     async def complete(self, request: CompletionRequest) -> Completion:
         completion = await self.inner.complete(request)
+        said = repr(completion.message).encode()
+        completion.generated_tokens = len(said)
+        if not self.ids:
+            return completion
         shown = [repr(message).encode() for message in request.messages[request.known :]]
         completion.prompt_ids = np.frombuffer(b"".join([*shown, b">"]), dtype=np.uint8).astype(np.int32)
         completion.prompt_lengths = tuple(map(len, shown))
-        said = repr(completion.message).encode()
         completion.token_ids = np.frombuffer(said, dtype=np.uint8).astype(np.int32)
         completion.logprobs = -np.arange(1, len(said) + 1, dtype=np.float32) / 64
         completion.versions = (VersionSpan(3, 0, len(said)),)
-        completion.generated_tokens = len(said)
         return completion
 
     async def close(self) -> None:
@@ -83,7 +88,7 @@ def config_of(folder: Path, id: str, options: Mapping[str, Any] = {}, **sections
 
 
 async def record(
-    config: RunConfig, casts: Sequence[str | Mapping[str, Player]] | None = None, tokens: bool = True
+    config: RunConfig, casts: Sequence[str | Mapping[str, Player]] | None = None, tokens: Tokens = "ids"
 ) -> Path:
     """Plays a run: an episode of each task for each cast, which is the name of one of `check-env`'s, or gives players by
     participant (perfect ones play the others). By default all of `check-env`'s play. Returns the run's directory.
@@ -118,12 +123,12 @@ def _players(environment: Environment[Any, Any], row: str, cast: str | Mapping[s
     return cast_of(cast, environment, task) if isinstance(cast, str) else {**environment.perfect(task), **cast}
 
 
-def _stage(plan: Plan, players: Mapping[str, Player], runner: ToolRunner, tokens: bool) -> Stage:
+def _stage(plan: Plan, players: Mapping[str, Player], runner: ToolRunner, tokens: Tokens) -> Stage:
     models: dict[str, Model] = {}
     participants: dict[str, Participant] = dict(plan.participants)
     for name, one in participants.items():
         model = ScriptedModel(players[name], {}, 0)
-        models[one.model] = WithTokens(model) if tokens else model
+        models[one.model] = WithTokens(model, tokens == "ids")
     return Stage(plan.environment, participants, models, plan.config.limits, runner)
 
 
@@ -168,7 +173,6 @@ def again(run: Path, name: str = "again", *overrides: str, models: Mapping[str, 
     """Scores a run again. `models`: players of judges that may be asked live, by participant; a test fails if others are
     asked.
     """
-    from contextlib import contextmanager
 
     def open_models(change: Change, run_name: str) -> OpenModels:
         @contextmanager
@@ -179,6 +183,3 @@ def again(run: Path, name: str = "again", *overrides: str, models: Mapping[str, 
         return opened
 
     return score_run(str(run), str(run.parent / name), overrides, open_models, **options)
-
-
-__all__ = ["CASTS", "again", "comparable", "config_of", "record", "replace", "rewrite", "rows_of", "without_rewards"]

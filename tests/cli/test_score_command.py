@@ -1,0 +1,103 @@
+"""Checks what `ray-gym score` prints and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from recorded_runs import config_of, record, rows_of
+from sums import mumbling, off_by
+
+from ray_gym.cli import main
+from ray_gym.models.player import Player
+
+Shell = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The command in a folder; gives its exit code and all that it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["ray-gym", "score", *arguments])
+            patch.setattr(sys, "path", list(sys.path))
+            with pytest.raises(SystemExit) as ended:
+                main()
+        shown = capsys.readouterr()
+        said = shown.out + shown.err
+        assert "Traceback" not in said
+        return int(ended.value.code or 0), said
+
+    return run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    casts: list[dict[str, Player]] = [{}, {"judge": mumbling}, {"policy": off_by(1)}]
+    config = config_of(tmp_path, "sums:Sums", {"judge": True}, groups={"incomplete": "drop"})
+    return asyncio.run(record(config, casts))
+
+
+def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -> None:
+    code, said = shell("run", "-o", "there/mended", "--only-failed-judges", "models.judge.player=sums:lenient")
+    assert code == 0 and "2 episodes scored again, 4 copied, 6 changed" in said
+    assert "0 answers from the record, 2 asked now" in said and "copied: 4 dropped (judge)" in said
+    mended = run.parent / "there" / "mended"
+    assert {row["status"] for row in rows_of(mended)} == {"completed"}
+    summary, plan = (json.loads((mended / name).read_text()) for name in ("summary.json", "plan.json"))
+    assert plan["scored_from"] == summary["scored_from"]["run"] == str(run)
+    assert summary["scored_from"]["judge_calls"] == 2 and summary["status"] == {"completed": 6}
+    kept = yaml.safe_load((mended / "run.yaml").read_text())
+    assert kept["models"]["judge"]["player"] == "sums:lenient" and kept["run"]["name"] == "mended"
+    code, said = shell("there/mended", "-o", "again")
+    assert code == 0 and "0 changed" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nowhere", "-o", "new"), "nowhere: there is no such run"),
+        (("bare", "-o", "new"), "bare has no run.yaml"),
+        (("run", "-o", "run"), "-o: run is there already"),
+        (("run", "-o", "run/run.yaml/new"), "-o: can't write in"),
+        (("run",), "Missing option"),
+        (("run", "-o", "new", "tasks.generate=1"), "tasks.generate: 2 -> 1: this changes what was played"),
+        (("run", "-o", "new", "participants.policy.sampling.top_k=1"), "participants.policy.sampling.top_k: 0 -> 1"),
+        (("run", "-o", "new", "models.policy.player=a:b"), "models.policy.player: nowhere:nobody -> a:b"),
+        (("run", "-o", "new", "limits.max_turns=1"), "limits.max_turns: 6 -> 1"),
+        (("run", "-o", "new", "environment.nonsense=1"), "environment.nonsense: unknown key"),
+        (("run", "-o", "new", "environment.id=nowhere:Nothing"), "can't import nowhere"),
+        (("run", "-o", "new", "environment.greeting=Sum"), "diverges at event 0"),
+        (("run", "-o", "new", "environment.question=Sure?"), "models.policy.player: can't import nowhere"),
+        (("run", "-o", "new", "nonsense"), "'nonsense' is not an override"),
+    ],
+)
+def test_wrong_input_is_told_in_a_line(
+    arguments: tuple[str, ...], told: str, shell: Shell, run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bare" / "episodes").mkdir(parents=True)
+    code, said = shell(*arguments)
+    assert (
+        code == 2
+        and told.replace("models.policy", "models.judge" if "Sure?" in str(arguments) else "models.policy") in said
+    )
+    assert len(said.splitlines()) == 1 and not (tmp_path / "new").exists()
+
+
+def test_an_environment_with_sessions_on_a_server_is_refused(shell: Shell, run: Path) -> None:
+    code, said = shell("run", "-o", "new", "environment.id=sums:FarSums")
+    assert code == 2 and "sums:FarSums keeps its sessions outside of this process" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_damaged_file_of_rows(shell: Shell, run: Path) -> None:
+    (run / "episodes" / "part-00000009-w.parquet").write_bytes(b"no rows")
+    code, said = shell("run", "-o", "new")
+    assert code == 2 and "this file of rows is damaged" in said and not (run.parent / "new").exists()
