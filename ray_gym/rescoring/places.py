@@ -14,7 +14,7 @@ from ray_gym.errors import UserError
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.rescoring.changes import Change, change_of
 from ray_gym.rescoring.rescore import Counts, OpenModels, Rescoring
-from ray_gym.run.directory.directory import CONFIG, RunDirectory, create
+from ray_gym.run.directory.directory import CONFIG, STREAM, RunDirectory, create
 from ray_gym.run.directory.location import absolute, parent_of, storage_at
 
 
@@ -57,7 +57,8 @@ def score_run(
         if began is not None:
             target.write_fingerprint(replace(began, scored_from=source.location))
         target.write_config(_named(change.config, target))
-        rescoring = Rescoring(source, target, change, open_models(change, target.name), only_failed)
+        planned = began.episodes if began is not None and not source.storage.exists(STREAM) else None
+        rescoring = Rescoring(source, target, change, open_models(change, target.name), only_failed, planned)
         summary = {**rescoring.carry_out(), "command": list(command)}
         target.write_summary(summary)
     return NewRun(target.location, summary, rescoring.counts)

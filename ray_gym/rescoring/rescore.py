@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -104,15 +103,10 @@ class Rescoring:
     open_models: OpenModels
     only_failed: bool = False
     """True if only episodes that failed by a judge are scored again."""
+    planned: int | None = None
+    """Number of episodes that the recorded run planned; None if it did not say."""
     counts: Counts = field(default_factory=Counts)
     live: LiveModels = field(default_factory=LiveModels)
-
-    @cached_property
-    def summary_before(self) -> dict[str, Any]:
-        """Returns the content of the recorded run's summary.json; empty if it has none. Errors: UserError if it is
-        damaged.
-        """
-        return Run(self.source.storage).summary or {}
 
     def carry_out(self) -> dict[str, Any]:
         """Scores all episodes again, commits their rows, and returns the content of summary.json, which is not written
@@ -121,7 +115,8 @@ class Rescoring:
         Errors: UserError for an episode that can't be played again, or a damaged file; RunFailed if a judge's model does
         not come up, or the environment's `close` raises; OSError.
         """
-        tally = Tally(self.source.storage.count(), reward_range=self.change.environment.reward_range)
+        rows = self.source.storage.count()
+        tally = Tally(max(rows, self.planned or 0), reward_range=self.change.environment.reward_range)
         tally.start()
         with ExitStack() as opened, asyncio.Runner() as runner:
             stage = self._stage()
@@ -208,11 +203,11 @@ class Rescoring:
         return sizes
 
     def _summary(self, tally: Tally) -> dict[str, Any]:
-        before = self.summary_before
+        before = Run(self.source.storage).summary or {}
         return {
             "run": self.target.name,
             "environment": self.change.config.environment.id,
-            "interrupted": bool(before.get("interrupted", False)),
+            "interrupted": tally.done < tally.total,
             "failure": None,
             **tally.summary(),
             "models_without_token_ids": before.get("models_without_token_ids", []),

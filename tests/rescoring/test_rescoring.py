@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from conftest import REPOSITORY
 from recorded_runs import Tokens, again, comparable, config_of, record, rewrite, rows_of, without_rewards
 from sums import CALLED, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
 
@@ -187,8 +190,6 @@ def test_the_policys_own_fault(tmp_path: Path) -> None:
 
 
 def test_a_group_in_several_files(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
     run = recorded(tmp_path)
     first = sorted((run / "episodes").iterdir())[0]
     table = pq.read_table(first)
@@ -219,3 +220,12 @@ def test_episodes_that_were_not_played_to_their_end_are_copied(tmp_path: Path) -
     assert made.counts.copied_because == {"failed (user)": 2}
     copied = [row for row in rows_of(made.location) if row["repeat"] == 0]
     assert [comparable(row) for row in copied] == [comparable(row) for row in rows_of(run) if row["repeat"] == 0]
+
+
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_runs_of_earlier_versions(version: str, tmp_path: Path) -> None:
+    for name, interrupted in (("finished", False), ("interrupted", True)):
+        run = tmp_path / name
+        shutil.copytree(REPOSITORY / "tests" / "record" / "versions" / version / name, run)
+        made = again(run, f"{name}-again")
+        assert not changed(run, made.location) and made.summary["interrupted"] is interrupted
