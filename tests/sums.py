@@ -40,7 +40,7 @@ class SumOptions(EnvironmentOptions):
     judge: bool = False
     question: str = "Is it right?"
     greeting: str = "Add"
-    way: Literal["turn", "drafts", "outside", "blame", "long"] = "turn"
+    way: Literal["turn", "drafts", "outside", "blame", "long", "break"] = "turn"
 
 
 class Sums(Environment[SumTask, dict[str, Any]]):
@@ -89,6 +89,9 @@ class Sums(Environment[SumTask, dict[str, Any]]):
                 episode.tell("policy", "Go on.")
         else:
             await episode.turn("policy")
+        if self.options.way == "break":
+            episode.end(StopReason.FINISHED, "over")
+            raise OSError("it broke after its end")
         if self.options.way == "blame":
             raise EpisodeFailure(FailureKind.POLICY, "here", "it was its own fault")
 

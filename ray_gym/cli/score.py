@@ -87,7 +87,7 @@ def _open_judges(change: Change, run: str) -> Iterator[Mapping[str, Model]]:
     plan = Plan(change.config, change.environment, change.judges, engines, [])
     check_plan(plan, f"{run}/run.yaml")
     with ExitStack() as started:
-        if any(map(_needs_cluster, engines.values())):
+        if any(map(needs_cluster, engines.values())):
             started.enter_context(cluster.connect())
             started.enter_context(unwind_on_signals())  # Ray has put a handler of its own
             cluster.check_gpus(engines, False, None)
@@ -97,7 +97,7 @@ def _open_judges(change: Change, run: str) -> Iterator[Mapping[str, Model]]:
         yield {name: engine.connect() for name, engine in engines.items()}
 
 
-def _needs_cluster(engine: Engine) -> bool:
+def needs_cluster(engine: Engine) -> bool:
     """Says whether an engine may start something on a cluster: it is neither an endpoint nor a function in this process."""
     from ray_gym.engines.scripted import ScriptedEngine
     from ray_gym.models.base import Engine as Base

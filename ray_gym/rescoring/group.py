@@ -14,7 +14,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.play.play import Played, bare_episode, score, score_group
 from ray_gym.rescoring.live import LiveModels
 from ray_gym.rescoring.recorded import RecordedEpisode
-from ray_gym.rescoring.replay import ReplayedEpisode, play_again
+from ray_gym.rescoring.replay import NotReplayable, ReplayedEpisode, play_again
 from ray_gym.run.worker.group import needed_of, settle
 
 Result = TypeVar("Result")
@@ -84,10 +84,11 @@ class GroupScorer:
 
         Errors: NotReplayable for the first episode that can't be played again; ModelsNeeded.
         """
-        chosen = self.chosen(group)
-        if not chosen:
+        wanted = self.chosen(group)
+        replayed = [one for one in await _all(*map(self._replay, wanted)) if one is not None]
+        if not replayed:
             return [self._copied(each) for each in group]
-        episodes = await _all(*(self._replay(each) for each in chosen))
+        chosen, episodes = [one[0] for one in replayed], [one[1] for one in replayed]
         if self.stage.environment.scores_groups():
             scored = await self._score_together(chosen, episodes)
         else:
@@ -99,9 +100,21 @@ class GroupScorer:
         self._settle(results)
         return results
 
-    async def _replay(self, recorded: RecordedEpisode) -> ReplayedEpisode:
-        async with self.slots:
-            return await play_again(recorded, self.stage, self.asked_anew)
+    async def _replay(self, recorded: RecordedEpisode) -> tuple[RecordedEpisode, ReplayedEpisode] | None:
+        """Plays an episode again. Returns None for one that failed by something else than its scoring after its end: in
+        `run`, say. Errors: NotReplayable.
+        """
+        try:
+            async with self.slots:
+                return recorded, await play_again(recorded, self.stage, self.asked_anew)
+        except NotReplayable:
+            if (
+                recorded.failure is not None
+                and recorded.status == "failed"
+                and recorded.failure.kind != FailureKind.JUDGE
+            ):
+                return None
+            raise
 
     async def _score_one(self, recorded: RecordedEpisode, episode: ReplayedEpisode) -> Rescored:
         """Scores an episode. After a judge's failure it does so again, if that may help."""

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import ray
 import yaml
 from recorded_runs import config_of, record, rows_of
 from sums import mumbling, off_by
 
 from ray_gym.cli import main
+from ray_gym.cli.score import needs_cluster
 from ray_gym.models.player import Player
+from ray_gym.plugins import find_engine
 
 Shell = Callable[..., tuple[int, str]]
 
@@ -58,6 +63,49 @@ def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -
     assert kept["models"]["judge"]["player"] == "sums:lenient" and kept["run"]["name"] == "mended"
     code, said = shell("there/mended", "-o", "again")
     assert code == 0 and "0 changed" in said
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """Answers every chat with yes."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        said = {"role": "assistant", "content": "[[yes]]"}
+        body = json.dumps({"choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_judge_behind_an_endpoint_needs_no_ray(shell: Shell, run: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    options = ("engine=openai", f"base_url={address}", "model=m", "probe=false")
+    try:
+        more = [f"models.big.{option}" for option in options]
+        code, said = shell("run", "-o", "asked", "participants.judge.model=big", *more)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert code == 0 and "0 answers from the record, 6 asked now" in said
+    assert {row["reward"] for row in rows_of(run.parent / "asked")} == {1.0}
+    assert not ray.is_initialized()
+
+
+def test_engines_that_need_a_cluster() -> None:
+    def of(name: str, **options: object) -> bool:
+        engine_class = find_engine(name, "here")
+        return needs_cluster(engine_class(engine_class.Options.model_validate(options)))
+
+    endpoint = {"base_url": "http://a:1/v1", "model": "m"}
+    assert not of("openai", **endpoint) and not of("vllm_endpoint", **endpoint)
+    assert not of("scripted", player="a:b") and of("scripted", player="a:b", replicas=1)
+    assert of("vllm", model="m")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import REPOSITORY
 from recorded_runs import Tokens, again, comparable, config_of, record, rewrite, rows_of, without_rewards
-from sums import CALLED, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
+from sums import CALLED, Sums, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
 
 from ray_gym.errors import UserError
 from ray_gym.models.player import Player
@@ -187,6 +187,22 @@ def test_the_policys_own_fault(tmp_path: Path) -> None:
     run = recorded(tmp_path, way="blame")
     assert {row["failure"]["kind"] for row in rows_of(run)} == {"policy"}
     assert not changed(run, again(run).location)
+
+
+def test_episodes_that_failed_after_their_end_are_copied(tmp_path: Path) -> None:
+    run = recorded(tmp_path, way="break")
+    made = again(run)
+    assert made.counts.copied_because == {"failed (environment)": 6} and not changed(run, made.location)
+
+
+def test_a_grader_that_broke_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Sums, "score", lambda self, state, episode: 1 / 0)
+        run = recorded(tmp_path)
+    assert {row["failure"]["kind"] for row in rows_of(run)} == {"environment"}
+    made = again(run)
+    assert [row["status"] for row in rows_of(made.location)] == ["completed"] * 6
+    assert made.summary["mean_reward"] == pytest.approx(1 / 3)
 
 
 def test_a_group_in_several_files(tmp_path: Path) -> None:
