@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import ray
 import yaml
+from adding_up import mumbling, off_by
 from recorded_runs import config_of, record, rows_of
-from sums import mumbling, off_by
 
 from ray_gym.cli import main
 from ray_gym.cli.score import needs_cluster
@@ -46,12 +46,12 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     casts: list[dict[str, Player]] = [{}, {"judge": mumbling}, {"policy": off_by(1)}]
-    config = config_of(tmp_path, "sums:Sums", {"judge": True}, groups={"incomplete": "drop"})
+    config = config_of(tmp_path, "adding_up:Sums", {"judge": True}, groups={"incomplete": "drop"})
     return asyncio.run(record(config, casts))
 
 
 def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -> None:
-    code, said = shell("run", "-o", "there/mended", "--only-failed-judges", "models.judge.player=sums:lenient")
+    code, said = shell("run", "-o", "there/mended", "--only-failed-judges", "models.judge.player=adding_up:lenient")
     assert code == 0 and "2 episodes scored again, 4 copied, 6 changed" in said
     assert "0 answers from the record, 2 asked now" in said and "copied: 4 dropped (judge)" in said
     mended = run.parent / "there" / "mended"
@@ -60,7 +60,7 @@ def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -
     assert plan["scored_from"] == summary["scored_from"]["run"] == str(run)
     assert summary["scored_from"]["judge_calls"] == 2 and summary["status"] == {"completed": 6}
     kept = yaml.safe_load((mended / "run.yaml").read_text())
-    assert kept["models"]["judge"]["player"] == "sums:lenient" and kept["run"]["name"] == "mended"
+    assert kept["models"]["judge"]["player"] == "adding_up:lenient" and kept["run"]["name"] == "mended"
     code, said = shell("there/mended", "-o", "again")
     assert code == 0 and "0 changed" in said
 
@@ -140,8 +140,8 @@ def test_wrong_input_is_told_in_a_line(
 
 
 def test_an_environment_with_sessions_on_a_server_is_refused(shell: Shell, run: Path) -> None:
-    code, said = shell("run", "-o", "new", "environment.id=sums:FarSums")
-    assert code == 2 and "sums:FarSums keeps its sessions outside of this process" in said
+    code, said = shell("run", "-o", "new", "environment.id=adding_up:FarSums")
+    assert code == 2 and "adding_up:FarSums keeps its sessions outside of this process" in said
     assert len(said.splitlines()) == 1
 
 

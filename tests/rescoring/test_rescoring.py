@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from adding_up import CALLED, Sums, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
 from conftest import REPOSITORY
 from recorded_runs import Tokens, again, comparable, config_of, record, rewrite, rows_of, without_rewards
-from sums import CALLED, Sums, hangs_later, judge, lenient, mumbling, off_by, sends, slow_and_varied
 
 from ray_gym.errors import UserError
 from ray_gym.models.player import Player
@@ -22,7 +22,7 @@ THREE = [{"policy": off_by(0)}, {"policy": off_by(1)}, {"policy": off_by(2)}]
 
 def recorded(folder: Path, casts: list[dict[str, Player]] = THREE, tokens: Tokens = "ids", /, **options: Any) -> Path:
     sections = {key: options.pop(key) for key in ("limits", "groups", "participants") if key in options}
-    config = config_of(folder, "sums:Sums", options, **sections)
+    config = config_of(folder, "adding_up:Sums", options, **sections)
     return asyncio.run(record(config, casts, tokens))
 
 
@@ -70,7 +70,7 @@ def test_another_question_and_another_judge_are_asked_live(override: str, tmp_pa
 
 def test_a_judge_may_be_added_and_taken_away(tmp_path: Path) -> None:
     run = recorded(tmp_path)
-    model = ("models.j.engine=scripted", "models.j.player=sums:judge")
+    model = ("models.j.engine=scripted", "models.j.player=adding_up:judge")
     more = ("environment.judge=true", "participants.judge.model=j", *model)
     made = again(run, "judged", *more, models={"judge": judge})
     assert made.counts.asked_live == 6
