@@ -243,8 +243,9 @@ def _stored(value: Any) -> Any:
 
 
 def _summary(event: Event) -> str:
-    """Returns the kind of an event, and whose it is."""
-    return f"a {event.kind} of {event.thread or event.participant}" if event.participant else f"a {event.kind}"
+    """Returns the kind of an event with its article, and whose it is."""
+    kind = f"{'an' if event.kind == 'opening' else 'a'} {event.kind}"
+    return f"{kind} of {event.thread or event.participant}" if event.participant else kind
 
 
 def _shown(value: Any, other: Any) -> str:

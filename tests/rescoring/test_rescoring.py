@@ -129,7 +129,7 @@ def test_a_tampered_result_of_a_tool_is_named(tmp_path: Path) -> None:
             "event 2: content",
         ),
         (lambda row: row.update(tools_shown="{}"), "is shown other tools"),
-        (lambda row: row.update(task='{"first": 1, "second": 1}'), "event 0: content of a opening of policy"),
+        (lambda row: row.update(task='{"first": 1, "second": 1}'), "event 0: content of an opening of policy"),
         (
             lambda row: row["events"].insert(3, {**row["events"][2], "seq": 3}),
             "event 3: a tool_result of policy was recorded, and does not",
@@ -146,7 +146,7 @@ def test_other_differences(change: Any, why: str, tmp_path: Path, monkeypatch: p
 
 def test_an_option_that_changes_what_was_played(tmp_path: Path) -> None:
     run = recorded(tmp_path)
-    with pytest.raises(UserError, match="diverges at event 0: content of a opening of policy was 'Add"):
+    with pytest.raises(UserError, match="diverges at event 0: content of an opening of policy was 'Add"):
         again(run, "again", "environment.greeting=Sum up")
 
 
