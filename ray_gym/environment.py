@@ -217,8 +217,8 @@ class Environment(Generic[TaskT, StateT]):
         """Returns the text of the user message that tells `listener`, who is not the speaker, of an ended turn; None or
         a blank text if the listener is told nothing.
 
-        By default the listener hears all words of the turn or, if nothing was said, the results of those tools that the
-        listener may call, too.
+        By default the listener hears all words of the turn or, if nothing was said, the results of the calls that were
+        carried out of tools that the listener may call, too. Refused calls are not told.
         """
         return turn.text or "\n".join(episode.results_for(turn, listener)) or None
 

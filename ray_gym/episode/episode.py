@@ -154,7 +154,7 @@ class Episode(BoundedEpisode):
             return False
         for call in message.tool_calls:
             answer = await self.call(turn.speaker, call)
-            turn.add_result(call.name, answer.content, answer.error is not None)
+            turn.add_answer(call.name, answer)
             if self.end_if_finished():
                 return True
         self._check_over(turn.speaker, message)

@@ -6,6 +6,7 @@ import msgspec
 
 from ray_gym.messages import is_blank
 from ray_gym.models.base import Completion
+from ray_gym.tools.answer import ToolAnswer
 
 
 class Turn(msgspec.Struct):
@@ -17,9 +18,10 @@ class Turn(msgspec.Struct):
     words: list[str] = []
     """Words of the participant in this turn, by step; steps without words are left out."""
     tool_results: list[str] = []
-    """Answers of its tool calls, in order."""
-    tools_called: list[str] = []
-    """Names of the tools that gave `tool_results`, in the same order."""
+    """Answers of its tool calls, in order, with the errors among them."""
+    carried_out: list[tuple[str, str]] = []
+    """Tools that gave a result, each with this result, in order. Errors are not among them: a refusal of a call is for
+    its caller alone."""
     tool_errors: int = 0
     """Number of its tool calls that were answered with an error."""
     steps: int = 0
@@ -37,11 +39,13 @@ class Turn(msgspec.Struct):
         if not is_blank(text):
             self.words.append(text)
 
-    def add_result(self, tool: str, content: str, is_error: bool) -> None:
+    def add_answer(self, tool: str, answer: ToolAnswer) -> None:
         """Adds the answer of a tool call."""
-        self.tool_results.append(content)
-        self.tools_called.append(tool)
-        self.tool_errors += is_error
+        self.tool_results.append(answer.content)
+        if answer.error is None:
+            self.carried_out.append((tool, answer.content))
+        else:
+            self.tool_errors += 1
 
 
 class Usage(msgspec.Struct):

@@ -94,11 +94,12 @@ class EpisodeView:
         return [turn.speaker for turn in self.turns].count(participant)
 
     def results_for(self, turn: Turn, listener: Participant) -> list[str]:
-        """Returns the answers of a turn's tool calls that `listener` may know: those of tools that it could have called
-        itself. The others are the speaker's own.
+        """Returns the results of a turn's tool calls that `listener` may know: those that were carried out, of tools
+        that it could have called itself. All else is the speaker's own: other tools' results, and every refusal, which
+        may name the speaker's tools or quote its arguments.
         """
-        called = zip(turn.tools_called, turn.tool_results, strict=True)
-        return [result for name, result in called if name in self.tools and self.tools[name].offered_to(listener.name)]
+        offered = {name for name, tool in self.tools.items() if tool.offered_to(listener.name)}
+        return [result for name, result in turn.carried_out if name in offered]
 
     def messages_of(self, participant: str) -> list[Event]:
         """Returns the events of a participant's messages in its own conversation, in order. Messages that the task's

@@ -254,7 +254,7 @@ async def _call_tool(episode: Episode, participant: str, call: ToolCall, capture
     if not captured:
         episode.speak(participant, Message("assistant", tool_calls=(call,)))
     answer = await episode.call(participant, call, tells=not captured)
-    turn.add_result(call.name, answer.content, answer.error is not None)
+    turn.add_answer(call.name, answer)
     episode.end_if_finished()
 
 

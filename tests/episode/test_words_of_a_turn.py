@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playing import Reply, Talk, calls, play_script
 
-from ray_gym import Episode, Participant, Turn, tool
+from ray_gym import Episode, Participant, ToolError, Turn, tool
 from ray_gym.errors import FailureKind
 
 
@@ -80,6 +80,45 @@ async def test_the_results_of_tools_that_both_may_call_are_told_and_no_others() 
         Office(), [calls("no_such_tool"), calls("ring"), ""], ["bye"], user={"stop_text": "bye"}
     )
     assert unknown.models["user"].seen()[-1] == ("user", "ding")
+
+
+class Line(Office):
+    """Two tools may fail: one for both sides, and one of the policy's."""
+
+    @tool()
+    def lift(self, state: Any, caller: Participant, floor: int) -> str:
+        if floor > 9:
+            raise ToolError(f"the {caller.name} has no key to floor {floor}")
+        return f"floor {floor}"
+
+    @tool(participants=("policy",))
+    def line_test(self, state: Any, caller: Participant) -> str:
+        return "LINE: up"
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        calls("line_test"),
+        calls("no_such_tool"),
+        calls("lift", floor="4711"),
+        calls("lift"),
+        calls("lift", floor=4711),
+        calls("read_secret", key="4711"),
+        calls(""),
+    ],
+)
+async def test_a_refused_call_is_never_told(refused: Reply) -> None:
+    game = await play_script(
+        Line(), ["Hello.", "bye"], [refused, calls("lift", floor=3), ""], policy={"stop_text": "bye"}
+    )
+    assert game.stop == ("stop_text", "bye"), game.played.failure
+    assert game.models["policy"].seen()[-1] == ("user", "floor 3")
+    [turn] = [turn for turn in game.episode.turns if turn.speaker == "user"]
+    assert len(turn.tool_results) == 2 and turn.tool_errors == 1  # its own relay may still tell of it
+    alone = await play_script(Line(), ["Hello.", "bye"], [refused, ""], policy={"stop_text": "bye"})
+    assert alone.played.failure is not None and "said nothing" in alone.played.failure.message
+    assert [said for said in alone.models["policy"].seen() if "tool" in said[1] or "4711" in said[1]] == []
 
 
 @pytest.mark.parametrize(
