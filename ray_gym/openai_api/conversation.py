@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ray_gym.messages import Message, Role, ToolCall, is_blank
 from ray_gym.models.thoughts import tell_apart
-from ray_gym.openai_api.message_fields import require_read
-from ray_gym.openai_api.parts import read_answer, text_of
+from ray_gym.openai_api.message_fields import require_call_read, require_read
+from ray_gym.openai_api.parts import read_answer, reasoning_of, text_of
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
@@ -183,18 +183,19 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
     elif kind == "function_call_output":
         found.append({"role": "tool", "content": text_of(item["output"]), "tool_call_id": item["call_id"]})
     elif kind == "reasoning":
-        if reasoning := text_of([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n"):
+        told = (reasoning_of(item.get(name), "\n\n") for name in ("summary", "content"))
+        if reasoning := "\n\n".join(filter(None, told)):
             _add_reasoning(_open_message(found), reasoning)
     elif kind == "message":
         _add_message(found, item)
     else:
         raise ValueError(f"items of type {kind!r} can't be read")
+    require_read(item)
 
 
 def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     given = item["role"]
     if given == "function":
-        require_read(item)
         found.append(_legacy_result(item))
         return
     role = _ROLES.get(given) if isinstance(given, str) else None
@@ -214,7 +215,6 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
         elif item.get("tool_calls"):
             raise ValueError(f"a {role} message calls no tools")
         found.append(message)
-    require_read(item)
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
@@ -300,6 +300,7 @@ def _fields(given: Any, what: str) -> _Fields:
 
 def _call(given: Any) -> dict[str, str]:
     call = _fields(given, "a tool call")
+    require_call_read(call)
     function = _fields(call.get("function") or call, "the function of a tool call")
     return {"id": call["id"], "name": function["name"], "arguments": _arguments(function["arguments"])}
 
@@ -311,6 +312,7 @@ def _legacy_call(given: Any) -> dict[str, str]:
     Errors: ValueError if it is no mapping; KeyError if it has no name.
     """
     call = _fields(given, "a function call")
+    require_call_read(call)
     return {"id": f"{_LEGACY_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
 
 

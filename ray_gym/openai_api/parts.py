@@ -2,48 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
-"""Types of parts that hold text. Those whose type has `thinking` or `reasoning` in it hold reasoning."""
+TEXT_FIELDS: Mapping[str, str] = {
+    **dict.fromkeys(("text", "input_text", "output_text", "summary_text"), "text"),
+    "refusal": "refusal",
+}
+"""Types of parts that hold words, with the field that has them. Those whose type has `thinking` or `reasoning` in it
+hold reasoning.
+"""
+_REASONING_FIELDS = ("thinking", "reasoning", "text", "summary", "content")
+"""Fields of parts of reasoning that may have the text. A part has only one of them."""
+_SEALED_FIELDS = frozenset({"data", "encrypted_content"})
+"""Fields of parts of reasoning that hold it in a form that only its provider can read."""
+PART_HARMLESS = frozenset(
+    {
+        "type",
+        "id",
+        "index",
+        "annotations",
+        "citations",
+        "logprobs",
+        "cache_control",
+        "metadata",
+        "obfuscation",
+        "parsed",
+    }
+    | {"signature", "thought_signature", "format", "closed", "extra_content", "provider_specific_fields"}
+)
+"""Fields that tell of a part, and change neither the prompt nor the answer, whatever their values."""
 
 ANSWER_FIELDS = frozenset({"content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio"})
 """Fields of an assistant's message that `read_answer` reads."""
 
 
 def text_of(content: Any, between: str = "\n") -> str:
-    """Returns the text of a content: a string, None ("") or a list of parts, which are joined by `between`, by default
-    as vLLM joins them. Errors: ValueError for other content, or a part that is no text.
+    """Returns the words of a content: a string, None ("") or a list of parts, which are joined by `between`, by default
+    as vLLM joins them. Errors: ValueError for other content, a part that is no text, a part that has fields which are
+    not read, and a part of reasoning, which is none of anybody's words.
     """
-    return between.join(text for _, text in _texts(content))
+    texts = list(_texts(content))
+    if any(is_reasoning for is_reasoning, _ in texts):
+        raise ValueError("content has a part of reasoning, which only an assistant's may have")
+    return between.join(text for _, text in texts)
+
+
+def reasoning_of(content: Any, between: str = "\n") -> str:
+    """Returns the text of a content that is reasoning, whatever the types of its parts. Errors: as `text_of`."""
+    return between.join(text for _, text in _texts(content) if text)
 
 
 def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`,
     `reasoning_content` or `reasoning_details` (OpenRouter's and MiniMax's parts). The words of a spoken one are those of
     `audio`. Parts of `content` that are reasoning are not among its words. Errors: ValueError for content that is no
-    text.
+    text, and for sound without a transcript.
     """
     parts = list(_texts(fields.get("content")))
     told = (fields.get(name) for name in ("reasoning_content", "reasoning", "reasoning_details"))
-    apart = text_of(next(filter(None, told), None))
-    thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning)
+    apart = reasoning_of(next(filter(None, told), None))
+    thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning and text)
     said = "\n".join(text for is_reasoning, text in parts if not is_reasoning)
     spoken = fields.get("audio")
-    if not said and isinstance(spoken, Mapping):
-        said = text_of(spoken.get("transcript"))
+    if not said and spoken:
+        said = text_of(spoken.get("transcript") if isinstance(spoken, Mapping) else None)
+        if not said:
+            raise ValueError("audio: there is no transcript, and only text can be read")
     refused = text_of(fields.get("refusal"))
     return "\n\n".join(filter(None, (thoughts, apart))), "\n\n".join(filter(None, (said, refused)))
 
 
 def is_text_part(kind: Any) -> bool:
     """Returns True if parts of the type `kind` hold text, be it words or reasoning."""
-    return kind in TEXT_PARTS or _is_reasoning(kind)
+    return isinstance(kind, str) and (kind in TEXT_FIELDS or _is_reasoning(kind))
 
 
-def _is_reasoning(kind: Any) -> bool:
-    return isinstance(kind, str) and ("thinking" in kind or "reasoning" in kind)
+def asks_something(value: Any) -> bool:
+    """Returns True for the value of a field that is not read, unless it is null, false, or an empty text, list or
+    object: dropped without a word, it would be lost.
+    """
+    return not (value is None or value is False or value in ("", [], (), {}))
+
+
+def _is_reasoning(kind: str) -> bool:
+    return "thinking" in kind or "reasoning" in kind
 
 
 def _texts(content: Any) -> Iterator[tuple[bool, str]]:
@@ -54,16 +97,39 @@ def _texts(content: Any) -> Iterator[tuple[bool, str]]:
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise ValueError(f"content: expected text, got {type(content).__name__}")
     for part in content:
-        if isinstance(part, str):
-            yield False, part
-            continue
-        kind = (part.get("type") or "text") if isinstance(part, Mapping) else type(part).__name__
-        if not isinstance(part, Mapping) or not is_text_part(kind):
-            raise ValueError(f"content of type {kind!r}: only text can be read")
-        held = [part[key] for key in (kind, "text", "thinking", "reasoning", "summary") if part.get(key) is not None]
-        if held and _is_reasoning(kind):
-            yield True, text_of(held[0])  # Mistral's holds parts itself
-        elif held and not isinstance(held[0], str):
-            raise ValueError(f"content of type {kind!r}: expected text, got {type(held[0]).__name__}")
-        elif held:
-            yield False, held[0]
+        is_reasoning, text = (False, part) if isinstance(part, str) else _text_of_part(part)
+        if text is not None:
+            yield is_reasoning, text
+
+
+def _text_of_part(part: Any) -> tuple[bool, str | None]:
+    """Returns the text of a part, None if that is null, after True if it is reasoning. Errors: ValueError for a part
+    without its text, and with fields that are not read.
+    """
+    kind = (part.get("type") or "text") if isinstance(part, Mapping) else type(part).__name__
+    if not isinstance(part, Mapping) or not is_text_part(kind):
+        raise ValueError(f"content of type {kind!r}: only text can be read")
+    if kind in TEXT_FIELDS:
+        field = TEXT_FIELDS[kind]
+        _require_no_other(part, kind, {field})
+        if field not in part:
+            raise ValueError(f"content of type {kind!r}: {field} is missing")
+        text = part[field]
+        if text is not None and not isinstance(text, str):
+            raise ValueError(f"content of type {kind!r}: expected text, got {type(text).__name__}")
+        return False, text
+    named = [name for name in (kind, *_REASONING_FIELDS) if name in part]
+    held = [name for name in named if asks_something(part[name])]
+    _require_no_other(part, kind, {*held[:1], *_SEALED_FIELDS})
+    if not named and not _SEALED_FIELDS & part.keys():
+        raise ValueError(f"content of type {kind!r}: its text is missing")
+    return True, reasoning_of(part[held[0]]) if held else ""  # Mistral's holds parts itself
+
+
+def _require_no_other(part: Mapping[str, Any], kind: str, read: Collection[str]) -> None:
+    """Checks that a part has no field but those in `read` and `PART_HARMLESS`, and those that ask for nothing. Errors:
+    ValueError that names the first.
+    """
+    for name, value in part.items():
+        if name not in read and name not in PART_HARMLESS and asks_something(value):
+            raise ValueError(f"{str(name)[:40]} of content of type {kind!r} is not followed here; leave it out")

@@ -96,6 +96,21 @@ def test_an_answer_that_is_no_text_is_a_bad_one() -> None:
         wire.completion(answer(message=given, finish_reason="stop"), request(), False, {})
 
 
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"type": "text", "content": "4"}, "content of content of type 'text'"),
+        ({"type": "output_text"}, "text is missing"),
+        ({"text": "4", "image": "b64"}, "image of"),
+        ({"type": "thinking", "thinking": "Hm.", "text": "4"}, "text of"),
+    ],
+)
+def test_a_part_of_an_answer_of_which_something_would_be_lost_is_a_bad_one(part: dict[str, Any], told: str) -> None:
+    given = {"role": "assistant", "content": [{"type": "text", "text": "Hi."}, part]}
+    with pytest.raises(wire.BadAnswer, match=told):
+        wire.completion(answer(message=given, finish_reason="stop"), request(), False, {})
+
+
 FILTERED = Completion(Message("assistant", "Once"), finish_reason="content_filter")
 
 

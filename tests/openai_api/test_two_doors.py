@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -322,3 +323,119 @@ def test_a_tools_name_beside_its_result_is_that_of_the_call() -> None:
     result = {"role": "tool", "tool_call_id": "c", "content": "1", "name": "f"}
     ours, theirs = read_at_both_doors([*HELLO, call, result])
     assert ours[2].content == "1" and theirs[2] == {"role": "tool", "content": "1", "tool_call_id": "c"}
+
+
+READERS: list[Callable[[list[dict[str, Any]]], Any]] = [
+    lambda messages: read_chat({"model": "small", "messages": messages}),
+    lambda messages: read_responses({"model": "small", "input": messages}),
+    lambda messages: check_body(json.dumps({"model": "small", "messages": messages}).encode(), "small", True),
+    read_conversation,
+]
+"""Each reads messages, as the doors and the rows of tasks do."""
+LOST: list[tuple[dict[str, Any], str]] = [
+    ({"type": "text", "content": "What is 2+2?"}, "content of content of type 'text'"),
+    ({"type": "input_text", "value": "x"}, "value of content of type 'input_text'"),
+    ({"type": "input_text"}, "content of type 'input_text': text is missing"),
+    ({}, "content of type 'text': text is missing"),
+    ({"text": "What is in the picture?", "image": "b64"}, "image of content of type 'text'"),
+    ({"type": "text", "text": "x", "image_url": {"url": "u"}}, "image_url of content of type 'text'"),
+    ({"type": "text", "text": "x", "refusal": "No."}, "refusal of content of type 'text'"),
+    ({"type": "refusal", "text": "No."}, "text of content of type 'refusal'"),
+    ({"type": "text", "text": ["x"]}, "expected text, got list"),
+    ({"type": "thinking", "thinking": "Hm.", "text": "Hi."}, "text of content of type 'thinking'"),
+    ({"type": "thinking", "thought": "Hm."}, "thought of content of type 'thinking'"),
+    ({"type": "reasoning"}, "content of type 'reasoning': its text is missing"),
+]
+"""Parts of which something would be lost, and what is said of them."""
+OF_USERS: list[tuple[dict[str, Any], str]] = [
+    ({"type": "thinking", "thinking": "Hm."}, "only an assistant's may have"),
+    ({"type": "reasoning_text", "text": "Hm."}, "only an assistant's may have"),
+]
+
+
+@pytest.mark.parametrize(("part", "told"), [*LOST, *OF_USERS])
+def test_a_part_of_which_something_would_be_lost_is_refused_by_name(part: dict[str, Any], told: str) -> None:
+    for role in ("user", "assistant") if (part, told) in LOST else ("user", "system", "developer"):
+        for read in READERS:
+            with pytest.raises((Refused, ValueError), match=r"messages\[0\]: ") as refused:
+                read([{"role": role, "content": [part]}])
+            assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "text", "text": "Hi.", "cache_control": {"type": "ephemeral"}},
+        {"type": "output_text", "text": "Hi.", "annotations": [{"type": "file"}], "logprobs": []},
+        {"type": "text", "text": "Hi.", "image": None, "image_url": "", "citations": [1]},
+        {"text": "Hi.", "type": None},
+    ],
+)
+def test_fields_of_a_part_that_change_nothing_are_taken(part: dict[str, Any]) -> None:
+    session, plain = read_by_both([{"role": "user", "content": [part]}])
+    assert session == plain == [("user", "Hi.", None)]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "thinking", "thinking": "Hm.", "signature": "abc"},
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}], "closed": True},
+        {"type": "reasoning.text", "text": "Hm.", "format": "x", "index": 0, "id": "r"},
+        {"type": "reasoning.summary", "summary": "Hm."},
+        {"type": "reasoning", "reasoning": "Hm."},
+    ],
+)
+def test_an_assistants_parts_of_reasoning_are_its_reasoning(part: dict[str, Any]) -> None:
+    sealed: list[dict[str, Any]] = [
+        {"type": "redacted_thinking", "data": "abc"},
+        {"type": "reasoning.encrypted", "data": "abc"},
+    ]
+    for content in ([part, {"text": "Hi."}], [part, *sealed, {"text": "Hi."}]):
+        session, plain = read_by_both([*HELLO, {"role": "assistant", "content": content}])
+        assert session[1] == plain[1] == ("assistant", "Hi.", "Hm.")
+
+
+ITEM_CALL = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+ITEM_RESULT = {"type": "function_call_output", "call_id": "1", "output": "r"}
+
+
+@pytest.mark.parametrize("item", ["call", "result", "tool call", "function"])
+@pytest.mark.parametrize("more", [{"error": "broken"}, {"status": "failed"}, {"something_new": 0}, {"is_error": True}])
+def test_a_field_of_a_call_or_its_result_that_is_not_followed_is_refused_by_name(
+    item: str, more: dict[str, Any]
+) -> None:
+    call, result = dict(ITEM_CALL), dict(ITEM_RESULT)
+    chat = json.loads(json.dumps([CALLED, RESULT]))
+    {
+        "call": call,
+        "result": result,
+        "tool call": chat[0]["tool_calls"][0],
+        "function": chat[0]["tool_calls"][0]["function"],
+    }[item].update(more)
+    messages = [*HELLO, call, result] if item in ("call", "result") else [*HELLO, *chat]
+    body = {"model": "small", "input": messages}
+    for refused_by in (
+        lambda: read_responses(body),
+        lambda: check_body(json.dumps(body).encode(), "small", True),
+        lambda: read_conversation(messages),
+    ):
+        with pytest.raises((Refused, ValueError), match=rf"messages\[[12]\]: {next(iter(more))} of a"):
+            refused_by()
+
+
+def test_fields_of_items_that_change_nothing_are_taken() -> None:
+    idle = {"id": "x", "status": "completed", "error": None, "logprobs": []}
+    sealed = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "abc", "status": None}
+    thought = {"type": "reasoning", "summary": "Hm.", "content": ["So."]}
+    asked = [*HELLO, sealed, thought, {**ITEM_CALL, **idle}, {**ITEM_RESULT, **idle, "name": "f"}]
+    [_, said, result] = read_responses({"model": "small", "input": asked}).messages
+    assert (said.tool_calls[0].name, said.reasoning, result.content) == ("f", "Hm.\n\nSo.", "r")
+
+
+def test_a_sound_that_is_kept_elsewhere_is_refused() -> None:
+    with pytest.raises(Refused, match=r"messages\[1\]: audio"):
+        read_chat({"model": "small", "messages": [*HELLO, {"role": "assistant", "audio": {"id": "audio_1"}}]})
+    with pytest.raises(Refused, match="tool calls of type 'custom'"):
+        call = {**CALL, "type": "custom"}
+        read_chat({"model": "small", "messages": [*HELLO, {**CALLED, "tool_calls": [call]}, RESULT]})
