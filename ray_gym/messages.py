@@ -75,6 +75,12 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+_OF_TOOLS = frozenset({"type", "function", "name", "description", "parameters"} | {"strict", "cache_control"})
+"""Fields of tools in OpenAI's formats that are read, and those that change no prompt: whether arguments are held to the
+schema is said by the door, and nothing is cached for a caller.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
     """A tool schema describes a tool to a model; `parameters` is a JSON schema of type object."""
@@ -93,7 +99,8 @@ class ToolSchema:
         """Reads a schema as chat completions spell it (name and parameters under `function`), or as the Responses API
         does.
 
-        Errors: ValueError if it is no tool of type function, or has no name, or no object as its parameters.
+        Errors: ValueError if it is no tool of type function, or has no name, no object as its parameters, or a field
+        that is neither read nor known to be without effect.
         """
         if not isinstance(given, Mapping) or given.get("type", "function") != "function":
             raise ValueError("expected a tool of type function")
@@ -101,7 +108,14 @@ class ToolSchema:
         name = function.get("name") if isinstance(function, Mapping) else None
         if not isinstance(name, str) or not name:
             raise ValueError("a tool needs a name")
+        for held in (given, function):
+            for field, value in held.items():
+                if field not in _OF_TOOLS and not (value is None or value is False or value in ("", [], {})):
+                    raise ValueError(f"tool {name}: {str(field)[:40]} is not followed here; leave it out")
         parameters = function.get("parameters") or {}
         if not isinstance(parameters, Mapping):
             raise ValueError(f"tool {name}: parameters: expected a JSON schema")
-        return cls(name, function.get("description") or "", {"type": "object", "properties": {}, **parameters})
+        description = function.get("description") or ""
+        if not isinstance(description, str):
+            raise ValueError(f"tool {name}: description: expected text")
+        return cls(name, description, {"type": "object", "properties": {}, **parameters})

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, TokenIds
@@ -35,7 +35,11 @@ _LOWEST_LOGPROB = -9999.0
 
 
 class ChatStreamOptions(BaseModel):
-    """Describes the field `stream_options` of a body."""
+    """Describes the field `stream_options` of a body. Others than the usage would only shape the events, and have no
+    effect.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
     include_usage: bool | None = None
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
@@ -168,33 +169,65 @@ def asks_for_nothing(name: str, value: Any) -> bool:
     return value is None or value in ("", []) or (not isinstance(neutral, bool) and value == neutral)
 
 
-class Format(BaseModel):
+_OF_A_CHOICE = frozenset({"type", "name", "function", "allowed_tools", "mode", "tools"})
+"""Fields of a choice of tools."""
+
+
+class Nested(BaseModel):
+    """This is the base class of objects in a body. As in the body itself, a field that is not read is refused by name,
+    unless it asks for nothing.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, protected_namespaces=())
+
+    @model_validator(mode="after")
+    def _require_read(self) -> Self:
+        for name, value in sorted((self.model_extra or {}).items()):
+            if name not in HARMLESS and not asks_for_nothing(name, value):
+                raise PydanticCustomError("not_followed", "{name} is not followed here; leave it out", {"name": name})
+        return self
+
+
+class SchemaFormat(Nested):
+    """Describes a JSON schema that an answer's text must keep to. It is always kept to: `strict: false` is refused."""
+
+    name: str | None = None
+    description: str | None = None
+    schema_: Annotated[Json | None, Field(alias="schema")] = None
+    strict: Literal[True] | None = None
+
+
+class Format(SchemaFormat):
     """Describes the format that an answer's text must have.
 
     For `json_schema`, chat completions have name and schema in the field of that name, the Responses API beside the
-    type.
+    type. Other types have no schema.
     """
 
     type: Literal["text", "json_object", "json_schema"]
-    json_schema: Json | None = None
-    name: str | None = None
-    schema_: Annotated[Json | None, Field(alias="schema")] = None
+    json_schema: SchemaFormat | None = None
 
 
 def read_format(given: Format | None, param: str) -> str | None:
     """Returns a format as JSON text, in the form of chat completions; None for any text. `param`: field that errors
-    name. Errors: Refused (400) if a `json_schema` lacks its schema, or is longer than `LONGEST_FORMAT` characters.
+    name. Errors: Refused (400) if a `json_schema` lacks its schema, has two of them, or is longer than `LONGEST_FORMAT`
+    characters, and if another type has one.
     """
-    if given is None or given.type == "text":
+    if given is None:
+        return None
+    beside = [name for name in ("schema_", "json_schema") if getattr(given, name) is not None]
+    if extra := beside[1:] if given.type == "json_schema" else beside:
+        named = extra[0].rstrip("_")
+        raise bad_request(f"{param}: {named} is not followed beside type {given.type}; leave it out", param)
+    if given.type == "text":
         return None
     if given.type == "json_object":
         return json.dumps({"type": given.type})
-    inner = given.json_schema or {"name": given.name, "schema": given.schema_}
-    schema, name = inner.get("schema"), inner.get("name")
-    if not isinstance(schema, dict):
+    inner = given.json_schema or given
+    if inner.schema_ is None:
         raise bad_request(f"{param}: a format of type json_schema has to have its schema, an object", param)
-    named = name if isinstance(name, str) and name else "answer"
-    text = json.dumps({"type": given.type, "json_schema": {"name": named, "schema": schema, "strict": True}})
+    held = {"name": inner.name or "answer", "schema": inner.schema_, "strict": True}
+    text = json.dumps({"type": given.type, "json_schema": held})
     if len(text) > LONGEST_FORMAT:
         raise bad_request(f"{param}: longer than {LONGEST_FORMAT} characters", param)
     return text
@@ -247,6 +280,8 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
         return ("auto" if given == "auto" else "none"), tools
     if given == "required":
         return "required", _require_tools(tools)
+    if isinstance(given, dict):
+        _require_choice_read(given)
     if isinstance(given, dict) and given.get("type") == "function":
         return "required", _select_tools(tools, [given])
     if isinstance(given, dict) and given.get("type") == "allowed_tools":
@@ -255,6 +290,14 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
         if mode in ("auto", "required") and isinstance(listed, list):
             return ("auto" if mode == "auto" else "required"), _select_tools(tools, listed)
     raise bad_request("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
+
+
+def _require_choice_read(given: Json) -> None:
+    """Checks that all fields of a choice of tools are read. Errors: Refused (400) that names the first that is not."""
+    for held in (given, given.get("function"), given.get("allowed_tools")):
+        for name, value in sorted(held.items()) if isinstance(held, dict) else ():
+            if name not in _OF_A_CHOICE and not asks_for_nothing(name, value):
+                raise bad_request(f"tool_choice: {name} is not followed here; leave it out", "tool_choice")
 
 
 def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:

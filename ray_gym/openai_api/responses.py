@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
@@ -22,6 +22,7 @@ from ray_gym.openai_api.request import (
     Body,
     Format,
     Json,
+    Nested,
     is_cut,
     read_body,
     read_choice,
@@ -36,17 +37,23 @@ _LOGPROBS = "message.output_text.logprobs"
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
 
-class TextOptions(BaseModel):
+class TextOptions(Nested):
     """Describes the field `text` of a body."""
 
     format: Format | None = None
     verbosity: Literal["medium"] | None = None
 
 
-class ReasoningOptions(BaseModel):
-    """Describes the field `reasoning` of a body. An effort is not followed."""
+class ReasoningOptions(Nested):
+    """Describes the field `reasoning` of a body. An effort, or another field that would change the thoughts, is not
+    followed.
+    """
 
     effort: None = None
+    summary: Any = None
+    """Has no effect: an answer has all thoughts."""
+    generate_summary: Any = None
+    """Earlier name of `summary`."""
 
 
 class ResponsesBody(Body):
@@ -56,6 +63,9 @@ class ResponsesBody(Body):
     instructions: str | None = None
     max_output_tokens: int | None = None
     include: list[str] | None = None
+    """Logprobs are given. Others have no effect: they are of tools that do not exist here, or of sealed thoughts."""
+    stream_options: Json | None = None
+    """Have no effect: they would only shape the events."""
     metadata: Json | None = None
     previous_response_id: Annotated[str, Field(min_length=1, max_length=512)] | None = None
     text: TextOptions | None = None

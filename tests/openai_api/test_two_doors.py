@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.deployments.vllm.openai_rules import check_body
-from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.chat import ChatBody, read_chat
 from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import EMPTY, HARMLESS, NEUTRAL, OFF
-from ray_gym.openai_api.responses import read_responses
+from ray_gym.openai_api.responses import ResponsesBody, read_responses
 
 HELLO = [{"role": "user", "content": "Hello"}]
 SHAPING: dict[str, Any] = {
@@ -439,3 +440,83 @@ def test_a_sound_that_is_kept_elsewhere_is_refused() -> None:
     with pytest.raises(Refused, match="tool calls of type 'custom'"):
         call = {**CALL, "type": "custom"}
         read_chat({"model": "small", "messages": [*HELLO, {**CALLED, "tool_calls": [call]}, RESULT]})
+
+
+SCHEMA = {"type": "object"}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": SCHEMA}}
+NESTED_OF_CHAT: list[tuple[dict[str, Any], str]] = [
+    ({"response_format": {"type": "json_object", "schema": SCHEMA}}, "schema"),
+    ({"response_format": {"type": "text", "schema": SCHEMA}}, "schema"),
+    ({"response_format": {"type": "json_object", "json_schema": {"schema": SCHEMA}}}, "json_schema"),
+    (
+        {"response_format": {"type": "json_schema", "schema": SCHEMA, "json_schema": {"schema": SCHEMA}}},
+        "json_schema",
+    ),
+    ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "strict": False}}}, "strict"),
+    ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "foo": 1}}}, "foo"),
+    ({"response_format": {"type": "json_object", "foo": 1}}, "foo"),
+    ({"tools": [{**TOOL, "foo": 1}]}, "foo"),
+    ({"tools": [{"type": "function", "function": {**TOOL["function"], "foo": 1}}]}, "foo"),  # type: ignore[dict-item]
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}, "foo": 1}}, "foo"),
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f", "foo": 1}}}, "foo"),
+]
+NESTED_OF_RESPONSES: list[tuple[dict[str, Any], str]] = [
+    ({"text": {"format": {"type": "json_object", "schema": SCHEMA}}}, "schema"),
+    ({"text": {"format": {"type": "json_schema", "schema": SCHEMA, "strict": False}}}, "strict"),
+    ({"text": {"format": {"type": "json_schema", "schema": SCHEMA, "foo": 1}}}, "foo"),
+    ({"text": {"foo": 1}}, "foo"),
+    ({"reasoning": {"enabled": False}}, "enabled"),
+    ({"reasoning": {"max_tokens": 100}}, "max_tokens"),
+    ({"reasoning": {"budget": 3}}, "budget"),
+    ({"tools": [{"type": "function", "name": "f", "parameters": SCHEMA, "foo": 1}]}, "foo"),
+    ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [], "foo": 1}}, "foo"),
+]
+
+
+@pytest.mark.parametrize(("more", "field"), NESTED_OF_CHAT)
+def test_a_nested_field_of_a_chat_that_is_not_followed_is_refused_by_name(more: dict[str, Any], field: str) -> None:
+    with pytest.raises(Refused, match=rf"\b{field}\b"):
+        read_chat({"model": "small", "messages": HELLO, **more})
+
+
+@pytest.mark.parametrize(("more", "field"), NESTED_OF_RESPONSES)
+def test_a_nested_field_of_a_response_that_is_not_followed_is_refused_by_name(more: dict[str, Any], field: str) -> None:
+    with pytest.raises(Refused, match=rf"\b{field}\b"):
+        read_responses({"model": "small", "input": "Hello", **more})
+
+
+def test_nested_fields_that_change_nothing_are_taken() -> None:
+    strict = {"type": "function", "strict": True, "function": {"name": "f", "strict": False, "description": None}}
+    held = {"type": "json_schema", "json_schema": {"name": "n", "description": "d", "schema": SCHEMA, "strict": True}}
+    chat = {
+        "tools": [{**strict, "cache_control": {"type": "ephemeral"}}],
+        "tool_choice": {"type": "function", "function": {"name": "f"}},
+        "stream_options": {"include_usage": True, "continuous_usage_stats": True, "include_obfuscation": False},
+        "response_format": {**held, "schema": None},
+    }
+    read = read_chat({"model": "small", "messages": HELLO, **chat})
+    assert read.include_usage and read.tools[0].name == "f"
+    assert json.loads(read.response_format or "")["json_schema"]["name"] == "n"
+    responses = {
+        "include": ["reasoning.encrypted_content", "file_search_call.results"],
+        "stream_options": {"include_obfuscation": False},
+        "reasoning": {"summary": "auto", "generate_summary": None, "effort": None},
+        "text": {"verbosity": "medium", "format": {"type": "json_schema", "name": "n", "schema": SCHEMA}},
+    }
+    assert read_responses({"model": "small", "input": "Hello", **responses}).response_format is not None
+
+
+def test_every_object_in_a_body_says_what_becomes_of_fields_that_are_not_read() -> None:
+    """A new nested class is a `Nested`, or says itself that it ignores fields; none has pydantic's silent default."""
+
+    def classes_in(annotation: Any) -> Iterator[type[BaseModel]]:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield annotation
+            for field in annotation.model_fields.values():
+                yield from classes_in(field.annotation)
+        for inner in get_args(annotation):
+            yield from classes_in(inner)
+
+    found = {*classes_in(ChatBody), *classes_in(ResponsesBody)}
+    assert len(found) >= 6
+    assert [one.__name__ for one in found if "extra" not in one.model_config] == []
