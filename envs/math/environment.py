@@ -78,7 +78,7 @@ class Mathematics(Environment[MathTask, None]):
             return Score(0.0)
         library = Library(
             VERIFIER,
-            (options.verification_deadline_s, task.expected_answer, answer),
+            (options.verification_deadline_s, task.expected_answer, answer, task.asked),
             deadline_s=options.verification_deadline_s + GRACE_S,
             memory_mb=options.verification_memory_mb,
         )

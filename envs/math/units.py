@@ -59,3 +59,38 @@ def _powers(unit: str) -> Mapping[str, int] | None:
             symbol, _, power = factor.partition("^")
             powers[_ALIASES.get(symbol, symbol)] += int(power.strip("{}") or 1) * (-1 if place else 1)
     return powers
+
+
+_PREFIXED_NAMES = (
+    r"met(?:er|re)s?|gram(?:me)?s?|seconds?|lit(?:er|re)s?|newtons?|joules?|watts?|volts?|amp(?:ere)?s?|pascals?|hertz|kelvins?"
+    r"|moles?|ohms?|bytes?|bits?|calories?|electronvolts?|teslas?|henr(?:y|ies)|farads?|coulombs?|tonnes?|bars?|watt-hours?"
+)
+_NAMES = (
+    r"inch(?:es)?|feet|foot|yards?|miles?|pounds?|ounces?|tons?|stones?|minutes?|hours?|days?|weeks?|months?|years?|decades?"
+    r"|centur(?:y|ies)|degrees?|radians?|celsius|centigrade|fahrenheit|acres?|hectares?|gallons?|quarts?|pints?|cups?"
+    r"|(?:tea|table)spoons?|knots?|angstroms?|atmospheres?|revolutions?|dollars?|cents?|euros?|yen|yuan|rupees?|pesos?|pence"
+    r"|penn(?:y|ies)|francs?|units?|points?|ways?|people|persons?|students?|child(?:ren)?|pieces?|items?|solutions?|outcomes?"
+)
+_SYMBOLS_OF_UNITS = (
+    r"[\u00b5\u03bcunmcdhkMGTp]?(?:m|g|s|[lL]|N|J|W|V|A|Pa|Hz|K|mol|Wh|cal|eV|F|C|H|T|B|bar|ohm)|cd|Wb|in|ft|yd|mi|lbs?|oz|hrs?|h"
+    r"|mins?|secs?|sec|d|yrs?|yr|mph|kph|kmph|rpm|bpm|gal|qt|pt|ha|dB|rad|deg|t|USD|EUR|GBP|JPY|CNY|INR|AU|ly|sq|cc"
+)
+_FACTOR = (
+    rf"(?:(?i:square|sq\.?|cubic|cu\.?)\s)?(?:(?i:(?:milli|micro|nano|pico|kilo|mega|giga|tera|centi|deci|hecto)?(?:{_PREFIXED_NAMES})"
+    rf"|{_NAMES})|{_SYMBOLS_OF_UNITS})\.?(?:\s?(?i:squared|cubed)|[23\u00b2\u00b3]|{_POWER})?"
+)
+_UNIT = re.compile(rf"{_FACTOR}(?:(?:\s?(?:/|\*|-|\\cdot)\s?|\sper\s|\s){_FACTOR}){{0,3}}")
+"""Units of measurement and of money, and what is often counted: a closed table. What stands behind a number and is not
+in it may make another number of it (squared, factorial, hundredths, lakh, below zero), or deny it.
+"""
+_COUNTED = re.compile(r"(?i:how\s+many|number\s+of)\s+([A-Za-z-]+)(?:\s+([A-Za-z-]+))?")
+
+
+def is_unit(words: str) -> bool:
+    """Returns True if words, or symbols, are a unit by the closed table."""
+    return _UNIT.fullmatch(" ".join(words.split())) is not None
+
+
+def counted_in(question: str) -> frozenset[str]:
+    """Returns the words behind `how many` and `number of` in a question, in lower case: they name what it counts."""
+    return frozenset(word.lower() for found in _COUNTED.findall(question) for word in found if word)

@@ -15,7 +15,7 @@ from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
-from ray_gym.envs.math.units import NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity, with_slashes
+from ray_gym.envs.math.units import NUMBER_AND_UNIT, PLAIN_NUMBER, counted_in, is_unit, split_quantity, with_slashes
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
@@ -123,22 +123,29 @@ _NUMERAL = re.compile(
 )
 """Words that make another number of the one before them."""
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
+_WORD = re.compile("[A-Za-z]+")
+_FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
+_NOTHING_COUNTED = frozenset(
+    {"is", "are", "not", "no", "wrong", "negative", "minus", "below", "squared", "cubed", "factorial", "more", "less"}
+)
+"""Words that name nothing, though they may stand behind `how many`."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
-def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, str]:
+def verify_within(seconds: float, expected: str, answer: str, question: str = "") -> tuple[float, str]:
     """Returns the result of `verify_answer`, and has the kernel end this process after `seconds`, also in C code.
 
     It is called in a forked process. The parent lives on, so that the next call need not import anything again.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    return verify_answer(expected, answer)
+    return verify_answer(expected, answer, question)
 
 
-def verify_answer(expected: str, answer: str) -> tuple[float, str]:
+def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float, str]:
     """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
-    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, or is left to compute.
+    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is left to compute, or has words
+    behind a number that are no unit, nor words of the expected answer, nor what `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
@@ -150,6 +157,8 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
         words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
         return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
     if box is not None:
+        if (more := _words_behind(box, expected, question)) is not None:
+            return 0.0, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
         if _have_other_units(expected, box):
             return 0.0, f"{_short(box)} has another unit than {_short(expected)}"
         expected, said = _without_units(expected, box)
@@ -251,6 +260,24 @@ def _unfonted(found: re.Match[str]) -> str:
     inside = (found[1] or found[2]).strip()
     is_number = inside in _CONSTANTS or inside[:1].isdigit()
     return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
+
+
+def _words_behind(box: str, expected: str, question: str) -> str | None:
+    """Returns the first words behind a number in a box that may make another number of it, or deny it; None if there
+    are none. Words are no such if they are a unit, or join values (`and`), or are words of the expected answer or of
+    what the question counts.
+    """
+    bare = _bare(box)
+    if _PER_CENT.fullmatch(bare) or _LARGE.fullmatch(bare):
+        return None
+    first = _FIRST_VALUE.search(bare)
+    plain = NUMBER_AND_UNIT.fullmatch(bare) if PLAIN_NUMBER.fullmatch(expected) else None
+    told = [found[1].strip() for found in _TEXT.finditer(bare, first.end() if first else len(bare))]
+    taken = {word.lower() for word in _WORD.findall(expected)} | (counted_in(question) - _NOTHING_COUNTED)
+    for words in [*told, *([plain[2]] if plain and plain[2] else [])]:
+        if not (is_unit(words) or {word.lower() for word in _WORD.findall(words)} <= {*taken, "and", "or"}):
+            return words
+    return None
 
 
 def _have_other_units(expected: str, box: str) -> bool:

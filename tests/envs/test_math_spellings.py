@@ -101,3 +101,38 @@ def test_no_text_takes_long_to_rewrite(part: str) -> None:
     for text in (part * 2000, f"5 {part * 2000}", f"5 {part * 2000}!"):
         without_mixed_numbers(text), with_slashes(text), split_quantity(text)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "\\text{ is wrong}", "\\text{ not}", "\\text{ hundredths}", "\\text{ squared}", " factorial",
+        "\\text{ degrees below zero}", " negative", " lakh", " gross", " per mille", "\\text{ basis points}", " dozen",
+        "\\text{ m below}", "\\text{ crore}", "\\mathrm{not}", "\\text{ m}\\text{ too few}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("question", ["", "How many not squared factorial numbers are wrong?"])
+def test_words_behind_a_number_that_are_no_unit_make_it_another_answer(words: str, question: str) -> None:
+    assert verify_answer("5", f"\\boxed{{5{words}}}", question)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        ("\\text{ degrees Celsius}", ""), ("\\text{ m}^2", ""), (" square feet", ""), ("\\text{ meters per second}", ""),
+        ("\\text{ cm squared}", ""), (" km/h", ""), (" dollars", ""), ("\\text{ ways}", ""), ("^{\\circ}\\text{C}", ""),
+        ("\\text{ m s}^{-1}", ""), (" kilograms", ""), ("\\text{ sq. ft}", ""), ("\\,\\mathrm{kWh}", ""),
+        (" apples", "How many apples are left?"), ("\\text{ red apples}", "How many red apples are left?"),
+        ("\\text{ marbles}", "Find the number of marbles."),
+    ],
+)  # fmt: skip
+def test_units_and_what_the_question_counts_are_no_other_answer(words: str, question: str) -> None:
+    assert verify_answer("5", f"\\boxed{{5{words}}}", question)[0] == 1
+
+
+def test_the_expected_answers_own_words_may_stand_behind_its_number() -> None:
+    assert verify_answer("5 apples", "\\boxed{5\\text{ apples}}")[0] == 1
+    assert verify_answer("5", "\\boxed{5\\text{ apples}}")[0] == 0, "nothing says that apples are counted"
+    assert (
+        verify_answer("\\{1, 2\\}", "\\boxed{1 \\text{ and } 2}")[0] == verify_answer("\\{1, 2\\}", "\\boxed{1, 2}")[0]
+    )
