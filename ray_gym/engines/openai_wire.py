@@ -90,10 +90,15 @@ ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "repetition"), "length"),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
+    **dict.fromkeys(("sensitive", "image_safety", "image_prohibited_content", "image_recitation"), "content_filter"),
+    **dict.fromkeys(("error_toxic", "guardrail_intervened", "content_filtered"), "content_filter"),
+    **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded"), "context_full"),
 }
 """Ends of an answer by the values of `finish_reason`, in lower case: OpenAI's and vLLM's, and those of servers that
-follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral).
+follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock).
 """
+_ROUNDED = 1e-4
+"""Largest logprob: that of a certain token, which some servers round to a little above 0."""
 _RAW_LOGPROB = -1e-4
 """Threshold for the logprob of a probe's token: a lower one is from before top-k (see `has_raw_logprobs`)."""
 
@@ -400,7 +405,7 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
 def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:
     """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]). Returns None if any
     of them is missing, or there are not as many logprobs as generated ids. Errors: `BadAnswer` for ids or logprobs that
-    are no numbers.
+    can be none.
     """
     prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
     generated = choice.get("token_ids")
@@ -408,8 +413,29 @@ def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] |
         return None
     entries = _object(choice.get("logprobs")).get("content") or []
     try:
-        logprobs = np.array([entry["logprob"] for entry in entries], dtype=np.float32)
-        prompt_ids, token_ids = np.array(prompt, dtype=np.int32), np.array(generated, dtype=np.int32)
-    except (TypeError, ValueError, KeyError, OverflowError):
-        raise BadAnswer("token ids or logprobs that are not numbers") from None
+        logprobs = _read_logprobs([entry["logprob"] for entry in entries])
+    except (TypeError, KeyError):
+        raise BadAnswer("logprobs that are not numbers") from None
+    prompt_ids, token_ids = _read_ids(prompt), _read_ids(generated)
     return (prompt_ids, token_ids, logprobs) if len(logprobs) == len(token_ids) else None
+
+
+def _read_ids(given: Any) -> TokenIds:
+    """Returns token ids, int32 [n]. Errors: `BadAnswer` unless they are whole numbers from 0 that an int32 holds: NumPy
+    alone would also take true, 1.7 and "7".
+    """
+    if not isinstance(given, list) or not set(map(type, given)) <= {int}:
+        raise BadAnswer("token ids that are not whole numbers")
+    if given and not 0 <= min(given) <= max(given) < 2**31:
+        raise BadAnswer("token ids that are no ids: below 0, or too large")
+    return np.array(given, dtype=np.int32)
+
+
+def _read_logprobs(given: list[Any]) -> Logprobs:
+    """Returns logprobs, float32 [n]. Errors: `BadAnswer` unless they are numbers of at most 0."""
+    if not set(map(type, given)) <= {int, float}:
+        raise BadAnswer("logprobs that are not numbers")
+    if not all(logprob <= _ROUNDED for logprob in given):  # NaN is neither
+        raise BadAnswer("logprobs above 0, or that are no numbers")
+    with np.errstate(over="ignore"):
+        return np.array(given, dtype=np.float32)

@@ -37,6 +37,11 @@ def answer(**choice: Any) -> dict[str, Any]:
         ("model_length", "length"),
         ("refusal", "content_filter"),
         ("PROHIBITED_CONTENT", "content_filter"),
+        ("sensitive", "content_filter"),
+        ("IMAGE_SAFETY", "content_filter"),
+        ("ERROR_TOXIC", "content_filter"),
+        ("guardrail_intervened", "content_filter"),
+        ("model_context_window_exceeded", "context_full"),
     ],
 )
 def test_ends_of_an_answer(given: str, read: str) -> None:
@@ -47,6 +52,33 @@ def test_ends_of_an_answer(given: str, read: str) -> None:
 def test_what_is_no_end_loses_the_call(given: Any) -> None:
     with pytest.raises(wire.BadAnswer, match="is no end of an answer"):
         wire.completion(answer(finish_reason=given), request(), False, {})
+
+
+EXACT: dict[str, Any] = {"prompt_token_ids": [1, 2], "token_ids": [7], "logprobs": [-0.5]}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[(field, [bad]) for field in ("prompt_token_ids", "token_ids") for bad in (-1, 1.7, 1.0, True, "7", None, 2**31, [7])],
+        *[("logprobs", [bad]) for bad in (0.5, True, "-0.5", None, float("nan"), float("inf"))],
+        ("token_ids", "7"),
+        ("token_ids", {"0": 7}),
+    ],
+)  # fmt: skip
+def test_ids_and_logprobs_that_can_be_none_lose_the_call(field: str, value: Any) -> None:
+    fields = {**EXACT, field: value}
+    logprobs = {"content": [{"logprob": one} for one in fields["logprobs"]]}
+    given = answer(finish_reason="stop", token_ids=fields["token_ids"], logprobs=logprobs)
+    with pytest.raises(wire.BadAnswer, match=r"token ids that|logprobs"):
+        wire.completion({**given, "prompt_token_ids": fields["prompt_token_ids"]}, request(), True, {})
+
+
+@pytest.mark.parametrize("logprob", [0, -0.0, 1e-7, -0.5, -9999])
+def test_a_logprob_is_at_most_0(logprob: float) -> None:
+    given = answer(finish_reason="stop", token_ids=[7], logprobs={"content": [{"logprob": logprob}]})
+    read = wire.completion({**given, "prompt_token_ids": [1, 2]}, request(), True, {})
+    assert read.token_ids.tolist() == [7] and abs(float(read.logprobs[0]) - logprob) < 1e-6
 
 
 @pytest.mark.parametrize("where", ["answer", "choice"])
