@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, time, timedelta
 from enum import Enum
 from functools import cache
+from math import isfinite
 from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel, Strict, ValidationError
@@ -104,7 +105,7 @@ def require_types(text: str, task_type: type[Task]) -> None:
 
 def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: tuple[Any, ...]) -> Iterator[str]:
     """Yields a line for each value of a row that pydantic's strict mode takes for what it is not: a number as text for a
-    date or a time, and true or 1.0 for a 1 that an enumeration or a `Literal` allows.
+    date or a time, true or 1.0 for a 1 that an enumeration or a `Literal` allows, and for a number that no float holds.
     """
     if isinstance(read, BaseModel) and isinstance(given, Mapping):
         for name, field in type(read).model_fields.items():
@@ -119,6 +120,8 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
             yield f"{'.'.join(map(str, location))}: two of its keys stand for the same one (found {list(given)!r:.60})"
         for key in given.keys() & read.keys():
             yield from _other_values(given[key], read[key], task_type, (*location, key))
+    elif isinstance(read, float) and not isfinite(read):  # of a whole number, say, that is too large for a float
+        yield f"{'.'.join(map(str, location))}: {read} is no number that JSON has (found {given!r:.60})"
     elif _is_other(given, read, task_type, location) and not is_lax(task_type, location):
         yield f"{'.'.join(map(str, location))}: Input should not stand for {read!r:.60} (found {given!r:.60})"
 

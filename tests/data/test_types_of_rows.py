@@ -258,3 +258,36 @@ def test_settings_of_a_request_that_are_dropped_are_remarked(
     file = TaskFile(path)
     assert len(list(file.rows())) == 1
     assert [remark.partition(" of its own")[0] for remark in file.remarks] == named
+
+
+class Priced(Task):
+    price: float = 0.0
+    lax_price: Annotated[float, Field(strict=False)] = 0.0
+    prices: tuple[float, ...] = ()
+    by_name: dict[str, float] = Field(default_factory=dict)
+    price_or_name: float | str = ""
+    count: int = 0
+
+
+class Pricing(Environment[Priced, None]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"price": 10**400}, "price"),
+        ({"price": -(10**309)}, "price"),
+        ({"prices": [1, 10**400]}, "prices.1"),
+        ({"by_name": {"a": 10**400}}, "by_name.a"),
+        ({"price_or_name": 10**400}, "price_or_name"),
+        ({"lax_price": "1e400"}, "lax_price"),
+        ({"lax_price": "inf"}, "lax_price"),
+    ],
+)
+def test_a_number_that_no_float_holds_is_a_bad_row(fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(BadRow) as bad:
+        task_of(FileRow("rows.jsonl line 1", 0, fields), Pricing())
+    [problem] = bad.value.problems
+    assert problem.startswith(f"{field}: ") and "no number that JSON has" in problem and len(problem) < 140
+    assert task_of(FileRow("rows.jsonl line 1", 0, {"count": 10**400, "price": 10**300}), Pricing())
