@@ -13,6 +13,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
+from ray_gym.envs.math.dress import value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.units import NUMBER_AND_UNIT, PLAIN_NUMBER, counted_in, is_unit, split_quantity, with_slashes
@@ -225,7 +226,7 @@ def _bare(text: str) -> str:
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
     tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", bare).strip()))
-    value = _EQUALS.sub("", _FULL_STOP.sub("", tidy.strip()))
+    value = value_of(_EQUALS.sub("", _FULL_STOP.sub("", tidy.strip())))
     return without_mixed_numbers(_PI.sub(r"\\pi ", value).strip())
 
 
@@ -233,7 +234,8 @@ def _tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(_UNSEEN.sub("", text).translate(_PLAIN))))
+    undressed = without_dress(_UNSEEN.sub("", text).translate(_PLAIN))
+    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))

@@ -1,0 +1,108 @@
+r"""Takes off what only dresses a mathematical answer, and writes it anew where math-verify reads another value.
+
+Sizes of brackets, colours and empty space go; a repeating decimal becomes its fraction, `x < 3 \lor x > 5` a union of
+intervals, `7 = x` an equation for x; and a name before a value (`\text{Area} =`) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_SIZES = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
+_UNSEEN = re.compile(r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:math)?strut(?![A-Za-z])|(?<!\{)\\color\s*\{[^{}]*\}")
+_POINT = re.compile(r"(?<=\d)(?:\\math\w+\s*)?\{\.\}(?=\d)")
+_UPRIGHT = re.compile(r"(?<=[\d\s,;~])\\rm(?![A-Za-z{])(?:\s|\\[ ,;:]|~){0,5}([A-Za-z][\w/^ ]*)\Z")
+_REPEATING = re.compile(
+    r"(?<![\d.,])(\d{0,30})\.(\d{0,30})"
+    r"(?:\\(?:overline|bar|widebar|dot)\s?(?:\{(\d{1,30})\}|(\d))(?!\d*\\dot)"
+    r"|\\dot\s?\{?(\d)\}?(\d{0,30})\\dot\s?\{?(\d)\}?)"
+)
+"""Decimal whose last digits repeat, below a line or between two dots."""
+_NAME = re.compile(r"\\(?:text\w*|math(?:rm|bf))\{([A-Za-z ]{0,60})\s*(:)?\s*\}\s*([:=])?\s*")
+_NO_NAME = re.compile(r"(?i:\b(?:not|no|less|more|than|least|most|half|twice|double|wrong|under|over|below|above)\b)")
+"""Words by which something before a value is no name of it."""
+_REVERSED = re.compile(r"([^=<>]{1,200}?)\s*=\s*([A-Za-z])")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_OR = re.compile(r"\\text\{\s*or\s*\}|\\(?:lor|vee)(?![A-Za-z])|(?<![A-Za-z\\])or(?![A-Za-z])|\u2228")
+_LESS, _MORE = (
+    r"(?:<=?|\\l(?:eq?|t)(?![A-Za-z])|\\leqslant|\u2264)",
+    r"(?:>=?|\\g(?:eq?|t)(?![A-Za-z])|\\geqslant|\u2265)",
+)
+_BOUND = r"\s*((?:[^<>=\\]|\\(?!l|g)[A-Za-z]*){1,80}?)\s*"
+_RELATION = re.compile(
+    rf"(?:{_BOUND}({_LESS})\s*([A-Za-z])\s*({_LESS}){_BOUND}|\s*([A-Za-z])\s*({_LESS}|{_MORE}){_BOUND}"
+    rf"|{_BOUND}({_LESS}|{_MORE})\s*([A-Za-z])\s*)"
+)
+_MOST_PARTS = 20
+
+
+def without_dress(text: str) -> str:
+    """Returns a text without sizes of brackets, colours and empty space, and with its repeating decimals as fractions."""
+    plain = _POINT.sub(".", _UNSEEN.sub("", _SIZES.sub("", text)))
+    return _REPEATING.sub(_as_fraction, _UPRIGHT.sub(r"\\text{ \1}", plain))
+
+
+def value_of(expression: str) -> str:
+    """Returns an expression without a name before its value, with an equation's variable first, without the plus of a
+    number, and with inequalities that are joined by `or` as a union of intervals.
+    """
+    name = _NAME.match(expression)
+    if name and (name[2] or name[3]) and not _NO_NAME.search(name[1]):
+        expression = expression[name.end() :]
+    turned = _REVERSED.fullmatch(expression)
+    if turned and not re.search("[A-Za-z]", _COMMAND.sub("", turned[1])):
+        return f"{turned[2]} = {turned[1]}"
+    return _as_union(re.sub(r"^\+\s*(?=[\d.\\])", "", expression))
+
+
+def _as_fraction(found: re.Match[str]) -> str:
+    whole, fixed = found[1], found[2]
+    repeated = found[3] or found[4] or f"{found[5]}{found[6]}{found[7]}"
+    over = int(f"0{whole}{fixed}{repeated}") - int(f"0{whole}{fixed}")
+    value = Fraction(over, 10 ** len(fixed) * (10 ** len(repeated) - 1))
+    return str(value) if value.denominator == 1 else f"\\frac{{{value.numerator}}}{{{value.denominator}}}"
+
+
+def _as_union(expression: str) -> str:
+    """Returns inequalities of one variable, joined by `or`, as a union of intervals; other expressions as they are."""
+    parts = _OR.split(expression)
+    if not 1 < len(parts) <= _MOST_PARTS:
+        return expression
+    read = [_as_interval(part) for part in parts]
+    known = [one for one in read if one is not None]
+    if len(known) < len(parts) or len({variable for variable, _ in known}) > 1:
+        return expression
+    return " \\cup ".join(interval for _, interval in known)
+
+
+def _as_interval(part: str) -> tuple[str, str] | None:
+    """Returns the variable of an inequality, and its interval; None for anything else."""
+    found = _RELATION.fullmatch(part)
+    if found is None:
+        return None
+    low, first, variable, second, high, left, relation, bound, far, turned, right = found.groups()
+    if variable:
+        return variable, f"{_open(first)}{low}, {high}{_close(second)}"
+    if left:
+        is_above, variable, end, sign = _is_more(relation), left, bound, relation
+    else:
+        is_above, variable, end, sign = not _is_more(turned), right, far, turned
+    interval = f"{_open(sign)}{end}, \\infty)" if is_above else f"(-\\infty, {end}{_close(sign)}"
+    return variable, interval
+
+
+def _is_more(sign: str) -> bool:
+    return re.fullmatch(_MORE, sign) is not None
+
+
+def _is_strict(sign: str) -> bool:
+    return sign in ("<", ">", "\\lt", "\\gt")
+
+
+def _open(sign: str) -> str:
+    return "(" if _is_strict(sign) else "["
+
+
+def _close(sign: str) -> str:
+    return ")" if _is_strict(sign) else "]"
