@@ -19,9 +19,13 @@ from ray_gym.messages import Message, is_blank
 
 _TAG = (
     r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
-    r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning|scratchpad|inner_monologue)"
+    r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning(?:[_-]content)?|scratch[_-]?pad|inner_monologue)"
 )
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
+
+
+_CLOSING = r"(?=[\s\\|]{0,4}/)[\s\\|]{0,4}/[\s\\|]{0,4}"
+"""Slash of a closing mark, with spaces, backslashes and bars around it: `< /think>`, `<\\/think>`, `<|/think|>`."""
 
 
 class Marks(NamedTuple):
@@ -39,9 +43,10 @@ class Marks(NamedTuple):
 
 MARKS = (
     Marks(  # most models: <think>, <thinking>, <seed:think>, <longcat_think>, <think_6ee>, <think id="1">
-        rf"<(?P<tag>{_TAG}){_ATTRIBUTES}>", rf"</\s*(?P<end_of_tag>{_TAG})\s*>"
+        rf"<(?!\|(?:begin|end|start)_)\|?(?P<tag>{_TAG}){_ATTRIBUTES}[|/]?>",
+        rf"<{_CLOSING}(?P<end_of_tag>{_TAG})(?:\s|\|){{0,3}}>",
     ),
-    Marks(r"\[THINK\]", r"\[/THINK\]"),  # Mistral
+    Marks(r"\[\|?(?:THINK|THINKING)\|?\]", rf"\[{_CLOSING}(?:THINK|THINKING)(?:\s|\|){{0,3}}\]"),  # Mistral
     Marks(r"◁think▷", r"◁/think▷"),  # Kimi
     Marks(  # Kimi K3
         r"<\|open\|>\s*think\s*<\|sep\|>",
@@ -134,13 +139,15 @@ def _split(text: str) -> list[tuple[bool, str]]:
     """Returns the pieces of a text between marks, in order, each after True if it is a thought."""
     pieces: list[tuple[bool, str]] = []
     marks = [(_kind(found), found) for found in _marks_in(text)]
-    ends = _ends_of_thoughts(marks)
+    ends = _ends_of_thoughts([each for each in marks if not _is_empty(*each)])
     position = settled = 0  # the pieces before the number `settled` are known to be no words
     for kind, found in marks:
         if found.start() < position:  # it is in a thought
             continue
         pieces.append((False, text[position : found.start()]))
         position = found.end()
+        if _is_empty(kind, found):  # an empty thought: <think/>
+            continue
         if kind.is_end and kind.family in _CHANNELS and len(pieces) > 1:
             pieces.append((False, "\n" if pieces[-1][1] else ""))
             continue
@@ -158,6 +165,11 @@ def _split(text: str) -> list[tuple[bool, str]]:
     for frame in (frame for family, frame in _FRAMES.items() if family in families):
         pieces = [(is_thought, piece if is_thought else frame.sub("", piece)) for is_thought, piece in pieces]
     return pieces
+
+
+def _is_empty(kind: _Kind, found: re.Match[str]) -> bool:
+    """Returns True for a tag that is a whole thought without any words."""
+    return not kind.is_end and found[0].endswith("/>")
 
 
 class _Kind(NamedTuple):
