@@ -16,6 +16,7 @@ from ray_gym.envs.mcqa.majority import ballots_of, majority_at
 from ray_gym.envs.mcqa.reading import Grading
 from ray_gym.envs.mcqa.subjects import SUBJECTS, Subject
 from ray_gym.graders import RegularExpression
+from ray_gym.messages import is_blank
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -99,6 +100,14 @@ class MultipleChoiceTask(Task):
     def _check_answer(self) -> MultipleChoiceTask:
         if self.question is None and not self.messages:
             raise ValueError("question: missing, and there are no messages that ask it")
+        if self.question is not None and is_blank(self.question):
+            raise ValueError("question: it is blank")
+        letters_of: dict[str, str] = {}
+        for letter, text in self.options.items():
+            if is_blank(text):
+                raise ValueError(f"options: {letter} has no text")
+            if (other := letters_of.setdefault(" ".join(text.split()), letter)) != letter:
+                raise ValueError(f"options: {other} and {letter} have the same text, so that either may be right")
         if self.expected_answer not in self.options:
             letters = ", ".join(self.options)
             raise ValueError(f"expected_answer: {self.expected_answer} is none of the options, which are {letters}")

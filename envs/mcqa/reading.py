@@ -31,8 +31,14 @@ _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
     zip(map(ord, "【】。、\u2212"), "[].,-", strict=True)
 )
 """Plain characters, by the code of their full width; a hyphen for a minus."""
-_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["“{]|\\\{)*([A-Za-z])(?:[\s)\].:,;"”}*]|\\\})*""")
-_LETTER_AND_TEXT = re.compile(r"[(\[]?([A-Za-z])(?!\w)[)\]]*\s*(.+)", re.DOTALL)
+_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[\s)\].:,;"'\u201d\u2019>}*$]|\\\})*""")
+_LETTER_AND_TEXT = re.compile(
+    r"""[(\[$"'\u201c\u2018<]?([A-Za-z])(?!\w|['\u2019]\w)[)\]$"'\u201d\u2019>]*\s*(.+)""", re.DOTALL
+)
+_TEXT_AND_LETTER = re.compile(r"(.+?)\s*[(\[]([A-Za-z])[)\]]\.?", re.DOTALL)
+_END_TOKENS = re.compile(r"(?:\s{0,9}(?:<\|\w{1,30}\|>|</s>|<eos>|<end_of_turn>)){1,9}\s*\Z")
+"""Tokens with which a model ends its answer, where an engine shows them."""
+_SET = re.compile(r"(?<![\\\w])\{([^{}]*,[^{}]*)\}")
 _SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
 _MOST_SEPARATORS = 8
 _NAMED = re.compile(
@@ -46,7 +52,7 @@ _AFFIRMED = re.compile(
     re.IGNORECASE,
 )
 """End of a text that calls the letter before it right."""
-_QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|\((.*)\)|\[(.*)\]""", re.DOTALL)
+_QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
@@ -160,6 +166,9 @@ def _letters_of(found: str, texts: OptionsByLetter) -> set[str]:
     `texts`: normalised texts of the options.
     """
     meant = _having(found, texts)
+    behind = _TEXT_AND_LETTER.fullmatch(found)
+    if behind is not None:
+        meant |= {behind[2].upper()} & _having(behind[1], texts)
     both = _LETTER_AND_TEXT.fullmatch(found)
     if both is None or both[1].upper() not in texts:
         return meant
@@ -216,6 +225,9 @@ def _plain(text: str) -> str:
     """Returns a text without LaTeX's fonts, colours and lone braces, with plain spaces and widths, and without dollar
     signs and spaces around it.
     """
+    text = _END_TOKENS.sub("", text)
+    if not re.search(r"[\\$^_]", text):  # no LaTeX, so that braces around a list are those of a set
+        text = _SET.sub(r"\\{\1\\}", text)
     plain = _SPACE.sub(" ", text.translate(_WIDE))
     for _ in range(_DEEPEST):
         bare = _FONT.sub(lambda found: found[1] or found[2] or found[3] or "", plain)

@@ -41,16 +41,22 @@ _COMMANDS = {
 _ESCAPED = re.compile(r"\\([%&#_])")
 _AROUND_A_SIGN = re.compile(r"(?<=[\w)}\]°]) ?([-+=×·÷/<>≤≥≠≈±→∈∪∩]) ?(?=[\w(√{\[])")  # noqa: RUF001
 _AFTER_A_LETTER_OR_SIGN = re.compile(r"(?<=[α-ω≤≥<>≈±≠]) (?=[\w(-])")  # noqa: RUF001
+_GROUPED = re.compile(
+    r"(?<=\d)(?:\{,\}|\\,|(?<=[^\d,]\d),|(?<=[^\d,]\d\d),|(?<=[^\d,]\d{3}),|(?<=\A\d),|(?<=\A\d\d),|(?<=\A\d{3}),)(?=\d{3}(?!\d))"
+)
+"""What groups the digits of a number."""
+_COMMA = re.compile(r" ?, ?")
 _DEEPEST = 4
 """Largest number of fractions and roots within one another that are read."""
 
 
 def one_spelling(text: str) -> str:
-    r"""Returns a text in lower case and in one spelling: `$x^{2}$` and `x²` are `x^2`, `H₂O` and `H_2O` are `h2o`, and
-    `½` and `\frac12` are `1/2`. Dollar signs, spaces around signs and full stops at the end are left out. It takes
-    linear time.
+    r"""Returns a text in lower case and in one spelling: `$x^{2}$` and `x²` are `x^2`, `H₂O` and `H_2O` are
+    `h2o`, `½` and `\frac12` are `1/2`; `1,000` is `1000`, and `(3, 4)` is `(3,4)`. Dollar signs, spaces around signs
+    and full stops at the end are left out. It takes linear time.
     """
-    signs = _FRACTION_SIGN.sub(lambda found: _spaced(found[1], _compatible(found[2])), text)
+    grouped = _COMMA.sub(",", _GROUPED.sub("", text))
+    signs = _FRACTION_SIGN.sub(lambda found: _spaced(found[1], _compatible(found[2])), grouped)
     raised = _RAISED.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", signs)
     spelled = _compatible(_DEGREES.sub("°", raised)).replace("$", "").replace("\\ ", " ")
     for _ in range(_DEEPEST):

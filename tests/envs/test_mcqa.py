@@ -36,7 +36,8 @@ OPTIONS = {"A": "12 km", "B": "15 km", "C": "Vitamin C", "D": "a tie", "E": "a t
 
 
 def task_of(**changed: Any) -> MultipleChoiceTask:
-    fields = {"question": "How far?", "options": OPTIONS, "expected_answer": "B", **changed}
+    options = {**OPTIONS, "E": "another tie"}
+    fields = {"question": "How far?", "options": options, "expected_answer": "B", **changed}
     return MultipleChoiceTask.model_validate(fields)
 
 
@@ -375,6 +376,9 @@ def test_options_are_read_in_three_spellings() -> None:
         ({"options": [{"A": "one"}, {"A": "two"}, {"B": "three"}]}, "a letter is there twice: A, A, B"),
         ({"options": "A, B"}, "valid dictionary"),
         ({"question": ""}, "at least 1 character"),
+        ({"question": " \n"}, "question: it is blank"),
+        ({"options": {"A": "one", "B": " "}}, "options: B has no text"),
+        ({"options": {"A": "one", "B": "two", "C": "one "}}, "options: A and C have the same text"),
         ({"grading": "guess"}, "'strict_boxed', 'lenient_boxed'"),
         ({"output_regex": "pick (A"}, "'pick (A' is no regular expression: missing ), unterminated subpattern"),
         ({"output_regex": "a{99999999999}"}, "is no regular expression: the repetition number is too large"),

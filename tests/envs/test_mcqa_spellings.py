@@ -73,3 +73,46 @@ def test_no_text_takes_long_to_spell(part: str) -> None:
     began = time.process_time()
     one_spelling(part * 20_000), one_spelling("x" + part * 20_000 + "}")
     assert time.process_time() - began < 2
+
+
+DRESSED = {"A": "(3, 4)", "B": "x, y", "C": "1000", "D": "{1, 2}", "E": "A polygenic risk score", "F": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("(3,4)", "A"),
+        ("x,y", "B"),
+        ("1{,}000", "C"),
+        ("1,000", "C"),
+        ("\\{1, 2\\}", "D"),
+        ("{1,2}", "D"),
+        ("1, 2", None),
+        ("[3, 4]", None),
+        ("$E$: A polygenic risk score", "E"),
+        ("E: 'A polygenic risk score'", "E"),
+        ("'E'", "E"),
+        ("A polygenic risk score (E)", "E"),
+        ("A polygenic risk score [e].", "E"),
+        ("A polygenic risk score (A)", None),
+        ("'A' polygenic", None),
+    ],
+)
+def test_a_box_is_read_however_it_is_spelled(text: str, letter: str | None) -> None:
+    assert READERS["lenient_boxed"](rf"\boxed{{{text}}}", DRESSED) == letter
+
+
+@pytest.mark.parametrize(
+    "said", ["'E'", "<E>", "E <|im_end|>", "E<|eot_id|>", "E</s>", "\u2018E\u2019", "E.<end_of_turn>"]
+)
+def test_quotes_and_tokens_at_the_end_do_not_hide_a_letter(said: str) -> None:
+    for reader in ("answer_colon", "answer_colon_markdown"):
+        assert READERS[reader](f"Answer: {said}", DRESSED) == "E"
+
+
+@pytest.mark.parametrize("part", ["<|a|>", "{1,", "{1,2}", "1,000", "a (", " ,", "'", "</s>"])
+def test_no_text_takes_long_to_be_spelled(part: str) -> None:
+    began = time.process_time()
+    READERS["lenient_boxed"](rf"\boxed{{{part * 3000}}}", DRESSED)
+    READERS["answer_colon"](f"Answer: {part * 3000}!", DRESSED)
+    assert time.process_time() - began < 2
