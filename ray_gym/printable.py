@@ -22,6 +22,8 @@ _UNSAFE = re.compile(
 
 _OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;",)}
 """Spellings of characters in URLs, in PHP's JSON and in HTML that Python does not write."""
+_DEEPEST = 4
+"""Largest number of texts of JSON within one another of which a secret is masked."""
 
 
 def printable(text: str) -> str:
@@ -41,7 +43,7 @@ def data(value: Any) -> str:
 
 def masked(text: str, secret: str, shown: str = "***") -> str:
     """Returns a text with `shown` in the place of a secret, also where some of its characters are spelled as URLs, JSON
-    or HTML spell them.
+    (also within JSON) or HTML spell them.
     """
     return re.sub("".join(map(_spellings, secret)), lambda _: shown, text) if secret else text
 
@@ -50,9 +52,17 @@ def _spellings(letter: str) -> str:
     """Returns a regular expression of the spellings of one character."""
     percent = quote(letter.encode("utf-8", "surrogatepass"), safe="")
     coded = percent if percent != letter else f"%{ord(letter):02x}"
-    forms = [letter, json.dumps(letter)[1:-1], html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
-    anyhow = [re.escape(coded), rf"&#0*{ord(letter)};", f"&#x0*{ord(letter):x};", re.escape(f"\\u{ord(letter):04x}")]
+    forms = [letter, *_in_json(letter), html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
+    anyhow = [re.escape(coded), rf"&#0*{ord(letter)};", f"&#x0*{ord(letter):x};", rf"\\{{1,16}}u{ord(letter):04x}"]
     return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{'|'.join(anyhow)})"]) + ")"
+
+
+def _in_json(letter: str) -> list[str]:
+    """Returns a character as JSON spells it, in JSON that is a text in JSON, and so on, with the longest first."""
+    forms = [letter]
+    for _ in range(_DEEPEST):
+        forms.append(json.dumps(forms[-1])[1:-1])
+    return forms[:0:-1]
 
 
 def _escaped(found: re.Match[str]) -> str:

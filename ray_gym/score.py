@@ -25,13 +25,17 @@ def as_score(value: Scored) -> Score:
     """Converts the value that `score` returned (a number, named parts or a `Score`) to a `Score`. The sum of named
     parts is the reward.
 
-    Errors: TypeError if it is none of the three, ValueError if a number is not finite.
+    Errors: TypeError if it is none of the three, ValueError if a number is not finite, or there are no parts.
     """
     if isinstance(value, float):  # the common case first: the checks below take longer
         return Score(_number(value))
     if isinstance(value, Score):
         return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
     if isinstance(value, Mapping):
+        if not value:
+            raise ValueError(
+                "score() returned no parts, of which the reward would be the sum; return 0.0 for no reward"
+            )
         parts = _numbers(value)
         return Score(sum(parts.values()), parts)
     if isinstance(value, SupportsFloat):

@@ -44,7 +44,7 @@ _AFTER_A_LETTER_OR_SIGN = re.compile(r"(?<=[α-ω≤≥<>≈±≠]) (?=[\w(-])")
 _GROUPED = re.compile(
     r"(?<=\d)(?:\{,\}|\\,|(?<=[^\d,]\d),|(?<=[^\d,]\d\d),|(?<=[^\d,]\d{3}),|(?<=\A\d),|(?<=\A\d\d),|(?<=\A\d{3}),)(?=\d{3}(?!\d))"
 )
-"""What groups the digits of a number."""
+"""Comma between groups of three digits of a number."""
 _COMMA = re.compile(r" ?, ?")
 _DEEPEST = 4
 """Largest number of fractions and roots within one another that are read."""

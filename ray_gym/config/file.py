@@ -207,7 +207,8 @@ def _overridden(config: Any, override: str) -> Any:
 def _whole(value: str) -> str:
     """Returns the value of an override as YAML that stands for all of its text. A list, a mapping, a text in quotes, a
     number and the like stay as they are. Any other text that YAML would read as less (a comment, a mark of a document,
-    an anchor, spaces, line ends) or could not read is put into quotes.
+    an anchor, spaces, line ends), as a list or a mapping without brackets (`- x`, `a: b`, `x:`), or could not read is
+    put into quotes.
 
     Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out, and for a whole
     number that begins with a zero.
@@ -223,6 +224,8 @@ def _whole(value: str) -> str:
         return _quoted(value) if of_text and node.value != value else value
     if node is None:
         return _quoted(value) if value else value
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        return _quoted(value)
     _require_all(value, tokens)
     return value
 

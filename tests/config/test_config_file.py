@@ -193,6 +193,11 @@ def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -
     ("written", "value"),
     [
         ("###STOP###", "###STOP###"),
+        ("x:", "x:"),
+        ("a: b", "a: b"),
+        ("- x", "- x"),
+        ("? x", "? x"),
+        ("Answer: 4 # so", "Answer: 4 # so"),
         ("a #b", "a #b"),
         ("#", "#"),
         ("say # twice ##", "say # twice ##"),

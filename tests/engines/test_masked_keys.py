@@ -10,6 +10,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, shown_error
+from ray_gym.printable import masked
 
 KEY = "sk-0123456789abcdefghijk"
 OPTIONS = EndpointOptions(base_url="http://127.0.0.1:9/v1", model="small")
@@ -56,3 +57,12 @@ def test_a_key_is_masked_however_it_is_spelled(key: str, spell: Callable[[str], 
 
 def test_without_a_key_nothing_is_masked() -> None:
     assert shown_error("no *** here", None) == "no *** here"
+
+
+def test_a_key_is_masked_in_json_within_json() -> None:
+    key = 'sk-"\\/\u00e9-1234567890'
+    for asciis in (True, False):
+        told = key
+        for _ in range(4):
+            told = json.dumps({"error": told}, ensure_ascii=asciis)
+            assert "1234567890" not in masked(told, key) and "***" in masked(told, key)

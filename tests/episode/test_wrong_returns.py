@@ -59,6 +59,10 @@ async def test_the_hook_is_named(hook: str, value: Any, told: str) -> None:
         ({"a": "1"}, "TypeError: score() returned a str for a; expected a number: '1'"),
         ({"a": None}, "TypeError: score() returned a NoneType for a; expected a number: None"),
         ({"a": 1.0, "b": float("nan")}, "ValueError: score() returned nan for b, which is no reward"),
+        (
+            {},
+            "ValueError: score() returned no parts, of which the reward would be the sum; return 0.0 for no reward",
+        ),
         (Score("1"), "TypeError: score() returned a str; expected a number: '1'"),  # type: ignore[arg-type]
         (
             Score(1.0, others={"usr": 1.0}),
