@@ -159,7 +159,8 @@ class _Doubts:
             first, before = self._behind_colon(first, start), first
             if first > before and _NOT_BEFORE_COLON.search(self._said, max(before, first - 12), first):
                 return True
-            return _any_in(self._denials, first, last) or self._has_other(label, start, first, last)
+            agrees = _any_in(self._denials, before, first)  # what stands there is denied, as this label does
+            return _any_in(self._denials, first, last) or self._has_other(label, start, first, last, agrees)
         if label.strip()[-1:].isdigit():  # what follows a score tells why it is not more
             why = _REASON.search(self._said, end, min(last, end + 200))
             last = why.start() if why else last
@@ -206,9 +207,9 @@ class _Doubts:
     def _is_bare(self, first: int, last: int) -> bool:
         return last - first <= _LONGEST_MARGIN and len(self._said[first:last].split()) <= 2
 
-    def _has_other(self, label: str, start: int, first: int, last: int) -> bool:
-        """Returns True if another label, in another letter case or without its brackets, is between `first` and `last`,
-        or is a long word and on the same line.
+    def _has_other(self, label: str, start: int, first: int, last: int, only_there: bool = False) -> bool:
+        """Returns True if another label, in another letter case or without its brackets, is between `first` and `last`
+        or, unless `only_there`, is a long word and on the same line.
         """
         line = bisect_right(self._lines, start)
         begin = self._lines[line - 1] if line else 0
@@ -216,7 +217,10 @@ class _Doubts:
         near = range(bisect_left(self._other_starts, begin), bisect_left(self._other_starts, stop))
         return any(
             self._others[at][2] != label
-            and (first <= self._others[at][0] < last or self._others[at][1] - self._others[at][0] >= _LONG_WORD)
+            and (
+                first <= self._others[at][0] < last
+                or (not only_there and self._others[at][1] - self._others[at][0] >= _LONG_WORD)
+            )
             for at in near[:_MOST_OTHERS]
         )
 

@@ -15,7 +15,7 @@ DENIED = [
     "by no means CORRECT", "no longer CORRECT", "fails to be CORRECT", "CORRECT, but not fully", "CORRECT? No.",
     "CORRECT?", "CORRECT: false", '{"CORRECT": false}', "Incorrect. CORRECT", "The answer is incorrect. CORRECT",
     "No. CORRECT", "CORRECT. No.", "I doubt it is CORRECT", "If it were so, CORRECT", "CORRECT (No)", "not INCORRECT",
-    "not: INCORRECT", "It might be CORRECT", "nicht CORRECT", "pas CORRECT", "nunca es CORRECT", "\u8fd9\u4e0d\u662f CORRECT",
+    "not: INCORRECT", "It is correct: INCORRECT", "It might be CORRECT", "nicht CORRECT", "pas CORRECT", "nunca es CORRECT", "\u8fd9\u4e0d\u662f CORRECT",
     "CORRECT\u3067\u306f\u306a\u3044", "~~CORRECT~~", "\u274c CORRECT", "!CORRECT",
 ]  # fmt: skip
 
@@ -44,6 +44,7 @@ def test_a_label_that_its_sentence_denies_or_doubts_is_unclear(text: str, labels
         ('No error was found.\n"CORRECT".', "CORRECT", CORRECT),
         ("Nothing is wrong. Verdict: CORRECT!", "CORRECT", CORRECT),
         ("No. INCORRECT", "INCORRECT", CORRECT),
+        ("It is not correct, no: INCORRECT", "INCORRECT", CORRECT),
         ("It is not what was asked: INCORRECT", "INCORRECT", CORRECT),
         ('{"reason": "it is not long", "verdict": "CORRECT"}', "CORRECT", CORRECT),
         ("There is no error. YES", "YES", ("YES", "NO")),
