@@ -15,7 +15,8 @@ DENIED = [
     "by no means CORRECT", "no longer CORRECT", "fails to be CORRECT", "CORRECT, but not fully", "CORRECT? No.",
     "CORRECT?", "CORRECT: false", '{"CORRECT": false}', "Incorrect. CORRECT", "The answer is incorrect. CORRECT",
     "No. CORRECT", "CORRECT. No.", "I doubt it is CORRECT", "If it were so, CORRECT", "CORRECT (No)", "not INCORRECT",
-    "not: INCORRECT", "It is correct: INCORRECT", "It might be CORRECT", "nicht CORRECT", "pas CORRECT", "nunca es CORRECT", "\u8fd9\u4e0d\u662f CORRECT",
+    "not: INCORRECT", "It is correct: INCORRECT", "It might be CORRECT", "nicht CORRECT", "pas CORRECT", "nunca es CORRECT",
+    "\u8fd9\u4e0d\u662f CORRECT",
     "CORRECT\u3067\u306f\u306a\u3044", "~~CORRECT~~", "\u274c CORRECT", "!CORRECT",
 ]  # fmt: skip
 
