@@ -155,6 +155,12 @@ class _Doubts:
         if _QUESTIONED.match(self._said, end):
             return True
         first, last = self._sentence(start, end)
+        if not label.strip()[0].isalnum() and (
+            colon := _RIGHT_AFTER_COLON.search(self._said, max(first, start - 6), start)
+        ):
+            if _UNSAID.search(self._said, max(first, colon.start() - 24), colon.start() + 1):
+                return True
+            first = colon.end()  # `I found nothing wrong: [[YES]]` tells its reason, and then the verdict
         if label in self._finder.negative:
             first, before = self._behind_colon(first, start), first
             if first > before and _NOT_BEFORE_COLON.search(self._said, max(before, first - 12), first):
@@ -229,6 +235,11 @@ _BREAKS = "\r\n\u2028\u2029"
 _LINE_ENDS = re.compile(f"[{_BREAKS}]")
 _COLONS = re.compile("[:\uff1a]")
 _QUESTIONED = re.compile(rf"[{_SPACES}\"'\u201d\u2019)\]]{{0,4}}[?\uff1f]")
+_RIGHT_AFTER_COLON = re.compile(rf"[:\uff1a][{_SPACES}]*\Z")
+_UNSAID = re.compile(
+    r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)(?:\s+(?:say|tell|call|conclude|confirm)\w*)?[\s\"'*_`]*[:\uff1a])"
+)
+"""Denies what a colon begins: `not: YES`, `I can't say: YES`."""
 _REASON = re.compile(rf"\s[\u2014{_DASHES}]\s|[(:,]|\b(?:because|since|as)\b")
 """Begins a reason that is given for a score."""
 _MOST_OTHERS = 100

@@ -69,3 +69,19 @@ def test_doubts_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *SCORES])
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I noticed nothing wrong: [[YES]]", "[[YES]]"),
+        ("Nothing is missing: **[[YES]]**", "[[YES]]"),
+        ("It could not be better \uff1a [[YES]].", "[[YES]]"),
+        ("not: [[YES]]", None),
+        ("I can't say: [[YES]]", None),
+        ("It is fine: [[YES]] is wrong", None),
+        ("It is fine: [[YES]], not [[NO]]", None),
+    ],
+)
+def test_a_marked_label_right_behind_a_colon_has_its_reason_before_it(said: str, expected: str | None) -> None:
+    assert clear_label(said, ["[[YES]]", "[[NO]]"]) == expected
