@@ -155,18 +155,18 @@ class _Doubts:
         if _QUESTIONED.match(self._said, end):
             return True
         first, last = self._sentence(start, end)
-        if not label.strip()[0].isalnum() and (
-            colon := _RIGHT_AFTER_COLON.search(self._said, max(first, start - 6), start)
-        ):
-            if _UNSAID.search(self._said, max(first, colon.start() - 24), colon.start() + 1):
-                return True
-            first = colon.end()  # `I found nothing wrong: [[YES]]` tells its reason, and then the verdict
         if label in self._finder.negative:
             first, before = self._behind_colon(first, start), first
             if first > before and _NOT_BEFORE_COLON.search(self._said, max(before, first - 12), first):
                 return True
             agrees = _any_in(self._denials, before, first)  # what stands there is denied, as this label does
             return _any_in(self._denials, first, last) or self._has_other(label, start, first, last, agrees)
+        if not label.strip()[0].isalnum() and (
+            colon := _RIGHT_AFTER_COLON.search(self._said, max(first, start - 6), start)
+        ):
+            if _UNSAID.search(self._said, max(first, colon.start() - 24), colon.start() + 1):
+                return True
+            first = colon.end()  # `I found nothing wrong: [[YES]]` tells its reason, and then the verdict
         if label.strip()[-1:].isdigit():  # what follows a score tells why it is not more
             why = _REASON.search(self._said, end, min(last, end + 200))
             last = why.start() if why else last
