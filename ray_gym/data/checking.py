@@ -107,11 +107,12 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
     """Yields a line for each value of a row that pydantic's strict mode takes for what it is not: a number as text for a
     date or a time, true or 1.0 for a 1 that an enumeration or a `Literal` allows, and for a number that no float holds.
     """
+    if type(read) is str:  # most values are texts
+        return
     if isinstance(read, BaseModel) and isinstance(given, Mapping):
-        for name, field in type(read).model_fields.items():
-            for key in keys_of(name, field):
-                if key in given:
-                    yield from _other_values(given[key], getattr(read, name), task_type, (*location, key))
+        for name, key in _keys_by_field(type(read)):
+            if key in given:
+                yield from _other_values(given[key], getattr(read, name), task_type, (*location, key))
     elif isinstance(read, list | tuple) and isinstance(given, list) and len(given) == len(read):
         for index, pair in enumerate(zip(given, read, strict=True)):
             yield from _other_values(*pair, task_type, (*location, index))
@@ -126,8 +127,14 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
         yield f"{'.'.join(map(str, location))}: Input should not stand for {read!r:.60} (found {given!r:.60})"
 
 
+@cache
+def _keys_by_field(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """Returns the names of a model's fields, each with a key that a row may use for it."""
+    return tuple((name, key) for name, field in model.model_fields.items() for key in keys_of(name, field))
+
+
 def _is_other(given: Any, read: Any, task_type: type[BaseModel], location: Sequence[Any]) -> bool:
-    if isinstance(read, date | time | timedelta):
+    if isinstance(read, (date, time, timedelta)):
         return isinstance(given, str) and _NUMBER.fullmatch(given.strip()) is not None
     value = read.value if isinstance(read, Enum) else read
     if not isinstance(given, int | float) or not isinstance(value, int | float):

@@ -150,9 +150,19 @@ def not_finite(value: Any, field: str = "") -> str:
 def not_json(fields: dict[str, Any]) -> str:
     """Describes why a row's fields are no JSON data; "" if they are."""
     try:
-        return not_finite(fields) or _foreign(fields)
+        return "" if _is_plain(fields) else not_finite(fields) or _foreign(fields)
     except RecursionError:
         return "(top level): nested too deeply"
+
+
+def _is_plain(value: Any) -> bool:
+    """Says, several times faster than what finds the place, whether some data is JSON data of Python's own types."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return True
+    if kind is dict:
+        return all(type(key) is str for key in value) and all(map(_is_plain, value.values()))
+    return all(map(_is_plain, value)) if kind is list else kind is float and math.isfinite(value)
 
 
 def _foreign(value: Any, field: str = "") -> str:
