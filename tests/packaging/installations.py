@@ -86,8 +86,10 @@ def copy_of_checkout(folder: Path) -> Path:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Builds the wheel of this checkout."""
+    """Builds the wheel of this checkout, with the viewer's page in it."""
     source = copy_of_checkout(folder / "source")
+    (source / ".venv").symlink_to(sys.prefix)  # brings a Node where there is none
+    subprocess.run(["make", "viewer"], cwd=source, check=True, timeout=300, capture_output=True)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*build, "--wheel-dir", str(folder), "."], cwd=source, check=True, timeout=300, capture_output=True)
     (wheel,) = folder.glob("*.whl")

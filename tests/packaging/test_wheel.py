@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 from conftest import standing_cluster
 from installations import (
@@ -18,6 +21,7 @@ from installations import (
     packages_with,
 )
 from projects import write_project
+from shown_runs import episode, write
 
 from ray_gym.load import load
 
@@ -92,6 +96,29 @@ def test_the_small_model_plays(installed: Installation, project: Path) -> None:
     (run,) = (project / "runs").iterdir()
     loaded = load(run)
     assert loaded.episodes.num_rows == 2 and len(loaded.samples) > 0
+
+
+@pytest.mark.parametrize("installed", [OWN], indirect=True)
+def test_the_viewer_has_its_page(installed: Installation, tmp_path: Path) -> None:
+    """The packages of its extra are those of the tests' own environment."""
+    write(tmp_path / "run", episode(0, 1.0))
+    refused = installed.run(tmp_path, installed.ray_gym, "view", "run")
+    assert refused.returncode == 2 and "pip install 'ray-gym[view]'" in refused.stderr, refused.stderr
+    packages = packages_with("duckdb")
+    assert packages is not None
+    installed.borrow(packages)
+    command = [installed.ray_gym, "view", "run", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=installed.environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[1]
+            page = httpx.get(address, timeout=30).raise_for_status().text
+            [script] = re.findall(r'<script [^>]*src="/?([^"]+)"', page)
+            assert len(httpx.get(f"{address}{script}", timeout=30).raise_for_status().content) > 10_000
+        finally:
+            process.terminate()
 
 
 @pytest.mark.ray
