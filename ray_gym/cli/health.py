@@ -70,7 +70,8 @@ def _print(location: str, health: Health) -> None:
     for problem in health.damaged:
         console.print(f"[red]left out:[/] {data(problem)}", highlight=False, soft_wrap=True)
     for finding in health.findings:
-        console.print(f"[yellow]{data(finding.kind)}[/]: {data(finding)}", highlight=False, soft_wrap=True)
+        text = " ".join(str(finding).split())  # a model may call a tool by any name
+        console.print(f"[yellow]{data(finding.kind)}[/]: {data(text)}", highlight=False, soft_wrap=True)
         console.print(f"  [dim]{data(finding.why)}[/]", highlight=False, soft_wrap=True)
         console.print(f"  e.g. {data(', '.join(finding.episodes))}", highlight=False, soft_wrap=True)
         console.print(f"  in the viewer: {data(finding.where)}", highlight=False, soft_wrap=True)

@@ -15,11 +15,11 @@ from ray_gym.errors import UserError
 
 def test_findings_are_lines_that_can_be_pasted(tmp_path: Path) -> None:
     wrong = event(2, "tool_result", "", tool_call_id="1", error="\x1b[31mlocked")
-    call = event(1, "message", "", tool_calls=[{"id": "1", "name": "look[/b]up", "arguments": "{}"}])
+    call = event(1, "message", "", tool_calls=[{"id": "1", "name": "look[/b]\nup", "arguments": "{}"}])
     rows = [episode(number, number / 10, task=f'{{"n": {number}}}', events=[call, wrong]) for number in range(4)]
     write(tmp_path / "run", *rows)
     told = CliRunner().invoke(app, ["health", str(tmp_path / "run")])
-    assert told.exit_code == 0 and "4 of 4 calls (100.0%) of look[/b]up were answered with an error" in told.output
+    assert told.exit_code == 0 and "4 of 4 calls (100.0%) of look[/b] up were answered with an error" in told.output
     assert "e.g. e0, e1, e2" in told.output and "episode_id IN ('e0', 'e1', 'e2', 'e3')" in told.output
     found = json.loads(CliRunner().invoke(app, ["health", str(tmp_path / "run"), "--json"]).output)
     assert found["episodes"] == 4 and "tool_error" in [one["kind"] for one in found["findings"]]

@@ -152,7 +152,7 @@ def test_notes_are_kept_and_filter(at: Watched, folder: Path) -> None:
     at.page.keyboard.press("n")
     at.page.keyboard.type("reward hack")
     at.page.keyboard.press("Enter")
-    at.page.wait_for_selector("text=saved")
+    at.page.wait_for_selector('text="saved"')  # the whole word: before, it is "not saved yet"
     assert "reward hack" in (folder / "after" / "notes.json").read_text()
     at.open("/run/after?label=reward+hack", "#row-0")
     assert figure(at) == "1"
