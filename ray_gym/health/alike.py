@@ -14,6 +14,9 @@ from ray_gym.health.tally import EXAMPLES, Tally
 
 FEWEST_TOKENS = 8
 """Generated tokens of an episode below which it is likely that others of its group are the same by chance."""
+COPIES_OF_DRAWN = 0.95
+"""Share of copies among tasks that a generator drew from which on it hardly uses its random numbers. Below, copies are
+what chance gives where there are few tasks to draw, and intervals are right about them."""
 
 
 @dataclass(slots=True)
@@ -42,16 +45,18 @@ class Alike:
             if task and task_id:
                 self.tasks.setdefault(xxhash.xxh3_64_intdigest(task.encode()), {}).setdefault(task_id, episode)
 
-    def tell(self, tally: Tally) -> None:
+    def tell(self, tally: Tally, are_drawn: bool) -> None:
         """Counts the groups that are alike, and the tasks whose content another task has. What is counted is groups, and
-        tasks.
+        tasks. `are_drawn`: True for tasks that a generator drew at random.
         """
         several = [group for group in self.groups.values() if group.episodes > 1]
         tally.add("group_alike", (group.first for group in several if group.are_alike), len(several))
         copies = [episode for of_content in self.tasks.values() for episode in list(of_content.values())[1:]]
-        tally.add("task_twice", copies[:EXAMPLES], 0)
-        tally.found["task_twice", ""] = len(copies)
-        tally.of["task_twice", ""] = sum(map(len, self.tasks.values()))
+        of = sum(map(len, self.tasks.values()))
+        if not are_drawn or len(copies) >= COPIES_OF_DRAWN * of:
+            tally.add("task_twice", copies[:EXAMPLES], 0)
+            tally.found["task_twice", ""] = len(copies)
+            tally.of["task_twice", ""] = of
 
     def _take_groups(self, batch: Batch) -> None:
         ids, groups = batch.texts("episode_id"), batch.texts("group_id")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
+import yaml
 
 from ray_gym.errors import UserError
 from ray_gym.health.alike import Alike
@@ -12,6 +13,7 @@ from ray_gym.health.batch import COLUMNS, Batch
 from ray_gym.health.checks import CHECKS
 from ray_gym.health.findings import Finding, findings_of
 from ray_gym.health.tally import Tally
+from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.storage import Storage
 
 FIRST = 5000
@@ -46,8 +48,17 @@ def examine(storage: Storage, most: int | None = None) -> Health:
                     episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
         except UserError as error:
             damaged.append(str(error))
-    alike.tell(tally)
+    alike.tell(tally, _are_drawn(storage))
     return Health(episodes, findings_of(tally, episodes), damaged)
+
+
+def _are_drawn(storage: Storage) -> bool:
+    """Says whether a generator drew the run's tasks, as far as its config can be read."""
+    try:
+        config = yaml.safe_load(storage.read(CONFIG)) if storage.exists(CONFIG) else {}
+        return config["tasks"]["generate"] is not None
+    except (yaml.YAMLError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _examine(batch: Batch, tally: Tally, alike: Alike) -> int:

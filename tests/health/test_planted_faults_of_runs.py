@@ -198,6 +198,16 @@ def test_every_kind_has_a_plant_and_a_reason() -> None:
     assert all(limit.why and 0 < limit.share <= 0.01 for limit in LIMITS.values())
 
 
+@pytest.mark.parametrize(("planted", "kinds"), [(EPISODES // 2, []), (EPISODES, ["task_twice"])])
+def test_copies_of_tasks_that_chance_drew_are_no_finding(
+    tmp_path: Path, good_files: dict[int, Path], planted: int, kinds: list[str]
+) -> None:
+    """A generator of few tasks draws some of them several times; one that always draws the same is wrong."""
+    (tmp_path / "run.yaml").write_text(f"tasks: {{generate: {EPISODES // GROUP}}}")
+    health = health_of(tmp_path, good_files, planted, task_twice)
+    assert [finding.kind for finding in health.findings] == kinds
+
+
 def test_one_odd_episode_is_no_finding(tmp_path: Path, good_files: dict[int, Path]) -> None:
     def plant(rows: list[Row]) -> None:
         for number, function in enumerate(PER_EPISODE.values()):

@@ -23,7 +23,9 @@ from transformers import AutoTokenizer
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm.hardware import cpu_dtype
 from ray_gym.envs.tic_tac_toe.environment import TicTacToeTask
+from ray_gym.health.examine import Health, examine
 from ray_gym.load import load
+from ray_gym.run.directory.location import storage_at
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
@@ -162,6 +164,16 @@ def test_neither_plays_the_others_mark(games: list[dict[str, Any]]) -> None:
                 assert json.loads(text_of(event))["message"].startswith(f"{mark} plays")
         kinds = [event["kind"] for event in game["events"]]
         assert kinds[-1] == "stop" and kinds[-2] == "tool_result", "no model is called after the end"
+
+
+@pytest.mark.models
+def test_nothing_is_suspicious_in_a_run_of_the_small_model(
+    model_cluster: dict[str, str], small_model_app: str, tmp_path: Path
+) -> None:
+    games = attached(model_cluster, small_model_app, tmp_path, "tasks.generate=8", "tasks.repeats=4")
+    assert len({game["reward"] for game in games}) > 1
+    (run,) = tmp_path.iterdir()
+    assert examine(storage_at(str(run))) == Health(32, [], [])
 
 
 @pytest.mark.models
