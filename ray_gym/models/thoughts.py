@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from ray_gym.messages import Message, is_blank
 
 _TAG = (
-    r"(?!no[_-])(?:[\w-]{1,20}[:_|-])?(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
+    r"(?!no[_-]|(?:think|thinking|thought)_(?:start|end)\b)(?:[\w-]{1,20}[:_|-])?"
+    r"(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
     r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning(?:[_-]content)?|scratch[_-]?pad|inner_monologue)"
 )
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
@@ -54,8 +55,11 @@ MARKS = (
         r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
     ),
     Marks(  # OpenThinker, Sky-T1
-        r"<\|begin_of_(?:thought|thinking)\|>", r"<\|end_of_(?:thought|thinking)\|>", r"<\|(?:begin|end)_of_solution\|>"
+        r"<\|begin_(?:of_(?:thought|thinking)|think)\|>",
+        r"<\|end_(?:of_(?:thought|thinking)|think)\|>",
+        r"<\|(?:begin|end)_of_solution\|>",
     ),
+    Marks(r"<\|(?:think|thinking|thought)_start\|>", r"<\|(?:think|thinking|thought)_end\|>"),
     Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
@@ -75,6 +79,12 @@ MARKS = (
 """Families of marks where a thought begins and ends. A tag is ended by the tag of the same name; if none follows, by one
 of another name that ends nothing else.
 """
+_FRAMED = re.compile(
+    r"\s*(?:Here(?: i|['\u2019])s my thought process:(.*?)Here(?: i|['\u2019])s my response:"  # Granite 3
+    r"|analysis(?=[\sA-Z\"'(])(.*?)assistantfinal)",  # gpt-oss, of whose marks the control tokens were left out
+    re.DOTALL,
+)
+"""Thought at the beginning of a text, between plain words that are marks only together."""
 _ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
 _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
 _FRAMES = {
@@ -87,7 +97,7 @@ _CHANNELS = frozenset(str(number) for number, marks in enumerate(MARKS) if marks
 
 def has_mark(text: str) -> bool:
     """Returns True if a thought begins or ends in a text."""
-    return next(_marks_in(text), None) is not None
+    return _FRAMED.match(text) is not None or next(_marks_in(text), None) is not None
 
 
 def count_marks(text: str) -> int:
@@ -138,9 +148,12 @@ def with_thoughts_apart(message: Message) -> Message:
 def _split(text: str) -> list[tuple[bool, str]]:
     """Returns the pieces of a text between marks, in order, each after True if it is a thought."""
     pieces: list[tuple[bool, str]] = []
-    marks = [(_kind(found), found) for found in _marks_in(text)]
+    if framed := _FRAMED.match(text):
+        pieces.append((True, framed[1] or framed[2] or ""))
+    position = framed.end() if framed else 0
+    settled = len(pieces)  # the pieces before this number are known to be no words
+    marks = [(_kind(found), found) for found in _marks_in(text) if found.start() >= position]
     ends = _ends_of_thoughts([each for each in marks if not _is_empty(*each)])
-    position = settled = 0  # the pieces before the number `settled` are known to be no words
     for kind, found in marks:
         if found.start() < position:  # it is in a thought
             continue

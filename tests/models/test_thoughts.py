@@ -64,6 +64,15 @@ from ray_gym.models.thoughts import last_words, tell_apart, with_thoughts_apart
         ("Use `<think>` tags. <think>a</think>Hi.", "a", "Use `<think>` tags. Hi."),
         ("`<think>a</think>`", "a", "``"),
         ("", "", ""),
+        ("Here is my thought process:\n###STOP###\n\nHere is my response:\nMy order", "###STOP###", "My order"),
+        ("Here's my thought process: a\nHere\u2019s my response: b <think>c</think>", "a\nc", "b"),
+        ("Here's my thought process: I looked first.", "", "Here's my thought process: I looked first."),
+        ("Here is my response: b", "", "Here is my response: b"),
+        ("So: analysisAsks.assistantfinalMy order", "", "So: analysisAsks.assistantfinalMy order"),
+        ("analysisThe user <think>asks</think>.assistantfinalMy order", "The user <think>asks</think>.", "My order"),
+        ("analysis: the assistant is final", "", "analysis: the assistant is final"),
+        ("<|think_start|>a<|think_end|>b", "a", "b"),
+        ("<|begin_think|>a<|end_think|>b", "a", "b"),
     ],
 )
 def test_thoughts_and_words(text: str, thoughts: str, said: str) -> None:
