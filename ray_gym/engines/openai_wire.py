@@ -338,7 +338,7 @@ def _read_message(given: Json, request: CompletionRequest) -> Message:
     """Returns the message of an answer. Errors: `BadAnswer` for content that is no text, or bytes that are no UTF-8."""
     try:
         calls = elements(given.get("tool_calls"))
-        if value_of(given.get("function_call")):  # the API's earlier form: one call, without an id
+        if not calls and value_of(given.get("function_call")):  # the API's earlier form: one call, without an id
             calls.append({"function": given["function_call"]})
         reasoning, words = read_answer({name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS})
         made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))

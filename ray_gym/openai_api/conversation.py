@@ -152,13 +152,14 @@ class AnsweredCall:
 def answered_calls(messages: Sequence[EarlierMessage]) -> Iterator[AnsweredCall]:
     """Yields the tool calls that were carried out, in the order of their answers, for the `setup` of environments.
 
-    Calls whose answer is a JSON object with the key `error` are left out, since they changed nothing.
+    Calls whose answer is a JSON object with an `error` are left out, since they changed nothing. An error that is null,
+    false or empty is none.
     """
     calls: dict[str | None, EarlierCall] = {}
     for number, message in enumerate(messages):
         calls |= {call.id: call for call in message.tool_calls}
         call = calls.get(message.tool_call_id) if message.role == "tool" else None
-        if call is not None and "error" not in json_object(message.content):
+        if call is not None and not json_object(message.content).get("error"):
             yield AnsweredCall(number, call, message.content)
 
 
@@ -205,9 +206,10 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
         message, (reasoning, words) = _open_message(found), read_answer(item)
         message["content"] = "\n\n".join(filter(None, (message["content"], words)))
         _add_reasoning(message, reasoning)
-        message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
-        if item.get("function_call"):
-            message["tool_calls"].append(_legacy_call(item["function_call"]))
+        calls = [_call(call) for call in item.get("tool_calls") or ()]
+        if not calls and item.get("function_call"):  # beside calls, it says one of them again
+            calls = [_legacy_call(item["function_call"])]
+        message["tool_calls"] += calls
     else:
         message = {"role": role, "content": text_of(item["content"])}
         if role == "tool":

@@ -197,6 +197,14 @@ def test_a_call_in_the_earlier_form_is_a_call() -> None:
     assert read.message.tool_calls[0].id and read.message.content == "I look."
 
 
+@pytest.mark.parametrize("function", [GOOD["function"], {"name": "", "arguments": "{}"}, {"name": "pay"}])
+def test_a_call_in_both_forms_is_one_call(function: dict[str, Any]) -> None:
+    """Some servers write a call in the earlier form, too."""
+    message = {"role": "assistant", "content": "", "tool_calls": [GOOD], "function_call": function}
+    read = wire.completion(answer(message=message, finish_reason="tool_calls"), request(), False, {})
+    assert [(call.id, call.name) for call in read.message.tool_calls] == [(GOOD["id"], "look")]
+
+
 ANSWER = '{"choices": [{"finish_reason": "tool_calls", "message": {"content": "", "tool_calls": [%s, %s]}}]}'
 CALL = '{"id": "b", "function": {"name": "look", "arguments": %s}}'
 

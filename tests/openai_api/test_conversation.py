@@ -234,6 +234,22 @@ def test_calls_that_were_carried_out() -> None:
     assert done == [(1, "buy", "bought"), (4, "sell", '["error"]')]
 
 
+@pytest.mark.parametrize(
+    ("answer", "was_done"),
+    [
+        ('{"success": true, "error": null}', True),
+        ('{"success": true, "error": ""}', True),
+        ('{"error": false}', True),
+        ('{"error": {}, "result": 1}', True),
+        ('{"error": {"code": 1}}', False),
+        ('{"error": true}', False),
+    ],
+)
+def test_an_error_that_is_none_was_no_error(answer: str, was_done: bool) -> None:
+    items = [call_item("find", "a"), output_item("a", answer)]
+    assert bool(list(answered_calls(task_of(items).messages))) == was_done
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", "[" * 100_000])
 def test_what_is_no_object_is_an_empty_one(text: str) -> None:
     assert json_object(text) == {} and json_object('{"x": [1]}') == {"x": [1]}
