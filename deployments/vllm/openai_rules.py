@@ -21,7 +21,17 @@ from ray_gym.models.door import PATHS
 from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
-from ray_gym.openai_api.request import read_messages, read_tools, require_followed
+from ray_gym.openai_api.request import (
+    Format,
+    Nested,
+    read_body,
+    read_format,
+    read_messages,
+    read_tools,
+    require_choice_read,
+    require_followed,
+)
+from ray_gym.openai_api.responses import TextOptions
 from ray_gym.openai_api.rules import require_offered
 
 MOST_ANSWERS = 16
@@ -83,6 +93,7 @@ def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
         require_followed(asked, asked if known is None else known)
+        _read_objects(asked)
         _read_messages(asked)
         _read_tools(asked)
         _drop_empty_tools(asked)
@@ -93,6 +104,29 @@ def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str
         raise bad_request("the body has text that is not UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise bad_request(f"the body is not JSON: {error}") from None
+
+
+class _Reasoning(Nested):
+    """Describes the field `reasoning` of a request, of which vLLM follows the effort."""
+
+    effort: Any = None
+    summary: Any = None
+    generate_summary: Any = None
+
+
+def _read_objects(asked: dict[str, Any]) -> None:
+    """Reads the objects in a request as sessions do: vLLM drops fields in them that it does not know. Errors: Refused
+    (400) that names the field.
+    """
+    form, choice = asked.get("response_format"), asked.get("tool_choice")
+    if isinstance(form, dict) and form.get("type") != "structural_tag":
+        read_format(read_body(Format, form, "response_format"), "response_format")
+    if asked.get("text") is not None:
+        read_format(read_body(TextOptions, asked["text"], "text").format, "text")
+    if asked.get("reasoning") is not None:
+        read_body(_Reasoning, asked["reasoning"], "reasoning")
+    if isinstance(choice, dict):
+        require_choice_read(choice)
 
 
 def _read_messages(asked: dict[str, Any]) -> None:

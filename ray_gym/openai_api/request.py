@@ -281,7 +281,7 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
     if given == "required":
         return "required", _require_tools(tools)
     if isinstance(given, dict):
-        _require_choice_read(given)
+        require_choice_read(given)
     if isinstance(given, dict) and given.get("type") == "function":
         return "required", _select_tools(tools, [given])
     if isinstance(given, dict) and given.get("type") == "allowed_tools":
@@ -292,7 +292,7 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
     raise bad_request("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
 
 
-def _require_choice_read(given: Json) -> None:
+def require_choice_read(given: Json) -> None:
     """Checks that all fields of a choice of tools are read. Errors: Refused (400) that names the first that is not."""
     for held in (given, given.get("function"), given.get("allowed_tools")):
         for name, value in sorted(held.items()) if isinstance(held, dict) else ():

@@ -224,6 +224,7 @@ def test_a_conversation_that_cannot_be_read_is_refused_at_both_doors(messages: A
     [
         ({**CALLED, "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}]}, RESULT),
         ({"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT),
+        ({**CALLED, "tool_calls": [CALL], "function_call": CALL["function"]}, RESULT),
         (
             {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
             {"role": "function", "name": "f", "content": "r"},
@@ -483,6 +484,28 @@ def test_a_nested_field_of_a_chat_that_is_not_followed_is_refused_by_name(more: 
 def test_a_nested_field_of_a_response_that_is_not_followed_is_refused_by_name(more: dict[str, Any], field: str) -> None:
     with pytest.raises(Refused, match=rf"\b{field}\b"):
         read_responses({"model": "small", "input": "Hello", **more})
+
+
+@pytest.mark.parametrize("more", [more for more, _ in NESTED_OF_CHAT])
+def test_a_nested_field_of_a_chat_is_refused_at_the_plain_door_too(more: dict[str, Any]) -> None:
+    with pytest.raises(Refused):
+        check_body(json.dumps({"model": "small", "messages": HELLO, **more}).encode(), "small", True)
+
+
+@pytest.mark.parametrize("more", [*(more for more, _ in NESTED_OF_RESPONSES), {"text": {"verbosity": "low"}}])
+def test_a_nested_field_of_a_response_is_refused_at_the_plain_door_too(more: dict[str, Any]) -> None:
+    with pytest.raises(Refused):
+        check_body(json.dumps({"model": "small", "input": "Hello", **more}).encode(), "small", True)
+
+
+def test_formats_that_only_vllm_knows_reach_it() -> None:
+    more = {"response_format": {"type": "structural_tag", "format": {"type": "any_text"}}}
+    body = {"model": "small", "messages": HELLO, **more}
+    assert (
+        json.loads(check_body(json.dumps(body).encode(), "small", True))["response_format"] == more["response_format"]
+    )
+    body = {"model": "small", "input": "Hello", "reasoning": {"effort": "low", "summary": "auto"}}
+    assert json.loads(check_body(json.dumps(body).encode(), "small", True))["reasoning"]["effort"] == "low"
 
 
 def test_nested_fields_that_change_nothing_are_taken() -> None:
