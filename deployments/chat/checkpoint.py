@@ -37,7 +37,9 @@ def resolve_model(name: str) -> str:
         return str(checkpoint_dir())
     path = Path(name).expanduser()
     if name.startswith(("/", "~", ".")) and not (path / "config.json").exists():
-        raise UserError(f"{path} is no checkpoint (it has no config.json)")
+        raise UserError(
+            f"{path} is no checkpoint ({'it has no config.json' if path.is_dir() else 'there is no such folder'})"
+        )
     return str(path) if (path / "config.json").exists() else name
 
 

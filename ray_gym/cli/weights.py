@@ -12,7 +12,12 @@ from ray_gym.cli.output import say
 
 def weights(
     app: Annotated[
-        str, typer.Argument(metavar="APP", help="The model's Serve application: RUN-MODEL.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="APP",
+            help="The model's Serve application: RUN-MODEL; of a service, service-NAME-MODEL.",
+            show_default=False,
+        ),
     ],
     version: Annotated[
         int | None, typer.Option(metavar="N", help="Number of the new version, greater than the one that is served.")

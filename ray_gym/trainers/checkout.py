@@ -32,14 +32,18 @@ def check_commit(name: str, folder: Path | None, tested: Sequence[str], *, any_v
     found = None if folder is None else commit_of(folder)
     if found in tested or any_version:
         return found or "unknown"
-    known = " or ".join(commit[:SHOWN] for commit in tested)
+    known, way_out = (
+        " or ".join(commit[:SHOWN] for commit in tested),
+        "or take any version (any_version, --any-version)",
+    )
     if folder is None:
         raise UserError(
-            f"{name}: the bridge was tested with {known}; name the folder of its checkout, so that its commit can be "
-            "checked, or say that any version will do"
+            f"{name}: the bridge was tested with {known}; name the folder of its checkout (checkout, --checkout), so "
+            f"that its commit can be checked, {way_out}"
         )
+    if not folder.is_dir():
+        raise UserError(f"{name}: there is no folder {folder}; name that of its checkout, {way_out}")
     said = "is no checkout of git" if found is None else f"is at commit {found[:SHOWN]}"
     raise UserError(
-        f"{name}: {folder} {said}, and the bridge was tested with {known}; check that one out, or say that any version "
-        "will do"
+        f"{name}: the folder {folder} {said}, and the bridge was tested with {known}; check that one out, {way_out}"
     )

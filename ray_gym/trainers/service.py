@@ -37,15 +37,20 @@ def request_for(
     `generate` of them. `seed`: that of what is generated and drawn; the same seed plays with the same chances again.
     `environment`: its name; None means the service's own. Errors: UserError for groups of one.
     """
+    check_repeats(repeats)
+    given: dict[str, Any] = {"generate": generate} if tasks is None else {"tasks": list(tasks)}
+    if environment is not None:
+        given["environment"] = environment
+    return RolloutRequest(repeats=repeats, seed=seed, **given)
+
+
+def check_repeats(repeats: int) -> None:
+    """Checks that groups have at least two episodes. Errors: UserError."""
     if repeats < 2:
         raise UserError(
             f"repeats: {repeats}; an episode that is alone in its group has the advantage 0, so nothing would be "
             "learned; give at least 2"
         )
-    given: dict[str, Any] = {"generate": generate} if tasks is None else {"tasks": list(tasks)}
-    if environment is not None:
-        given["environment"] = environment
-    return RolloutRequest(repeats=repeats, seed=seed, **given)
 
 
 def play(client: Client, request: RolloutRequest, *, key: str | None = None) -> list[Group]:
@@ -127,12 +132,23 @@ def check_served_tokenizer(client: Client, model: str, tokenizer: Any) -> None:
     check_digest(tokenizer, digest, f"models.{model}")
 
 
+def check_served_environment(client: Client, name: str | None) -> None:
+    """Checks that a service has an environment. `name`: None means its config's own. Errors: UserError that lists those
+    that there are; those of the client.
+    """
+    if name is None:
+        return
+    there = [one.name for one in client.environments()]
+    if name not in there:
+        raise UserError(f"environment: the service has no {name!r}; it has {', '.join(there)}")
+
+
 @dataclass(frozen=True, slots=True)
 class WeightsCommand:
     """Has a service's model serve a trainer's checkpoint, by the command `ray-gym weights` on the service's machine."""
 
     app: str
-    """Name of the model's Serve application: the service's name, a hyphen, and the model's name in the config."""
+    """Name of the model's Serve application: `service-NAME-MODEL`, of the service's name and the model's in its config."""
     command: Sequence[str] = ("ray-gym",)
     """The command `ray-gym` of the service's own venv, with what starts it, such as a path or `ssh host ...`."""
 

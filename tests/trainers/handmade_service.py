@@ -16,7 +16,28 @@ from typing import Any
 from handmade import tiny_tokenizer
 
 from ray_gym.models.tokenizers import TokenizerDigest
-from ray_gym.service.api import GroupDone, ModelInfo, RolloutStatus
+from ray_gym.service.api import (
+    EnvironmentInfo,
+    EnvironmentList,
+    ErrorAnswer,
+    GroupDone,
+    ModelInfo,
+    Problem,
+    RolloutStatus,
+)
+
+OFFERED = EnvironmentInfo(
+    name="mine",
+    description="",
+    pattern="",
+    participants=["policy"],
+    auxiliary=[],
+    tools=[],
+    scoring="",
+    reward_range=(0.0, 1.0),
+    task_schema={},
+    generates=True,
+)
 
 
 class HandmadeService:
@@ -79,10 +100,17 @@ def serving(rows: list[dict[str, Any]]) -> Iterator[HandmadeService]:
     class Door(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if (other := request.get("environment")) not in (None, OFFERED.name):
+                problem = Problem(message=other, type="invalid_request_error", code="unknown_environment", param=None)
+                self._answer(ErrorAnswer(error=problem).model_dump_json(), status=422)
+                return
             self._answer(service.status(service.submit(request, self.headers["Idempotency-Key"])).model_dump_json())
 
         def do_GET(self) -> None:
             path, _, query = self.path.partition("?")
+            if path == "/v1/environments":
+                self._answer(EnvironmentList(environments=[OFFERED]).model_dump_json())
+                return
             if path.startswith("/v1/models/"):
                 self._answer(service.model(path.removeprefix("/v1/models/")).model_dump_json())
                 return
@@ -100,9 +128,9 @@ def serving(rows: list[dict[str, Any]]) -> Iterator[HandmadeService]:
             end = service.status(id_).model_dump_json()
             self._answer(f"{text}event: end\ndata: {end}\n\n", "text/event-stream")
 
-        def _answer(self, text: str, kind: str = "application/json") -> None:
+        def _answer(self, text: str, kind: str = "application/json", status: int = 200) -> None:
             body = text.encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

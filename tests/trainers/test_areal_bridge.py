@@ -45,6 +45,9 @@ def test_its_engine_plays_by_the_workflow_and_updates_the_weights(areal: Trainer
     assert found["rejected"] and found["too_long"] >= 4, "nothing is cut"
     assert "drawn at 1.0, but the trainer's temperature is 0.7" in found["refused"]
     assert "models.policy: its tokenizer differs from the trainer's: 259 tokens" in found["tokenizer"]
+    for name in ("repeats", "temperature", "forks", "environment"):
+        assert found[name].startswith(f"{name}: "), found[name]
+    assert "neither `seed`" in found["neither"] and "it has number" in found["neither"]
     assert found["loaded"] == [[1, '{"step": 1}']]
 
 

@@ -81,7 +81,7 @@ def agent(service: HandmadeService, **options: Any) -> Iterator[tuple[str, Agent
     with Client(service.url) as client:
         given = {"forks": "longest", "temperature": 1.0, "longest": None, **options}
         playing = Agent(client, **given)
-        with make_server(Gathering(playing.play, 4, NEVER_S), "127.0.0.1", 0) as server:
+        with make_server(Gathering(playing.play, 4, NEVER_S), "127.0.0.1", 0, playing.check_parameters) as server:
             thread = threading.Thread(target=server.serve_forever)
             thread.start()
             try:
@@ -117,6 +117,21 @@ def test_what_can_not_be_trained_on_is_refused_with_its_reason() -> None:
             assert {answer.status_code for answer in answers} == {422} and said in answers[0].json()["error"]
 
 
+def test_a_temperature_of_the_request_that_is_not_the_agents_is_refused() -> None:
+    with serving(handmade_rows(tiny_model())) as service, agent(service) as (url, _):
+        for given, status in (({"temperature": 0.5}, 422), ({"temperature": 1.0, "top_p": 1.0}, 200)):
+            answers = run(url, [{"task": {"n": 1}, "responses_create_params": given}] * 4)
+            assert {answer.status_code for answer in answers} == {status}
+            assert status == 200 or "--temperature is 1.0" in answers[0].json()["error"]
+
+
+def test_what_the_service_refuses_is_told() -> None:
+    with serving(handmade_rows(tiny_model())) as service, agent(service, environment="other") as (url, _):
+        answers = run(url, [{"task": {"n": 1}}] * 4)
+        assert {answer.status_code for answer in answers} == {422}
+        assert "422 unknown_environment: other" in answers[0].json()["error"]
+
+
 def test_another_tokenizer_and_another_commit_are_named_before_it_serves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,12 +139,16 @@ def test_another_tokenizer_and_another_commit_are_named_before_it_serves(
     with serving([]) as service:
 
         def said(*arguments: str) -> str:
-            with pytest.raises(SystemExit) as ended:
-                main(["--url", service.url, "--repeats", "4", "--tokenizer", own, *arguments])
-            assert ended.value.code == 2
-            return capsys.readouterr().err.splitlines()[-1]
+            assert main(["--url", service.url, "--repeats", "4", "--tokenizer", own, *arguments]) == 2
+            told = capsys.readouterr().err
+            assert "usage:" not in told
+            return told.splitlines()[-1]
 
         assert "NeMo RL (--checkout): the bridge was tested with 7ea279abf; name the folder" in said()
         assert "is no checkout of git, and the bridge was tested with 7ea279abf" in said("--checkout", str(tmp_path))
+        assert "there is no folder nowhere" in said("--checkout", "nowhere")
+        assert "repeats: 1; an episode that is alone" in said("--repeats", "1")
+        assert "the service has no 'other'; it has mine" in said("--any-version", "--environment", "other")
+        assert "there is no such folder" in said("--any-version", "--tokenizer", str(tmp_path / "nowhere"))
         service.tokenizer.add_tokens(["<another>"])
         assert "models.policy: its tokenizer differs from the trainer's: 259 tokens" in said("--any-version")

@@ -214,9 +214,13 @@ def test_another_tokenizer_and_another_commit_are_named(groups: list[Group], tmp
     with pytest.raises(UserError, match=r"models.policy: its tokenizer differs from the trainer's: 260 tokens"):
         Orchestrator(stream, options_of(tmp_path, start=str(begun)))
     with pytest.raises(UserError, match="prime-rl: the bridge was tested with 559b44772; name the folder"):
-        Orchestrator(stream, options_of(tmp_path, any_version=False))
+        options_of(tmp_path, any_version=False)
     with pytest.raises(UserError, match="is no checkout of git, and the bridge was tested with 559b44772"):
-        Orchestrator(stream, options_of(tmp_path, any_version=False, checkout=tmp_path))
+        options_of(tmp_path, any_version=False, checkout=tmp_path)
+    with pytest.raises(UserError, match=r"there is no folder nowhere; name .*any_version"):
+        options_of(tmp_path, any_version=False, checkout=Path("nowhere"))
+    with pytest.raises(UserError, match="ranks: 0; give at least 1"):
+        options_of(tmp_path, ranks=0)
 
 
 def test_a_stream_continues_after_a_step_with_its_weights(groups: list[Group], tmp_path: Path) -> None:
@@ -236,6 +240,8 @@ def test_a_stream_continues_after_a_step_with_its_weights(groups: list[Group], t
     weights.mkdir(parents=True)
     (weights / "model.safetensors").write_text("trained")
     (weights / "STABLE").touch()
+    with pytest.raises(UserError, match="a-model-of-a-hub: there is no such folder; fetch"):
+        opening(run, 2, "a-model-of-a-hub")
     overrides, cursor = opening(run, 2, begun)
     made = run / "ray_gym" / "model"
     assert overrides == [f"models.policy.model={made}", "models.policy.weights_version=2"] and cursor == {"version": 2}

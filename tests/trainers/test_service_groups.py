@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 
 pytest.importorskip("torch")
 from handmade import handmade_groups, handmade_rows, tiny_model, tiny_tokenizer
@@ -15,7 +16,9 @@ from handmade_service import HandmadeService, serving
 
 from ray_gym.client import AsyncClient, Client
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting.application import application_name
 from ray_gym.service.api import GroupDone, RolloutStatus
+from ray_gym.service.setup import actor_name
 from ray_gym.trainers.rows import rows_of
 from ray_gym.trainers.service import (
     WeightsCommand,
@@ -107,3 +110,9 @@ def test_the_command_that_changes_weights(tmp_path: Path) -> None:
         command.update(4, tmp_path)
     with pytest.raises(UserError, match="/nowhere: No such file"):
         WeightsCommand("mine-policy", ("/nowhere",)).served()
+
+
+@pytest.mark.parametrize("file", ["areal/train.py", "openrlhf/train.py", "skyrl/train.py", "slime/ray_gym.yaml"])
+def test_recipes_name_the_application_of_a_services_model(file: str) -> None:
+    assert application_name(actor_name("small"), "policy") == "service-small-policy"
+    assert "service-small-policy" in (REPOSITORY / "examples" / "trainers" / file).read_text()

@@ -1,9 +1,10 @@
 """Trains by AReaL's `PPOTrainer` on groups that a ray_gym service plays. It needs GPUs: two venvs, three terminals.
 
-In ray_gym's venv, on the machine of the rollout GPUs (`train.yaml` beside this file has the trainer's side):
+In ray_gym's venv, on the rollout GPUs and a Ray cluster of its own (`ray start --head --port 6380`); `train.yaml` beside
+this file has the trainer's side:
 
-    ray-gym serve service.yaml                                            # whose policy is the model in train.yaml
-    python -m ray_gym.trainers.areal.weight_server small-policy --root /shared/areal
+    ray-gym serve service.yaml          # whose policy is the model in train.yaml, of the service `small`
+    python -m ray_gym.trainers.areal.weight_server service-small-policy --root /shared/areal
 
 In AReaL's venv, with ray_gym on PYTHONPATH, on the trainer's GPUs:
 
@@ -21,6 +22,7 @@ from areal.trainer.rl_trainer import PPOTrainer
 from datasets import Dataset
 from transformers import AutoTokenizer
 
+from ray_gym.errors import UserError
 from ray_gym.trainers.areal.trajectory import check_config
 from ray_gym.trainers.areal.workflow import GroupWorkflow
 
@@ -47,4 +49,7 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except UserError as error:
+        sys.exit(str(error))

@@ -6,7 +6,7 @@ In ray_gym's venv, on the rollout GPUs and a Ray cluster of its own (`ray start 
 
 In OpenRLHF's venv, with ray_gym on PYTHONPATH, on the trainer's GPUs and another Ray cluster:
 
-    RAY_GYM_URL=http://127.0.0.1:8000 RAY_GYM_APP=small-policy \
+    RAY_GYM_URL=http://127.0.0.1:8000 RAY_GYM_APP=service-small-policy \
     RAY_GYM_COMMAND="env RAY_ADDRESS=127.0.0.1:6380 /path/to/ray_gym/.venv/bin/ray-gym" \
     python train.py --actor.model_name_or_path Qwen/Qwen3-0.6B --ckpt.output_dir /shared/openrlhf/policy \
         --data.prompt_dataset tasks.jsonl --data.input_key id --data.label_key task --data.max_len 8192 \

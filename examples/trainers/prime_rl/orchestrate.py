@@ -6,15 +6,17 @@ In prime-rl's checkout (commit 559b447), on the trainer's GPUs, which waits for 
 
 In ray_gym's venv, on the rollout GPUs; `--resume N` continues after prime-rl's checkpoint of step N:
 
-    python orchestrate.py config.yaml /shared/prime_rl --start Qwen/Qwen3-0.6B --checkout prime-rl
+    python orchestrate.py config.yaml /shared/prime_rl --start /models/Qwen3-0.6B --checkout prime-rl
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from ray_gym import open_stream
+from ray_gym.errors import UserError
 from ray_gym.trainers.prime_rl.orchestrator import Options, Orchestrator
 from ray_gym.trainers.prime_rl.resuming import opening
 
@@ -35,14 +37,15 @@ def main() -> None:
     parser.add_argument("--seq-len", type=int, default=16384, help="model.seq_len of the trainer")
     parser.add_argument("--steps", type=int, default=1000)
     given = parser.parse_args()
+    options = Options(given.folder, given.ranks, given.seq_len, GROUPS, given.start, given.checkout, given.any_version)
     overrides, cursor = opening(given.folder, given.resume, given.start)
     bounds = {"max_staleness": 1, "groups_per_version": GROUPS, "min_group_size": 2}
     with open_stream(given.config, overrides, cursor=cursor, **bounds) as stream:
-        options = Options(
-            given.folder, given.ranks, given.seq_len, GROUPS, given.start, given.checkout, given.any_version
-        )
         Orchestrator(stream, options, first_step=(given.resume or 0) + 1).run(given.steps)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(str(error))

@@ -7,7 +7,7 @@ In ray_gym's venv, on the rollout GPUs and a Ray cluster of its own (`ray start 
 In SkyRL's venv (`pip install skyrl[fsdp]==0.4.0`, Python 3.12), with ray_gym on PYTHONPATH, on the trainer's GPUs and
 another Ray cluster:
 
-    RAY_GYM_URL=http://127.0.0.1:8000 RAY_GYM_APP=small-policy RAY_GYM_WEIGHTS=/shared/skyrl/weights \
+    RAY_GYM_URL=http://127.0.0.1:8000 RAY_GYM_APP=service-small-policy RAY_GYM_WEIGHTS=/shared/skyrl/weights \
     RAY_GYM_COMMAND="env RAY_ADDRESS=127.0.0.1:6380 /path/to/ray_gym/.venv/bin/ray-gym" \
     python train.py data.train_data='["tasks.jsonl"]' trainer.policy.model.path=Qwen/Qwen3-0.6B trainer.strategy=fsdp \
         trainer.placement.colocate_all=false trainer.placement.policy_num_gpus_per_node=2 \

@@ -1,6 +1,6 @@
 """Stands where AReaL expects its vLLM server, and has a service's model load the weights that AReaL saves.
 
-    python -m ray_gym.trainers.areal.weight_server SERVICE-policy --root /shared/experiments --port 8100
+    python -m ray_gym.trainers.areal.weight_server service-NAME-policy --root /shared/experiments --port 8100
 
 runs in the service's venv, and `AREAL_LLM_SERVER_ADDRS=HOST:8100` tells AReaL of it. It generates nothing. AReaL saves a
 checkpoint to `weight_update_v<version>` below its `cluster.fileroot`, sends its path, and deletes it after the answer;
@@ -106,7 +106,9 @@ def make_server(weights: SavedWeights, host: str, port: int) -> ThreadingHTTPSer
 def main(arguments: list[str]) -> int:
     """Serves until it is interrupted, and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m ray_gym.trainers.areal.weight_server", description=__doc__)
-    parser.add_argument("app", help="the model's Serve application: the service's name, a hyphen, the model's name")
+    parser.add_argument(
+        "app", help="the model's Serve application: service-NAME-MODEL, with the service's name and the model's"
+    )
     parser.add_argument("--root", type=Path, required=True, help="AReaL's cluster.fileroot")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8100)
@@ -115,6 +117,11 @@ def main(arguments: list[str]) -> int:
         print(f"--root: {given.root} is no folder", file=sys.stderr)
         return 2
     command = WeightsCommand(given.app, (sys.executable, "-m", "ray_gym"))
+    try:
+        print(f"{given.app} serves version {command.served()}", flush=True)
+    except (RunFailed, UserError) as error:
+        print(error, file=sys.stderr)
+        return 2
     with make_server(SavedWeights(given.root, command.update), given.host, given.port) as server:
         print(f"ready: AREAL_LLM_SERVER_ADDRS={given.host}:{server.server_address[1]}", flush=True)
         try:

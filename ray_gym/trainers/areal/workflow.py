@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from areal import workflow_context
@@ -19,12 +19,20 @@ from areal.utils import stats_tracker
 
 from ray_gym.advantages import Baseline, Forks, group_normalised, rewards_of
 from ray_gym.client import AsyncClient, Client
+from ray_gym.errors import UserError
 from ray_gym.trainers.areal import TESTED
 from ray_gym.trainers.areal.trajectory import trajectory_of
 from ray_gym.trainers.compatibility import check_package
 from ray_gym.trainers.counts import add_and_say, counts_of
 from ray_gym.trainers.rows import rows_of, without_longer
-from ray_gym.trainers.service import check_drawn_at, check_served_tokenizer, play_group, request_for
+from ray_gym.trainers.service import (
+    check_drawn_at,
+    check_repeats,
+    check_served_environment,
+    check_served_tokenizer,
+    play_group,
+    request_for,
+)
 
 
 class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not follow imports of areal
@@ -51,11 +59,17 @@ class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not fol
         of `tokenizer_path`, which is compared with that of the service's `model`. `token`: the service's; None means
         RAY_GYM_TOKEN. `environment`: its name in the service; None means the config's own. `longest`: most tokens of a
         sequence; None means no limit. `baseline` and `forks`: those of `Group.advantages`. `any_version`: True accepts
-        versions of AReaL that the bridge was not tested with. Errors: UserError for another version or tokenizer; those
-        of the client.
+        versions of AReaL that the bridge was not tested with. Errors: UserError for another version or tokenizer, an
+        environment that the service has not, and what can't be trained on; those of the client.
         """
         check_package("areal", TESTED, any_version=any_version)
+        check_repeats(repeats)
+        if not temperature > 0:
+            raise UserError(f"temperature: {temperature}; give one above 0, by which the trainer can divide its logits")
+        if forks not in get_args(Forks):
+            raise UserError(f"forks: {forks!r} is none of {', '.join(get_args(Forks))}")
         with Client(url, token) as client:
+            check_served_environment(client, environment)
             check_served_tokenizer(client, model, tokenizer)
         self._url = url
         self._repeats = repeats
@@ -71,10 +85,15 @@ class GroupWorkflow(RolloutWorkflow):  # type: ignore[misc]  # mypy does not fol
     async def arun_episode(self, engine: Any, data: dict[str, Any]) -> dict[str, Any] | None:
         """Returns the trajectory of a group; None, which AReaL counts as rejected, if it has nothing to train on.
 
-        `data`: `seed`, and `task` unless the environment generates one. Errors: those of `ray_gym.trainers.service`;
-        AReaL logs what a workflow raises, counts it as rejected, and goes on.
+        `data`: `task`, or a `seed` for a task that the environment generates. Errors: UserError if it has neither;
+        those of `ray_gym.trainers.service`. AReaL logs what a workflow raises, counts it as rejected, and goes on.
         """
         task, seed = data.get("task"), data.get("seed")
+        if task is None and seed is None:
+            raise UserError(
+                f"an item of the dataset has neither `seed` (for a task that the environment generates) nor `task` (an "
+                f"object with its fields); it has {', '.join(sorted(data)) or 'nothing'}"
+            )
         tasks = None if task is None else [task]
         seed = random.getrandbits(62) if seed is None else int(seed)
         request = request_for(self._repeats, seed, tasks, environment=self._environment)

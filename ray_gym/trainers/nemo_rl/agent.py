@@ -11,11 +11,13 @@ its weights itself.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, get_args
@@ -30,7 +32,13 @@ from ray_gym.trainers.nemo_rl.answers import answer_of
 from ray_gym.trainers.nemo_rl.gathering import Gathering
 from ray_gym.trainers.one_row import ForkChoice, Limits, OneRow
 from ray_gym.trainers.rows import Row
-from ray_gym.trainers.service import check_drawn_at, check_served_tokenizer, play
+from ray_gym.trainers.service import (
+    check_drawn_at,
+    check_repeats,
+    check_served_environment,
+    check_served_tokenizer,
+    play,
+)
 
 LONGEST_BODY = 16_777_216
 """Most bytes of a request."""
@@ -54,6 +62,17 @@ class Agent:
         self.counts = Counter[str]()
         """Counts of what was played and left out since the start; `OneRow.of` names them."""
 
+    def check_parameters(self, given: Any) -> None:
+        """Checks `responses_create_params` of a request, whose `top_p` and `max_output_tokens` are those of the
+        service's config. Errors: UserError for a temperature that is not the agent's.
+        """
+        asked = given.get("temperature") if isinstance(given, dict) else None
+        if asked is not None and asked != self._temperature:
+            raise UserError(
+                f"responses_create_params.temperature: {asked!r}, but the agent's --temperature is {self._temperature}; "
+                "give both, and the service's config, the same"
+            )
+
     def play(self, task: dict[str, Any], repeats: int) -> list[Row | None]:
         """Plays a group, and returns the row of each episode; None for one without. Errors: those of `play`."""
         given: dict[str, Any] = {} if self._environment is None else {"environment": self._environment}
@@ -66,8 +85,10 @@ class Agent:
         return rows
 
 
-def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServer:
-    """Returns a server that answers `POST /run`.
+def make_server(
+    gathering: Gathering, host: str, port: int, check_parameters: Callable[[Any], None]
+) -> ThreadingHTTPServer:
+    """Returns a server that answers `POST /run`. `check_parameters`: raises UserError for what a request may not ask.
 
     An episode without a row is answered 500, which NeMo RL takes for a failure that is worth another try: an answer
     without generated tokens would end its step.
@@ -82,11 +103,14 @@ def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServ
                 length = int(self.headers.get("Content-Length", 0))
                 given = json.loads(self.rfile.read(min(length, LONGEST_BODY)))
                 task, parameters = given["task"], given.get("responses_create_params", {"input": []})
+                check_parameters(parameters)
                 row = gathering.outcome(task)
             except (ValueError, KeyError, TypeError) as error:
                 self._answer(422, {"error": f"a JSON object with task is expected: {error!r}"})
             except UserError as error:
                 self._answer(422, {"error": str(error)})
+            except ServiceError as error:
+                self._answer(422 if 400 <= error.status < 500 else 500, {"error": f"the service: {error}"})
             except (RunFailed, OSError) as error:
                 self._answer(500, {"error": str(error)})
             else:
@@ -95,6 +119,8 @@ def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServ
 
         def _answer(self, status: int, answer: dict[str, Any]) -> None:
             body = json.dumps(answer).encode()
+            if status == 422:
+                print(f"{self.path}: {answer['error']}", file=sys.stderr, flush=True)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -102,17 +128,20 @@ def make_server(gathering: Gathering, host: str, port: int) -> ThreadingHTTPServ
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Prints nothing: what is refused is in the answer."""
+            """Prints nothing: what is refused is printed with its reason."""
 
     return ThreadingHTTPServer((host, port), Door)
 
 
 def check(client: Client, given: argparse.Namespace) -> None:
-    """Checks that NeMo RL is of a commit that the bridge was tested with, and has the tokenizer of the service's model.
+    """Checks that NeMo RL is of a commit that the bridge was tested with, and has the tokenizer of the service's model,
+    and that the service has the environment.
 
     `given`: arguments of the command. Errors: UserError; those of the client.
     """
+    check_repeats(given.repeats)
     check_commit("NeMo RL (--checkout)", given.checkout, TESTED, any_version=given.any_version)
+    check_served_environment(client, given.environment)
     check_served_tokenizer(client, given.model, load_tokenizer(given.tokenizer).tokenizer)
 
 
@@ -132,26 +161,28 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--gather-s", type=float, default=10.0, help="seconds to wait for a group's other requests")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8200)
-    given = parser.parse_args(arguments)
-    if given.repeats < 2:
-        parser.error("--repeats: a group of one has nothing to compare an episode with; give 2 or more")
+    return serve(parser.parse_args(arguments))
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Serves until it is interrupted, and returns the exit code: 2 if the arguments don't fit. `given`: those."""
     try:
         client = Client(given.url)
     except ValueError as error:
-        parser.error(f"--url: {error}")
+        print(f"--url: {error}", file=sys.stderr)
+        return 2
     with client:
         try:
             check(client, given)
         except (UserError, ServiceError, OSError) as error:
-            parser.error(str(error))
+            print(error, file=sys.stderr)
+            return 2
         agent = Agent(client, given.forks, given.temperature, given.longest, given.environment)
         gathering = Gathering(agent.play, given.repeats, given.gather_s)
-        with make_server(gathering, given.host, given.port) as server:
+        with make_server(gathering, given.host, given.port, agent.check_parameters) as server:
             print(f"ready: http://{given.host}:{server.server_address[1]}/run", flush=True)
-            try:
+            with contextlib.suppress(KeyboardInterrupt):
                 server.serve_forever()
-            except KeyboardInterrupt:
-                return 0
     return 0
 
 

@@ -1,6 +1,6 @@
 """Puts a service in the place of OpenRLHF's vLLM engines: it plays, and it gets the weights.
 
-    install(Options(url="http://127.0.0.1:8000", weights=WeightsCommand("small-policy")))
+    install(Options(url="http://127.0.0.1:8000", weights=WeightsCommand("service-small-policy")))
     runpy.run_module("openrlhf.cli.train_ppo_ray", run_name="__main__")
 
 OpenRLHF drives. Its trainer has the policy saved after each step, as at the end of a training, and the service's model

@@ -1,5 +1,6 @@
 """Stands in the place of prime-rl's orchestrator: takes groups of a stream, and exchanges files with its trainer.
 
+    options = Options(...)  # first: it checks what it can before the models are loaded
     with open_stream("config.yaml", overrides, cursor=cursor, max_staleness=0, groups_per_version=32) as stream:
         Orchestrator(stream, options).run(steps=1000)
 
@@ -61,6 +62,13 @@ class Options:
     baseline: Baseline = group_normalised
     forks: Forks = "copied"
 
+    def __post_init__(self) -> None:
+        """Checks what can be checked before models are loaded. Errors: UserError."""
+        for name in ("ranks", "most_tokens", "groups", "multiple_of"):
+            if (value := getattr(self, name)) < 1:
+                raise UserError(f"{name}: {value}; give at least 1")
+        check_commit("prime-rl", self.checkout, TESTED, any_version=self.any_version)
+
 
 class Orchestrator:
     """Has prime-rl's trainer train on the groups of a stream."""
@@ -80,7 +88,6 @@ class Orchestrator:
         self.counts = Counter[str]()
         """Counts of what was taken and left out since the start; `counts_of` names them."""
         check_group_size(stream.config.tasks.repeats)
-        check_commit("prime-rl", options.checkout, TESTED, any_version=options.any_version)
         if (theirs := engine_tokenizer(stream, options.model)) is not None:
             check_tokenizers(load_tokenizer(options.start).tokenizer, theirs, f"models.{options.model}")
         self._environment = stream.config.environment.id

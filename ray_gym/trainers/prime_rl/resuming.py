@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ray_gym.deployments.chat.checkpoint import resolve_model
 from ray_gym.errors import UserError
 
 OURS = "ray_gym"
@@ -31,7 +32,7 @@ def opening(
     The overrides have the model begin with that step's weights. As `broadcasts/step_N` holds nothing else, what a model
     needs beside them is taken from `checkpoint`, the folder that the trainer began with. `step`: that of the checkpoint
     from which the trainer resumes (None: a new training); prime-rl keeps the weights of those in `broadcasts`. Errors:
-    UserError if cursor or weights of that step are not there.
+    UserError if cursor or weights of that step, or the folder, are not there.
     """
     if step is None:
         return [], None
@@ -42,9 +43,14 @@ def opening(
         raise UserError(f"{place}: no cursor can be read ({error}); resume from another step, or start anew") from None
     if not (weights / "STABLE").exists():
         raise UserError(f"{weights}: it has no STABLE, so the weights are not whole; resume from another step")
+    begun = Path(resolve_model(str(checkpoint)))
+    if not begun.is_dir():
+        raise UserError(
+            f"{checkpoint}: there is no such folder; fetch the model that the trainer began with, and name its"
+        )
     made = Path(folder).absolute() / OURS / "model"
     shutil.rmtree(made, ignore_errors=True)
-    shutil.copytree(checkpoint, made, ignore=shutil.ignore_patterns(*WEIGHTS))
+    shutil.copytree(begun, made, ignore=shutil.ignore_patterns(*WEIGHTS))
     shutil.copytree(weights, made, dirs_exist_ok=True)
     return [f"models.{model}.model={made}", f"models.{model}.weights_version={step}"], cursor
 

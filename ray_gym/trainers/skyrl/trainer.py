@@ -1,6 +1,6 @@
 """Puts a service in the place of SkyRL's inference engines: it plays, and it gets the weights.
 
-    train(cfg, Options(url="http://127.0.0.1:8000", weights=WeightsCommand("small-policy"), folder="/shared/weights"))
+    train(cfg, Options(url="http://127.0.0.1:8000", weights=WeightsCommand("service-small-policy"), folder="/shared/weights"))
 
 SkyRL drives. After each step, and before the first, its trainer has the policy saved, and the service's model loads it
 before the next batch is played: the batches are on-policy.

@@ -19,7 +19,7 @@ class Settings:
     url: str
     """Address of the service."""
     app: str
-    """Serve application of the service's model: the service's name, a hyphen, and the model's name in the config."""
+    """Serve application of the service's model: `service-NAME-MODEL`, of the service's name and the model's in its config."""
     model: str = "policy"
     """Name of that model in the config, whose tokenizer is compared with the trainer's."""
     filler: int = 0

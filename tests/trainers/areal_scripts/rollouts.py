@@ -27,6 +27,14 @@ from ray_gym.errors import UserError
 from ray_gym.trainers.areal.weight_server import SavedWeights, make_server
 from ray_gym.trainers.areal.workflow import GroupWorkflow
 
+WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "repeats": ((1, 1.0), {}),
+    "temperature": ((4, 0), {}),
+    "forks": ((4, 1.0), {"forks": "longest"}),
+    "environment": ((4, 1.0), {"environment": "other"}),
+}
+"""Arguments that can't be trained with, by the name that the error has to say."""
+
 
 def main(folder: Path) -> None:
     """Prints one JSON object. `folder`: scratch folder, which is AReaL's `fileroot`."""
@@ -58,12 +66,12 @@ def main(folder: Path) -> None:
         short = GroupWorkflow(service.url, repeats=4, temperature=1.0, tokenizer=tiny_tokenizer(), longest=1)
         found["rejected"] = asyncio.run(short.arun_episode(engine, {"seed": 9})) is None
         found["too_long"] = short.counts["too_long"]
-        found["refused"] = refused(engine, GroupWorkflow(service.url, 4, 0.7, tiny_tokenizer()))
+        found["refused"] = refused(engine, GroupWorkflow(service.url, 4, 0.7, tiny_tokenizer()), {"seed": 1})
+        found["neither"] = refused(engine, workflow, {"number": 3})
+        for name, (wrong, more) in WRONG.items():
+            found[name] = refused_at_once(service.url, *wrong, **more)
         service.tokenizer.add_tokens(["<another>"])
-        try:
-            GroupWorkflow(service.url, 4, 1.0, tiny_tokenizer())
-        except UserError as error:
-            found["tokenizer"] = str(error)
+        found["tokenizer"] = refused_at_once(service.url, 4, 1.0)
     found["stats"] = {name: float(value) for name, value in stats_tracker.export_all().items()}
     found["shapes"] = [{name: [list(v.shape), str(v.dtype)] for name, v in data.items()} for data in batch]
 
@@ -82,10 +90,19 @@ def main(folder: Path) -> None:
     print(json.dumps(found))
 
 
-def refused(engine: Any, workflow: GroupWorkflow) -> str:
-    """Returns what the workflow raises."""
+def refused_at_once(url: str, *wrong: Any, **more: Any) -> str:
+    """Returns what the workflow's own check says about its arguments."""
     try:
-        asyncio.run(workflow.arun_episode(engine, {"seed": 1}))
+        GroupWorkflow(url, *wrong, tiny_tokenizer(), **more)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def refused(engine: Any, workflow: GroupWorkflow, item: dict[str, Any]) -> str:
+    """Returns what the workflow raises for an item."""
+    try:
+        asyncio.run(workflow.arun_episode(engine, item))
     except UserError as error:
         return str(error)
     return ""
