@@ -45,7 +45,12 @@ def masked(text: str, secret: str, shown: str = "***") -> str:
     """Returns a text with `shown` in the place of a secret, also where some of its characters are spelled as URLs, JSON
     (also within JSON) or HTML spell them.
     """
-    return re.sub("".join(map(_spellings, secret)), lambda _: shown, text) if secret else text
+    return secret_pattern(secret).sub(lambda _: shown, text) if secret else text
+
+
+def secret_pattern(secret: str) -> re.Pattern[str]:
+    """Returns a regular expression of a secret in all the spellings that `masked` knows. `secret` is not empty."""
+    return re.compile("".join(map(_spellings, secret)))
 
 
 def _spellings(letter: str) -> str:

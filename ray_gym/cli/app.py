@@ -144,10 +144,10 @@ def show(
 
         ray-gym show --follow --failed
     """
-    from ray_gym.cli.bounds import read_bound
     from ray_gym.cli.follow import follow_run
     from ray_gym.cli.show import show_episode, show_run
     from ray_gym.load import load
+    from ray_gym.record.bounds import read_bound
 
     bound = read_bound(reward, "--reward") if reward is not None else None
     console, found = make_console(), load(run if run is not None else runs.newest_in("runs"))

@@ -1,35 +1,53 @@
-"""Implements `ray-gym export`: it writes a finished run for another project's trainer."""
+"""Implements `ray-gym export`: it writes a finished run for another project."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ray_gym.cli.output import say
 from ray_gym.errors import UserError
 
+if TYPE_CHECKING:
+    from ray_gym.export.filters import Filters
+    from ray_gym.export.redaction import Redaction
+    from ray_gym.run.directory.reading import Run
+
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
-    form: Annotated[
-        str,
-        typer.Option(
-            metavar="FORM",
-            help="What is written. sft: conversations with a reward; preference: pairs within a group; rollouts: groups, "
-            "token by token; or a form of another package.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file of JSON lines that is written.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file that is written.")],
     options: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Options of the form.", show_default=False),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="TRAINER", help="Trainer that reads the form: nemo-rl.")
+        str | None, typer.Option("--to", metavar="NAME", help="Who reads it; a wrong name lists the known ones.")
     ] = None,
-    min_reward: Annotated[float | None, typer.Option(help="sft: leave out episodes with a lower reward.")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(metavar="FORM", help="What is written, where --to has several, or a form of another package."),
+    ] = None,
+    status: Annotated[list[str] | None, typer.Option(metavar="STATUS", help="Only episodes with it.")] = None,
+    reward: Annotated[
+        list[str] | None, typer.Option(metavar="BOUND", help="Only episodes with such a reward, e.g. '<0.5'.")
+    ] = None,
+    min_reward: Annotated[float | None, typer.Option(help="Only episodes with at least this reward.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Only episodes whose note has it, or another one given.")
+    ] = None,
+    trainable: Annotated[
+        bool, typer.Option("--trainable", help="Only episodes with a sample that a trainer can use.")
+    ] = False,
+    participant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose view is written, where a form asks; else the policy's.")
+    ] = None,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[COLUMN=]REGEX", help="Text that is replaced by [redacted], in all or in one column."),
+    ] = None,
     no_tools: Annotated[bool, typer.Option("--no-tools", help="sft: leave out the tools that prompts showed.")] = False,
     min_gap: Annotated[
         float | None, typer.Option(min=0, help="preference: least distance between the rewards of a pair.")
@@ -41,30 +59,63 @@ def export(
     partial: Annotated[bool, typer.Option("--partial", help="Accept a run that is not finished.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
 ) -> None:
-    """Write a finished run in a form that a trainer reads: NeMo RL's (`docs/nemo_rl.md`) or your own
+    """Write a finished run for whoever reads it next: trainers, other formats (`docs/export.md`), or your own
     (`docs/extending.md`).
 
     If there is no line to write, nothing is written, and the exit code is 2.
 
     Examples:
 
-        ray-gym export runs/NAME --to nemo-rl --form sft --min-reward 1 --out train.jsonl
+        ray-gym export runs/NAME --to jsonl --out episodes.jsonl
 
-        ray-gym export runs/NAME --to nemo-rl --form rollouts --out rollouts.jsonl
+        ray-gym export runs/NAME --to trl --form sft --min-reward 1 --redact '[\\w.]+@[\\w.]+' --out train.jsonl
     """
     from ray_gym.export import writing
-    from ray_gym.export.form import find_form, read_options
+    from ray_gym.export.form import choose_form, read_options
     from ray_gym.load import load
 
-    chosen = find_form(form, to)
-    flags = {"--min-reward": min_reward, "--no-tools": no_tools or None}
-    flags |= {"--min-gap": min_gap, "--single-response": single_response or None}
-    given = {**_read(options or []), **{name: value for name, value in flags.items() if value is not None}}
-    read = read_options(form, chosen, given)
+    name, chosen = choose_form(form, to)
+    flags: dict[str, Any] = {"--no-tools": no_tools or None, "--single-response": single_response or None}
+    flags |= {"--min-gap": min_gap, "--participant": participant}
+    bounds = [("--reward", text) for text in reward or []]
+    if "min_reward" in chosen.Options.model_fields:
+        flags["--min-reward"] = min_reward
+    elif min_reward is not None:
+        bounds.append(("--min-reward", f">={min_reward}"))
+    given = {**_read(options or []), **{word: value for word, value in flags.items() if value is not None}}
+    read = read_options(name, chosen, given)
     loaded = load(run)
+    filters = _filters(loaded, status or chosen.statuses, bounds, label or [], trainable)
+    redaction, unknown = _redaction(loaded, redact or [])
     with chosen.open_form(read, loaded) as wanted:
-        counts = writing.export(loaded, wanted, out, partial=partial, overwrite=overwrite)
-    say("\n".join(writing.report_lines(counts, out)))
+        counts = writing.export(
+            loaded, wanted, out, filters=filters, redaction=redaction, partial=partial, overwrite=overwrite
+        )
+    say("\n".join([*writing.report_lines(counts, out), *unknown]))
+
+
+def _filters(
+    run: Run, status: list[str] | tuple[str, ...], bounds: list[tuple[str, str]], label: list[str], trainable: bool
+) -> Filters:
+    """Makes the filters of the command. Errors: UserError that names the option."""
+    from ray_gym.export.filters import Filters, check_statuses, labelled
+    from ray_gym.record.bounds import read_bound
+
+    check_statuses(status)
+    rewards = tuple(read_bound(text, option) for option, text in bounds)
+    return Filters(status, rewards, trainable, labelled(run, label))
+
+
+def _redaction(run: Run, given: list[str]) -> tuple[Redaction, list[str]]:
+    """Makes the redaction of the command, and lines of text about secrets that can't be searched for here."""
+    from ray_gym.export.redaction import Redaction
+    from ray_gym.export.secrets import secrets_of
+
+    secrets = secrets_of(run)
+    told = [
+        f"note: {name} is not set here: its value, if an episode has it, was not looked for" for name in secrets.unset
+    ]
+    return Redaction.of(given, secrets), told
 
 
 def _read(options: list[str]) -> dict[str, str]:

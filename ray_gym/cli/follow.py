@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from ray_gym.cli.bounds import Bound
 from ray_gym.cli.show import line_of
 from ray_gym.errors import UserError
 from ray_gym.printable import data
+from ray_gym.record.bounds import Bound
 from ray_gym.run.directory.storage import Storage
 
 LOOK_S = 1.0

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.console import Console
 
-from ray_gym.cli.bounds import Bound
 from ray_gym.cli.output import DataTable
 from ray_gym.errors import UserError, placed
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.plugins import find_environment
 from ray_gym.printable import data
+from ray_gym.record.bounds import Bound
 from ray_gym.run.directory.directory import CONFIG, find_run
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.reading import Run

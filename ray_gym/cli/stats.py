@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ray_gym.cli.bounds import Bound, read_bound
 from ray_gym.cli.output import make_console, write
 from ray_gym.errors import UserError
 from ray_gym.installed.extras import require
+from ray_gym.record.bounds import Bound, read_bound
 
 if TYPE_CHECKING:
     from ray_gym.cli.stats_reading import ReadRun

@@ -11,8 +11,8 @@ from ray_gym.cli.output import DataTable
 from ray_gym.printable import data
 
 if TYPE_CHECKING:
-    from ray_gym.cli.bounds import Bound
     from ray_gym.cli.stats_reading import ReadRun
+    from ray_gym.record.bounds import Bound
     from ray_gym.statistics.compare import Compared, Comparison
     from ray_gym.statistics.describe import Description
     from ray_gym.statistics.groups import Spread

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
@@ -39,11 +41,21 @@ def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
 
     Errors: OSError if the disk or the folder refuses it; exceptions of `chunks`. Then the file stays as it was.
     """
+    with replaced(path) as file:
+        file.writelines(chunks)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file that takes the place of `path` when the block ends, and makes its folders.
+
+    Errors: OSError if the disk or the folder refuses it; exceptions of the block. Then the file stays as it was.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with scratch.open("wb") as file:
-            file.writelines(chunks)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)

@@ -66,9 +66,13 @@ def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
 def _object(text: str) -> dict[str, Any]:
     """Returns the JSON object that a text holds. Errors: LeftOut if it is none."""
     try:
-        read = json.loads(text)
+        read = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):
         raise LeftOut(MALFORMED)
     return read
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,4 +1,4 @@
-"""Defines a form, which is a way to write a finished run for a trainer. `docs/extending.md` has an example."""
+"""Defines a form, which is a way to write a finished run for a consumer. `docs/extending.md` has an example."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ray_gym.config.file import explain
@@ -23,6 +24,7 @@ FORM = PluginKind(
         "sft": "ray_gym.export.sft:Sft",
         "preference": "ray_gym.export.preference:Preference",
         "rollouts": "ray_gym.export.rollouts:Rollouts",
+        "notes": "ray_gym.export.noted:Noted",
     },
 )
 """Kind of plugin that forms are. Other packages define forms by entry points of the group `ray_gym.exporters`."""
@@ -35,14 +37,20 @@ class FormOptions(BaseModel):
 
 
 class Form(ABC):
-    """A form turns the rows of episodes, group by group, into lines of JSON."""
+    """A form turns the rows of episodes, group by group, into lines of JSON, or rows of Parquet."""
 
     Options: ClassVar[type[FormOptions]] = FormOptions
     """Class of the form's options."""
     to: ClassVar[str] = ""
-    """Name of the trainer that reads the form, for `--to`."""
+    """Name of the consumer that reads the form, for `--to`."""
     columns: ClassVar[tuple[str, ...]]
     """Columns that the form needs of an episode's row (docs/record.md)."""
+    statuses: ClassVar[tuple[str, ...]] = ()
+    """Statuses of the episodes that are exported where `--status` says none; () for any."""
+    has_tokens: ClassVar[bool] = False
+    """True if lines have token ids, which spell the text of the episode: then redacted episodes are left out."""
+    schema: ClassVar[pa.Schema | None] = None
+    """Arrow schema of the lines, which are then written as Parquet; None for JSON lines."""
 
     @classmethod
     @contextmanager
@@ -54,20 +62,48 @@ class Form(ABC):
 
     @abstractmethod
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Yields the lines of a run, as JSON data. `groups`: rows of each group of episodes. Things that give no line
-        are counted in `counts`, with the reason.
+        """Yields the lines of a run, as JSON data. `groups`: rows of each group of episodes, after the filters and with
+        text redacted, so that a group may lack some. Things that give no line are counted in `counts`, with the reason.
         """
 
 
+def choose_form(name: str | None, to: str | None) -> tuple[str, type[Form]]:
+    """Returns the name and the class of the form that `--form` and `--to` ask for. Under `--to trl`, `sft` names the
+    form `trl-sft`. Errors: UserError as of `find_form`, and if `to` alone names none or several forms.
+    """
+    if name is not None:
+        full = f"{to}-{name}"
+        found = full if to is not None and full in names(FORM) else name
+        return found, find_form(found, to)
+    consumers = _by_consumer()
+    if to not in consumers:
+        what = f"there is none for {to!r}" if to is not None else "say for whom, or give a --form"
+        raise UserError(f"--to: {what}; known: {', '.join(sorted(consumers))}")
+    if len(consumers[to]) > 1:
+        listed = ", ".join(one.removeprefix(f"{to}-") for one in consumers[to])
+        raise UserError(f"--form: {to} has several; say which: {listed}")
+    [only] = consumers[to]
+    return only, find_form(only, to)
+
+
+def _by_consumer() -> dict[str, list[str]]:
+    """Returns the names of the forms of each consumer."""
+    found: dict[str, list[str]] = {}
+    for name in names(FORM):
+        if to := find_form(name, None).to:
+            found.setdefault(to, []).append(name)
+    return found
+
+
 def find_form(name: str, to: str | None) -> type[Form]:
-    """Returns the class of a form by its name. `to`: trainer that the user named, or None. Errors: UserError if there
-    is no such form, if the named object is no subclass of `Form`, or if the form is another trainer's.
+    """Returns the class of a form by its name. `to`: consumer that the user named, or None. Errors: UserError if there
+    is no such form, if the named object is no subclass of `Form`, or if the form is another consumer's.
     """
     found = find(FORM, name, "--form")
     if not (isinstance(found, type) and issubclass(found, Form)):
         raise UserError(f"--form: {name} is not a subclass of ray_gym.export.form.Form")
     if to is not None and to != found.to:
-        raise UserError(f"--to: --form {name} is {found.to or 'no trainer'}'s, not {to}'s")
+        raise UserError(f"--to: --form {name} is {found.to or 'nobody'}'s, not {to}'s")
     return found
 
 

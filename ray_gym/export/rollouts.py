@@ -30,6 +30,7 @@ class Rollouts(Form):
     """Writes the samples of a participant in a group of episodes as completions of one prompt."""
 
     to = "nemo-rl"
+    has_tokens = True
     columns = (
         *("run_id", "episode_id", "group_id", "task_id", "env_id", "repeat", "status", "stop_reason"),
         *("reward", "task", "events", "samples"),

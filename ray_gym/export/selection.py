@@ -30,11 +30,8 @@ class Counts:
 
 
 def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
-    """Yields the rows of completed episodes that have a reward. Counts all rows as episodes, and the others as left
-    out, in `counts`.
-    """
+    """Yields the rows of completed episodes that have a reward. Counts the others as left out, in `counts`."""
     for row in rows:
-        counts.episodes += 1
         if row["status"] == "completed" and row["reward"] is not None:
             yield row
         else:

@@ -1,36 +1,60 @@
-"""Writes a run as a file of JSON lines, in any form."""
+"""Writes a run as a file of JSON lines or Parquet, in any form."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from ray_gym.data.writing import write_chunks
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ray_gym.data.writing import replaced
 from ray_gym.errors import UserError, refused_writes
+from ray_gym.export.filters import EVERYTHING, Filters
 from ray_gym.export.finished import groups, refuse_unfinished
 from ray_gym.export.form import Form
+from ray_gym.export.redaction import Redaction
 from ray_gym.export.selection import Counts
 from ray_gym.run.directory.reading import Run
 
+Line = dict[str, Any]
 
-def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:
+ROWS_IN_GROUP = 256
+"""Most rows of a row group of Parquet, which is in memory as a whole."""
+
+
+def export(
+    run: Run,
+    form: Form,
+    out: Path,
+    *,
+    filters: Filters = EVERYTHING,
+    redaction: Redaction | None = None,
+    partial: bool = False,
+    overwrite: bool = False,
+) -> Counts:
     """Writes the lines of a run to a file, whole or not at all, and returns the counts. Missing folders of the file are
     made.
 
-    `partial`: True to accept a run that is not finished. `overwrite`: True to replace a file that exists. Errors:
-    UserError if `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to
-    write; OSError; those that the form raises.
+    `filters`: episodes that the form sees. `redaction`: text that no line has. `partial`: True to accept a run that is
+    not finished. `overwrite`: True to replace a file that exists. Errors: UserError if `out` is a folder or exists, if
+    the run is not finished or can't be read, or if there is no line to write; OSError; those that the form raises.
     """
     if out.is_dir():
-        raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")
+        raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / _example(form)}")
     if out.exists() and not overwrite:
         raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     if not partial:
         refuse_unfinished(run)
     counts = Counts()
-    with refused_writes("--out", out):
-        write_chunks(out, _encode_lines(run, form, counts))
+    lines = _lines(run, form, filters, redaction or Redaction(), counts)
+    with refused_writes("--out", out), replaced(out) as file:
+        if form.schema is None:
+            file.writelines(map(encode, lines))
+        else:
+            _write_parquet(file, form.schema, lines)
     return counts
 
 
@@ -43,10 +67,49 @@ def report_lines(counts: Counts, out: Path) -> list[str]:
     return told + [f"note: {what}: {count:,}" for what, count in counts.notes.most_common() if count]
 
 
-def _encode_lines(run: Run, form: Form, counts: Counts) -> Iterator[bytes]:
-    for line in form.lines(groups(run, form.columns), counts):
-        yield json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+def encode(line: Line) -> bytes:
+    """Returns a line of JSON in UTF-8. Only a line with lone surrogates, which UTF-8 can't spell, has them as escapes.
+    Errors: ValueError for a number that is not finite.
+    """
+    try:
+        return _json(line, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return _json(line, ensure_ascii=True).encode() + b"\n"
+
+
+def _json(line: Line, *, ensure_ascii: bool) -> str:
+    return json.dumps(line, ensure_ascii=ensure_ascii, separators=(",", ":"), allow_nan=False)
+
+
+def _lines(run: Run, form: Form, filters: Filters, redaction: Redaction, counts: Counts) -> Iterator[Line]:
+    """Yields the lines of a run, and counts them. Errors: UserError at the end if there was none."""
+    columns = filters.columns(redaction.columns(form.columns, form.has_tokens))
+    kept = filters.kept(groups(run, columns), counts)
+    for line in form.lines(redaction.redacted(kept, form.has_tokens, counts), counts):
+        yield redaction.line(line)
         counts.written += 1
     if not counts.written:
         why = "; ".join(f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count)
         raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")
+
+
+def _write_parquet(file: BinaryIO, schema: pa.Schema, lines: Iterable[Line]) -> None:
+    """Writes lines as Parquet, one row group after the other, so that only one is in memory."""
+    with pq.ParquetWriter(file, schema) as writer:
+        for rows in _batches(lines):
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    rows: list[Line] = []
+    for line in lines:
+        rows.append(line)
+        if len(rows) == ROWS_IN_GROUP:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _example(form: Form) -> str:
+    return "train.jsonl" if form.schema is None else "train.parquet"

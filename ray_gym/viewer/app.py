@@ -18,8 +18,8 @@ from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Res
 
 from ray_gym.advantages import group_normalised
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.directory.notes import Note
 from ray_gym.viewer.episode_page import NoSuchEpisode, episode_of, row_of, text_of
-from ray_gym.viewer.notes import Note
 from ray_gym.viewer.places import NoSuchRun, Places, ShownRun
 from ray_gym.viewer.queries import SHOWN, Page, Selection, by_version, groups_of, neighbours_of, page_of, values_of
 from ray_gym.viewer.sample_tokens import tokens_of

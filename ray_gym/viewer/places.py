@@ -14,9 +14,9 @@ from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import CONFIG, PLAN
 from ray_gym.run.directory.listing import ListedRun, listed, runs_in
 from ray_gym.run.directory.location import child_of, storage_at
+from ray_gym.run.directory.notes import Notes
 from ray_gym.run.directory.reading import open_run
 from ray_gym.run.directory.storage import EPISODES, Storage
-from ray_gym.viewer.notes import Notes
 from ray_gym.viewer.run_index import RunIndex
 
 FIRST_S = 1.0

@@ -10,8 +10,8 @@ from made_runs import new_run
 from rich.console import Console
 from shown_runs import episode, write
 
-from ray_gym.cli.bounds import read_bound
 from ray_gym.cli.follow import follow_run
+from ray_gym.record.bounds import read_bound
 from ray_gym.run.directory.location import storage_at
 
 

@@ -11,9 +11,9 @@ import pytest
 from conftest import ray_gym_here
 from made_runs import end, new_run
 
-from ray_gym.cli.bounds import read_bound
 from ray_gym.cli.runs import size_of
 from ray_gym.errors import UserError
+from ray_gym.record.bounds import read_bound
 
 
 @pytest.fixture

@@ -1,0 +1,65 @@
+"""Finds the values of secrets that a run's config names, so that no export has them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED
+from ray_gym.run.directory.directory import CONFIG
+from ray_gym.run.directory.reading import Run
+
+ALWAYS = ("RAY_GYM_TOKEN",)
+"""Environment variables that are secret whatever the config says."""
+
+_ENV = re.compile(r"\$\{oc\.env:\s*([^\s{},]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Holds the secrets of a run that can be searched for here."""
+
+    values: tuple[str, ...]
+    """Values of the environment variables that the config names, longest first."""
+    unset: tuple[str, ...]
+    """Names of those that are not set here, so that nothing knows their values."""
+
+
+def secrets_of(run: Run) -> Secrets:
+    """Returns the secrets that the config of a run names: environment variables in `${oc.env:...}`, and those that keys
+    like `api_key_env` and `header_env` name. A run without a readable config has none but `ALWAYS`. Errors: OSError.
+    """
+    names = {*ALWAYS, *(named := set(_names(_read(run))))}
+    found = {name: os.environ.get(name, "").strip() for name in names}
+    values = {value for value in found.values() if len(value) >= SHORTEST_MASKED}
+    unset = sorted(name for name in named if name not in os.environ)
+    return Secrets(tuple(sorted(values, key=lambda value: (-len(value), value))), tuple(unset))
+
+
+def _read(run: Run) -> Any:
+    if not run.storage.exists(CONFIG):
+        return None
+    try:
+        return yaml.safe_load(run.storage.read(CONFIG))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return None
+
+
+def _names(node: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yields the names of environment variables in a config."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            if str(key).endswith("_env"):
+                yield from map(str, value.values() if isinstance(value, Mapping) else [value] if value else [])
+            else:
+                yield from _names(value, (*path, str(key)))
+    elif isinstance(node, list):
+        for item in node:
+            yield from _names(item, path)
+    elif isinstance(node, str) and path not in PLACES:
+        yield from _ENV.findall(node)
