@@ -17,7 +17,7 @@ ArgumentsAs = Literal["object", "text"]
 
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
-SILENT = "conversations without a word of the policy's own"
+SILENT = "conversations without a word of the participant's own"
 """Reason for which a conversation is left out."""
 
 
@@ -29,12 +29,23 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
     templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
     nothing, or if the arguments of a call are no JSON object.
     """
-    said = [message for event in events if (message := _message(event, participant, arguments_as))]
-    while said and said[-1]["role"] != "assistant":
-        said.pop()
-    if not said:
+    return conversation_in_two(events, participant, arguments_as)[0]
+
+
+def conversation_in_two(
+    events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs
+) -> tuple[Chat, int]:
+    """Returns the conversation of a participant, as `conversation` does, and the number of messages before the first
+    one that the participant said itself. Words of the assistant that a task began with are before it.
+    """
+    found = [(event, message) for event in events if (message := _message(event, participant, arguments_as))]
+    while found and found[-1][1]["role"] != "assistant":
+        found.pop()
+    own = (event["kind"] == "message" and message["role"] == "assistant" for event, message in found)
+    begins = next((place for place, is_own in enumerate(own) if is_own), None)
+    if begins is None:
         raise LeftOut(SILENT)
-    return said
+    return [message for _, message in found], begins
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:

@@ -24,7 +24,16 @@ FORM = PluginKind(
         "sft": "ray_gym.export.sft:Sft",
         "preference": "ray_gym.export.preference:Preference",
         "rollouts": "ray_gym.export.rollouts:Rollouts",
+        "jsonl": "ray_gym.export.jsonl:Jsonl",
+        "messages": "ray_gym.export.messages:Messages",
         "notes": "ray_gym.export.noted:Noted",
+        "openrlhf-preference": "ray_gym.export.hugging_face:OpenrlhfPreference",
+        "openrlhf-sft": "ray_gym.export.hugging_face:OpenrlhfSft",
+        "sharegpt": "ray_gym.export.sharegpt:Sharegpt",
+        "trl-preference": "ray_gym.export.hugging_face:TrlPreference",
+        "trl-sft": "ray_gym.export.hugging_face:TrlSft",
+        "trl-tokens": "ray_gym.export.token_sets:TrlTokens",
+        "verl-sft": "ray_gym.export.verl:VerlSft",
     },
 )
 """Kind of plugin that forms are. Other packages define forms by entry points of the group `ray_gym.exporters`."""
@@ -59,6 +68,12 @@ class Form(ABC):
         to close. Errors: UserError if the options are wrong.
         """
         yield cls(**dict(options))
+
+    def without_tokens(self, row: Row) -> Row | None:
+        """Returns a row whose text was redacted as a form with `has_tokens` may write it, without token ids; None to
+        leave it out.
+        """
+        return None
 
     @abstractmethod
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
@@ -124,10 +139,9 @@ def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormO
 
 
 def _who_takes(key: str, name: str, form: type[Form]) -> str:
-    """Returns a text for an error about an unknown option: the other form that has this option, or else all options of
-    this form.
+    """Returns a text for an error about an unknown option: the other forms that have this option, or else all options
+    of this form.
     """
-    for other in names(FORM):
-        if key in find_form(other, None).Options.model_fields:
-            return f"it is an option of --form {other}, not of {name}"
+    if others := [other for other in names(FORM) if key in find_form(other, None).Options.model_fields]:
+        return f"it is an option of --form {', '.join(others)}, not of {name}"
     return f"--form {name} has no such option; known: {', '.join(form.Options.model_fields) or 'none'}"

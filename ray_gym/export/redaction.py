@@ -10,6 +10,7 @@ from typing import Any
 
 from ray_gym.errors import UserError
 from ray_gym.export.finished import Row
+from ray_gym.export.form import Form
 from ray_gym.export.secrets import Secrets
 from ray_gym.export.selection import Counts
 from ray_gym.printable import secret_pattern
@@ -61,16 +62,16 @@ class Redaction:
         """Says whether there is anything to replace."""
         return bool(self.everywhere or self.of_columns or self.secrets)
 
-    def columns(self, of_form: Sequence[str], has_tokens: bool) -> list[str]:
-        """Returns the columns that are read for a form with the columns `of_form`: those, and where its lines have
-        token ids, those whose text the tokens spell.
+    def columns(self, form: Form) -> list[str]:
+        """Returns the columns that are read for a form: its own, and where its lines have token ids, those whose text
+        the tokens spell.
         """
-        more = TEXT_COLUMNS if has_tokens and self else ()
-        return [*of_form, *(name for name in more if name not in of_form)]
+        more = TEXT_COLUMNS if form.has_tokens and self else ()
+        return [*form.columns, *(name for name in more if name not in form.columns)]
 
-    def redacted(self, groups: Iterable[list[Row]], has_tokens: bool, counts: Counts) -> Iterator[list[Row]]:
-        """Yields the groups with the text of their rows redacted. Where the form's lines have token ids, a row whose
-        text was changed is left out, and counted: its tokens would spell the text.
+    def redacted(self, groups: Iterable[list[Row]], form: Form, counts: Counts) -> Iterator[list[Row]]:
+        """Yields the groups with the text of their rows redacted. Where the form's lines have token ids, which would
+        spell the text, a row whose text was changed goes without them, or is left out and counted.
         """
         if not self:
             yield from groups
@@ -81,10 +82,11 @@ class Redaction:
                 made = {column: self._of_column(column, value) for column, value in row.items()}
                 is_changed = made != row
                 counts.notes[CHANGED] += is_changed
-                if is_changed and has_tokens:
+                kept = form.without_tokens(made) if is_changed and form.has_tokens else made
+                if kept is None:
                     counts.left_out[SPELLED] += 1
                 else:
-                    rows.append(made)
+                    rows.append(kept)
             if rows:
                 yield rows
 

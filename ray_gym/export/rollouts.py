@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -10,13 +9,10 @@ from typing import Any
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
 from ray_gym.export.message_log import Log, message_log, prompt_length, split, token_ids
+from ray_gym.export.samples import usable_samples
 from ray_gym.export.selection import Counts, LeftOut, scored_episodes
 from ray_gym.stop import StopReason
 
-NO_SAMPLES = "episodes without samples to train on (models that give no token ids have none)"
-NOTHING_GENERATED = "samples in which nothing was generated"
-NOT_FINITE = "samples with a log probability that is not finite"
-NO_REWARD = "samples of participants without a reward of their own"
 NOTHING_IN_COMMON = "groups whose prompts have no token in common at their beginning"
 FORKED = "completions that are a part of their episode (a fork): each has the episode's reward"
 NOT_PLAIN = "completions whose log probabilities a forward pass alone does not give (docs/tokens.md)"
@@ -60,25 +56,12 @@ def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]
     episodes without trainable ones, are counted in `counts`.
     """
     events = {event["seq"]: event for event in row["events"]}
-    trainable = [(number, sample) for number, sample in enumerate(row["samples"]) if sample["trainable"]]
-    counts.left_out[NO_SAMPLES] += not trainable
-    for number, sample in trainable:
-        try:
-            yield sample["participant"], _completion(row, number, sample, events)
-        except LeftOut as reason:
-            counts.left_out[str(reason)] += 1
+    for number, sample in usable_samples(row, counts):
+        yield sample["participant"], _completion(row, number, sample, events)
 
 
 def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Returns the completion of a sample. `number`: index of the sample in its row. `events`: by their number. Errors:
-    LeftOut if the sample has no reward, no generated token, or a log probability that is not finite.
-    """
-    if sample["reward"] is None:
-        raise LeftOut(NO_REWARD)
-    if not any(sample["loss_mask"]):
-        raise LeftOut(NOTHING_GENERATED)
-    if not all(map(math.isfinite, sample["logprobs"])):
-        raise LeftOut(NOT_FINITE)
+    """Returns the completion of a sample. `number`: index of the sample in its row. `events`: by their number."""
     kinds = {span["kind"] for span in sample["spans"] if span["generated"]}
     return {
         "message_log": message_log(sample, events),

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ray_gym.data.writing import replaced
 from ray_gym.errors import UserError, refused_writes
 from ray_gym.export.filters import EVERYTHING, Filters
 from ray_gym.export.finished import groups, refuse_unfinished
 from ray_gym.export.form import Form
+from ray_gym.export.parquet import Line, write_parquet
 from ray_gym.export.redaction import Redaction
 from ray_gym.export.selection import Counts
 from ray_gym.run.directory.reading import Run
-
-Line = dict[str, Any]
-
-ROWS_IN_GROUP = 256
-"""Most rows of a row group of Parquet, which is in memory as a whole."""
 
 
 def export(
@@ -54,7 +46,7 @@ def export(
         if form.schema is None:
             file.writelines(map(encode, lines))
         else:
-            _write_parquet(file, form.schema, lines)
+            write_parquet(file, form.schema, lines)
     return counts
 
 
@@ -83,32 +75,14 @@ def _json(line: Line, *, ensure_ascii: bool) -> str:
 
 def _lines(run: Run, form: Form, filters: Filters, redaction: Redaction, counts: Counts) -> Iterator[Line]:
     """Yields the lines of a run, and counts them. Errors: UserError at the end if there was none."""
-    columns = filters.columns(redaction.columns(form.columns, form.has_tokens))
+    columns = filters.columns(redaction.columns(form))
     kept = filters.kept(groups(run, columns), counts)
-    for line in form.lines(redaction.redacted(kept, form.has_tokens, counts), counts):
+    for line in form.lines(redaction.redacted(kept, form, counts), counts):
         yield redaction.line(line)
         counts.written += 1
     if not counts.written:
         why = "; ".join(f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count)
         raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")
-
-
-def _write_parquet(file: BinaryIO, schema: pa.Schema, lines: Iterable[Line]) -> None:
-    """Writes lines as Parquet, one row group after the other, so that only one is in memory."""
-    with pq.ParquetWriter(file, schema) as writer:
-        for rows in _batches(lines):
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-
-
-def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    rows: list[Line] = []
-    for line in lines:
-        rows.append(line)
-        if len(rows) == ROWS_IN_GROUP:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
 
 
 def _example(form: Form) -> str:

@@ -64,8 +64,8 @@ def test_each_form_is_written(shell: Shell, games: Path) -> None:
         (("run", "--form", "rollouts", "--redact", "a*"), "--redact: 'a*' matches the empty text"),
         (("run", "--form", "rollouts", "--redact", "event=a"), "--redact: 'event=a': there is no column 'event'"),
         (("run",), "--form: nemo-rl has several; say which: preference, rollouts, sft"),
-        (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "an option of --form preference, not of sft"),
-        (("run", "--form", "verl"), "--form: there is no form 'verl'; known: "),
+        (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "trl-preference, not of sft"),
+        (("run", "--form", "verl"), "--form: there is no form 'verl'; did you mean 'verl-sft'? known: "),
         (
             ("run", "--form", "ray_gym.run.directory.reading:Run"),
             "--form: ray_gym.run.directory.reading:Run is not a subclass of",

@@ -10,7 +10,8 @@ from nemo_rl_forms import check_preference
 from small_runs import GAMES, QUESTIONS, lines_of, played_run, rows_of
 
 from ray_gym.errors import UserError
-from ray_gym.export.preference import MORE_THAN_A_RESPONSE, SAME_REWARD, WITH_TOOLS, Preference
+from ray_gym.export.pairs import MORE_THAN_A_RESPONSE, SAME_REWARD
+from ray_gym.export.preference import WITH_TOOLS, Preference
 from ray_gym.export.selection import Counts
 from ray_gym.export.writing import export
 from ray_gym.load import load

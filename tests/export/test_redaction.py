@@ -26,9 +26,8 @@ KEY = 'sk-planted/"key" \u00e4 1'
 """A secret that JSON, URLs and HTML spell otherwise than plain text."""
 
 
-def redacted(row: dict[str, Any], *given: str, secrets: Secrets = NONE, has_tokens: bool = False) -> Any:
-    counts = Counts()
-    [[made]] = list(Redaction.of(given, secrets).redacted([[row]], has_tokens, counts)) or [[None]]
+def redacted(row: dict[str, Any], *given: str, secrets: Secrets = NONE) -> Any:
+    [[made]] = Redaction.of(given, secrets).redacted([[row]], Sft(0, None), Counts())
     return made
 
 

@@ -1,0 +1,50 @@
+"""Writes lines as Parquet, a row group at a time, with columns of JSON where their data has no one type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Line = dict[str, Any]
+
+JSON = pa.json_()
+"""Type of JSON texts: Parquet's logical type JSON. Hugging Face's `datasets` reads it as the data; others as text. Its
+loader of JSON lines guesses a type for each key instead, and fails on a file of more than 10 MB whose later tools or
+arguments have other keys."""
+ROWS_IN_GROUP = 256
+"""Most rows of a row group, which is in memory as a whole."""
+
+
+def json_text(value: Any) -> str:
+    """Returns data as a text for a column of `JSON`, in ASCII, which can spell lone surrogates."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def write_parquet(file: BinaryIO, schema: pa.Schema, lines: Iterable[Line]) -> None:
+    """Writes lines under a schema. Errors: OSError; pa.ArrowException for a value of another type."""
+    stored = pa.schema([(field.name, _stored(field.type)) for field in schema])
+    with pq.ParquetWriter(file, schema) as writer:
+        for rows in _batches(lines):
+            writer.write_table(pa.Table.from_pylist(rows, schema=stored).cast(schema))
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Returns the type that Arrow makes of Python objects and casts to `kind`: it can't make extension types itself."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    rows: list[Line] = []
+    for line in lines:
+        rows.append(line)
+        if len(rows) == ROWS_IN_GROUP:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
