@@ -9,14 +9,14 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
 from ray_gym.export.chats import ID_FIELDS, Chats, View
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
-from ray_gym.export.pairs import Pair, PairOptions, pairs_of
+from ray_gym.export.pairs import NOT_FOR_DPO, Pair, PairOptions, pairs_of
 from ray_gym.export.parquet import JSON, json_text
 from ray_gym.export.selection import Counts
 from ray_gym.export.tools_shown import ToolsShown
@@ -24,6 +24,8 @@ from ray_gym.run.directory.reading import Run
 
 TOOLS_UNSEEN = "lines whose prompts showed tools, which OpenRLHF does not give to the template"
 """Note on lines."""
+NOT_OWN = "pairs that part at words that are not the policy's own: a template can't end the prompt there"
+"""Reason for which a pair is left out."""
 _TEXTS = pa.list_(JSON)
 _PAIR_IDS = [
     *((name, pa.string()) for name in ("group_id", "task_id")),
@@ -62,13 +64,15 @@ class OpenrlhfSft(Chats):
 
 @dataclass(frozen=True)
 class Pairs(Form):
-    """Writes pairs of conversations as `prompt`, `chosen` and `rejected`. A subclass says for whom."""
+    """Writes pairs of conversations. A subclass says for whom."""
 
     options: PairOptions
     tools: ToolsShown
     """Source of the tools."""
     Options = PairOptions
     columns = Chats.columns
+    sides: ClassVar[tuple[str, str, str]] = ("prompt", "chosen", "rejected")
+    """Names of the columns for the common messages, the better and the worse ones."""
 
     @classmethod
     @contextmanager
@@ -83,8 +87,12 @@ class Pairs(Form):
         """
         for group in groups:
             for pair in pairs_of(group, self.options, "object", counts):
-                sides = {"prompt": pair.context, "chosen": pair.chosen, "rejected": pair.rejected}
-                written = {name: texts(messages) for name, messages in sides.items()}
+                if not pair.parts_at_own_words:
+                    counts.left_out[NOT_OWN] += 1
+                    continue
+                counts.notes[NOT_FOR_DPO] += not pair.is_single
+                sides = zip(self.sides, (pair.context, pair.chosen, pair.rejected), strict=True)
+                written = {name: texts(messages) for name, messages in sides}
                 yield {**written, **self.more(pair, counts), **pair.ids()}
 
     @abstractmethod
@@ -96,7 +104,7 @@ class TrlPreference(Pairs):
     """Writes pairs for TRL's DPOTrainer and RewardTrainer."""
 
     to = "trl"
-    schema = pa.schema([*((name, _TEXTS) for name in ("prompt", "chosen", "rejected", "tools")), *_PAIR_IDS])
+    schema = pa.schema([*((name, _TEXTS) for name in (*Pairs.sides, "tools")), *_PAIR_IDS])
 
     def more(self, pair: Pair, counts: Counts) -> dict[str, Any]:
         """Returns the tools."""
@@ -107,7 +115,12 @@ class OpenrlhfPreference(Pairs):
     """Writes pairs for OpenRLHF's RewardDataset, which reward models and DPO read."""
 
     to = "openrlhf"
-    schema = pa.schema([*((name, _TEXTS) for name in ("prompt", "chosen", "rejected")), *_PAIR_IDS])
+    sides = (
+        "context",
+        "better",
+        "worse",
+    )  # not the names of what RewardDataset maps them to, which would keep their type
+    schema = pa.schema([*((name, _TEXTS) for name in sides), *_PAIR_IDS])
 
     def more(self, pair: Pair, counts: Counts) -> dict[str, Any]:
         """Returns nothing: OpenRLHF gives templates no tools."""

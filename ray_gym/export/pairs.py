@@ -21,6 +21,8 @@ MORE_THAN_A_RESPONSE = "pairs that differ in more than the last response"
 NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"
 ONE_BEGINS_THE_OTHER = "pairs of which one is how the other begins, or the same"
 SAME_REWARD = "pairs whose rewards are too close"
+NOT_FOR_DPO = f"{MORE_THAN_A_RESPONSE}: for reward models, not for DPO"
+"""Note on pairs."""
 
 
 class PairOptions(FormOptions):
@@ -49,6 +51,11 @@ class Pair:
     def is_single(self) -> bool:
         """Says whether the conversations differ in one last response."""
         return len(self.chosen) == len(self.rejected) == 1
+
+    @property
+    def parts_at_own_words(self) -> bool:
+        """Says whether the first messages that differ are the policy's own."""
+        return all(side[0]["role"] == "assistant" for side in (self.chosen, self.rejected))
 
     @property
     def has_calls(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -15,8 +16,10 @@ JSON = pa.json_()
 """Type of JSON texts: Parquet's logical type JSON. Hugging Face's `datasets` reads it as the data; others as text. Its
 loader of JSON lines guesses a type for each key instead, and fails on a file of more than 10 MB whose later tools or
 arguments have other keys."""
-ROWS_IN_GROUP = 256
-"""Most rows of a row group, which is in memory as a whole."""
+LINES_AT_ONCE = 16
+"""Number of lines that are turned into Arrow together."""
+BYTES_IN_GROUP = 32 * 2**20
+"""Bytes of Arrow from which on a row group is written, which is in memory as a whole."""
 
 
 def json_text(value: Any) -> str:
@@ -28,8 +31,14 @@ def write_parquet(file: BinaryIO, schema: pa.Schema, lines: Iterable[Line]) -> N
     """Writes lines under a schema. Errors: OSError; pa.ArrowException for a value of another type."""
     stored = pa.schema([(field.name, _stored(field.type)) for field in schema])
     with pq.ParquetWriter(file, schema) as writer:
-        for rows in _batches(lines):
-            writer.write_table(pa.Table.from_pylist(rows, schema=stored).cast(schema))
+        waiting: list[pa.Table] = []
+        for rows in _batches(iter(lines)):
+            waiting.append(pa.Table.from_pylist(rows, schema=stored).cast(schema))
+            if sum(table.nbytes for table in waiting) >= BYTES_IN_GROUP:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting = []
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting))
 
 
 def _stored(kind: pa.DataType) -> pa.DataType:
@@ -39,12 +48,6 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    rows: list[Line] = []
-    for line in lines:
-        rows.append(line)
-        if len(rows) == ROWS_IN_GROUP:
-            yield rows
-            rows = []
-    if rows:
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    while rows := list(islice(lines, LINES_AT_ONCE)):
         yield rows

@@ -10,11 +10,9 @@ from typing import Any
 
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
-from ray_gym.export.pairs import MORE_THAN_A_RESPONSE, PairOptions, pairs_of
+from ray_gym.export.pairs import NOT_FOR_DPO, PairOptions, pairs_of
 from ray_gym.export.selection import Counts
 
-NOT_FOR_DPO = f"{MORE_THAN_A_RESPONSE}: for reward models, not for DPO"
-"""Note on pairs."""
 WITH_TOOLS = "pairs with tool calls: NeMo RL renders preferences without the tools that the policy was shown"
 """Note on pairs."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from written_forms import rows_in, written
 
 from ray_gym import Message
 from ray_gym.errors import UserError
+from ray_gym.export import parquet
 from ray_gym.export.chats import View
 from ray_gym.export.conversation import conversation, conversation_in_two
-from ray_gym.export.hugging_face import TOOLS_UNSEEN
-from ray_gym.export.parquet import ROWS_IN_GROUP, write_parquet
+from ray_gym.export.hugging_face import NOT_OWN, TOOLS_UNSEEN
 from ray_gym.export.selection import Counts, LeftOut
 from ray_gym.export.sharegpt import JOINED, LATER_SYSTEM, NOT_IN_TURNS, WORDS_BESIDE_CALLS, Sharegpt
 from ray_gym.export.verl import WITH_TOOLS, VerlSft
@@ -124,13 +125,19 @@ def test_messages_for_verl_are_structs_and_tools_json(games: Path, questions: Pa
 
 
 def test_pairs_for_hugging_face_are_those_for_nemo_rl(games: Path, tmp_path: Path) -> None:
-    expected, _ = written(games, tmp_path / "nemo", "preference")
-    for name in ("trl-preference", "openrlhf-preference"):
-        lines, _ = written(games, tmp_path / name, name)
-        assert len(lines) == len(expected) > 0
+    every, _ = written(games, tmp_path / "nemo", "preference")
+    own = ["assistant", "assistant"]
+    expected = [line for line in every if [one["completion"][0]["role"] for one in line["completions"]] == own]
+    assert 0 < len(expected) < len(every), "some part at words of the opponent's"
+    for name, sides in (
+        ("trl-preference", ["prompt", "chosen", "rejected"]),
+        ("openrlhf-preference", ["context", "better", "worse"]),
+    ):
+        lines, counts = written(games, tmp_path / name, name)
+        assert len(lines) == len(expected) and counts.left_out[NOT_OWN] == len(every) - len(expected)
         for line, of in zip(lines, expected, strict=True):
-            assert line["prompt"] == with_objects(of["context"])
-            assert [line["chosen"], line["rejected"]] == [with_objects(one["completion"]) for one in of["completions"]]
+            whole = [of["context"], *(one["completion"] for one in of["completions"])]
+            assert [line[side] for side in sides] == [with_objects(messages) for messages in whole]
             assert all(line[key] == of[key] for key in ("episode_ids", "rewards", "group_id", "task_id"))
             assert ("tools" in line) == (name == "trl-preference")
 
@@ -252,10 +259,18 @@ def test_tools_of_any_shape_are_in_one_file(tmp_path: Path) -> None:
     assert len({json.dumps(line["tools"]) for line in lines}) > 1
 
 
-def test_parquet_is_written_by_row_groups(tmp_path: Path) -> None:
-    with (tmp_path / "out.parquet").open("wb") as file:
-        line = {"messages": [{"role": "user", "content": "x"}], "tools_json": "[]", "reward": 1.0}
-        write_parquet(file, VerlSft.schema, ({**line, "episode_id": str(number)} for number in range(600)))
-    read = pq.ParquetFile(tmp_path / "out.parquet")
-    assert [read.metadata.row_group(number).num_rows for number in range(3)] == [ROWS_IN_GROUP, ROWS_IN_GROUP, 88]
+def test_parquet_is_written_by_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BYTES_IN_GROUP", 4_000)
+    line = {"messages": [{"role": "user", "content": "x" * 50}], "tools_json": "[]", "reward": 1.0}
+    taken: list[int] = []
+
+    def lines() -> Iterator[Line]:
+        for number in range(600):
+            taken.append((tmp_path / "out.parquet").stat().st_size)
+            yield {**line, "episode_id": str(number)}
+
+    with (tmp_path / "out.parquet").open("wb", buffering=0) as file:
+        parquet.write_parquet(file, VerlSft.schema, lines())
+    assert pq.ParquetFile(tmp_path / "out.parquet").num_row_groups > 5
+    assert 0 < taken[300] < taken[-1], "what was taken is written before the next is"
     assert [row["episode_id"] for row in rows_in(tmp_path / "out.parquet")] == [str(number) for number in range(600)]
