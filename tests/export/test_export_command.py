@@ -156,3 +156,27 @@ def test_a_group_is_held_no_longer_than_until_it_is_whole() -> None:
     assert [row["number"] for row in next(found)] == [0, 2]
     assert next(rows)["number"] == 3, "nothing was read ahead"
     assert [[row["number"] for row in group] for group in found] == [[1, 4, 5], [6]]
+
+
+def test_filters_and_redaction_of_the_command(shell: Shell, games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (games / "run.yaml").open("a") as file:
+        file.write("x: ${oc.env:KEY_THAT_IS_NOT_SET}\n")
+    monkeypatch.delenv("KEY_THAT_IS_NOT_SET", raising=False)
+    arguments = (
+        "--to",
+        "messages",
+        "--status",
+        "completed",
+        "--trainable",
+        "--participant",
+        "user",
+        "--out",
+        "out.jsonl",
+    )
+    code, said = shell("run", *arguments, "--reward", ">=0", "--reward", "<1", "--redact", "Your turn")
+    assert code == 0 and "left out: episodes whose reward is not <1: " in said
+    assert "note: episodes in which text was redacted: " in said
+    assert "note: KEY_THAT_IS_NOT_SET is not set here: its value, if an episode has it, was not looked for" in said
+    lines = lines_of(Path("out.jsonl"))
+    assert lines and all(line["participant"] == "user" for line in lines)
+    assert "[redacted]" in Path("out.jsonl").read_text() and "Your turn" not in Path("out.jsonl").read_text()

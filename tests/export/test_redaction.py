@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,18 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from small_runs import GAMES, LIBRARY, lines_of, played_run, rows_of
+from written_forms import written
 
 from ray_gym.errors import UserError
-from ray_gym.export.redaction import CHANGED, REDACTED, SPELLED, Redaction
+from ray_gym.export.form import FORM
+from ray_gym.export.redaction import REDACTED, SPELLED, Redaction
 from ray_gym.export.rollouts import Rollouts
 from ray_gym.export.secrets import Secrets, secrets_of
 from ray_gym.export.selection import Counts
 from ray_gym.export.sft import Sft
-from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.export.writing import export
 from ray_gym.load import load
+from ray_gym.run.directory.notes import Note, Notes
 
 NONE = Secrets((), ())
 KEY = 'sk-planted/"key" \u00e4 1'
@@ -87,24 +90,32 @@ def test_secrets_are_those_of_the_environment_that_the_config_names(
     assert secrets_of(load(folder)) == Secrets(("planted-A", "planted-B", "planted-C"), ("KEY_E",))
 
 
-@pytest.mark.parametrize("made", ["sft", "rollouts"])
-def test_a_planted_key_is_in_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str) -> None:
-    """The key is in a call's arguments, a tool's description, the task and what was said of one episode in six."""
+def test_a_planted_key_is_in_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is in a call's arguments, a tool's description, the task, a note, the tokens and what was said of one
+    episode.
+    """
     folder = asyncio.run(played_run(tmp_path, LIBRARY))
     plant(folder)
     with (folder / "run.yaml").open("a") as file:
         file.write("note: ${oc.env:PLANTED_KEY}\n")
     monkeypatch.setenv("PLANTED_KEY", KEY)
-    run, out = load(folder), tmp_path / "out.jsonl"
-    redaction = Redaction.of([], secrets_of(run))
-    with ToolsShown(run) as tools:
-        form = Sft(-1, tools) if made == "sft" else Rollouts()
-        export(run, form, out, overwrite=True)
-        assert "planted" in out.read_text(), "it is there without the redaction"
-        counts = export(run, form, out, redaction=redaction, overwrite=True)
-    assert "planted" not in out.read_text() and counts.notes[CHANGED] == 1
-    assert ("[redacted]" in out.read_text()) == (made == "sft")
-    assert counts.left_out[SPELLED] == (made == "rollouts"), "its tokens would spell the key"
+    redaction = Redaction.of([], secrets_of(load(folder)))
+    had, left_out = set(), set()
+    for name in FORM.ours:
+        given = {"min_reward": -1} if name == "sft" else {}
+        had |= {name} if is_planted(written(folder, tmp_path / "out", name, given)[0]) else set()
+        lines, counts = written(folder, tmp_path / "out", name, given, redaction=redaction)
+        assert not is_planted(lines), name
+        left_out |= {name} if counts.left_out[SPELLED] else set()
+    assert had == set(FORM.ours), "it is there without the redaction"
+    assert left_out == {"rollouts", "trl-tokens"}, "the tokens would spell the key"
+
+
+def is_planted(lines: list[dict[str, Any]]) -> bool:
+    """Says whether the key is in lines, as text or as the bytes that the tokens of these runs are."""
+    spelled = ",".join(map(str, b"planted"))
+    text = json.dumps(lines, separators=(",", ":"))
+    return "planted" in text or spelled in text
 
 
 def plant(folder: Path) -> None:
@@ -116,7 +127,13 @@ def plant(folder: Path) -> None:
             event["tool_calls"][0]["arguments"] = json.dumps({"page": 1, "key": KEY})
         if event["kind"] == "opening":
             event["content"][0]["text"] += KEY
+    other = next(one for one in rows if one["group_id"] == row["group_id"] and one is not row)
+    other |= {"status": "completed", "reward": 0.0, "events": copy.deepcopy(row["events"])}
+    [*_, last] = [event for event in other["events"] if event["kind"] == "message"]
+    last["content"] = [{"type": "text", "text": "I can't."}]
     row["task"] = json.dumps({"title": KEY})
+    row["samples"][0]["token_ids"][6:13] = b"planted"
+    Notes(load(folder).storage).write(row["episode_id"], Note(remark=f"It says {KEY}."))
     shown = json.loads(row["tools_shown"])
     shown["policy"][0]["function"]["description"] = f"Needs {KEY}."
     row["tools_shown"] = json.dumps(shown)
