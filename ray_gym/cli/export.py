@@ -85,7 +85,7 @@ def export(
     given = {**_read(options or []), **{word: value for word, value in flags.items() if value is not None}}
     read = read_options(name, chosen, given)
     loaded = load(run)
-    filters = _filters(loaded, status or chosen.statuses, bounds, label or [], trainable)
+    filters = _filters(loaded, status or [], bounds, label or [], trainable)
     redaction, unknown = _redaction(loaded, redact or [])
     with chosen.open_form(read, loaded) as wanted:
         counts = writing.export(
@@ -94,9 +94,7 @@ def export(
     say("\n".join([*writing.report_lines(counts, out), *unknown]))
 
 
-def _filters(
-    run: Run, status: list[str] | tuple[str, ...], bounds: list[tuple[str, str]], label: list[str], trainable: bool
-) -> Filters:
+def _filters(run: Run, status: list[str], bounds: list[tuple[str, str]], label: list[str], trainable: bool) -> Filters:
     """Makes the filters of the command. Errors: UserError that names the option."""
     from ray_gym.export.filters import Filters, check_statuses, labelled
     from ray_gym.record.bounds import read_bound

@@ -54,12 +54,11 @@ class Form(ABC):
     """Name of the consumer that reads the form, for `--to`."""
     columns: ClassVar[tuple[str, ...]]
     """Columns that the form needs of an episode's row (docs/record.md)."""
-    statuses: ClassVar[tuple[str, ...]] = ()
-    """Statuses of the episodes that are exported where `--status` says none; () for any."""
     has_tokens: ClassVar[bool] = False
     """True if lines have token ids, which spell the text of the episode: then redacted episodes are left out."""
     schema: ClassVar[pa.Schema | None] = None
-    """Arrow schema of the lines, which are then written as Parquet; None for JSON lines."""
+    """Arrow schema of the lines, which are then written as Parquet; None for JSON lines. Values of columns of JSON are
+    data, as those of JSON lines are."""
 
     @classmethod
     @contextmanager

@@ -17,7 +17,7 @@ from ray_gym.export.chats import ID_FIELDS, Chats, View
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
 from ray_gym.export.pairs import NOT_FOR_DPO, Pair, PairOptions, pairs_of
-from ray_gym.export.parquet import JSON, json_text
+from ray_gym.export.parquet import JSON
 from ray_gym.export.selection import Counts
 from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.run.directory.reading import Run
@@ -33,11 +33,6 @@ _PAIR_IDS = [
 ]
 
 
-def texts(data: Iterable[Any]) -> list[str]:
-    """Returns messages or tools as JSON texts."""
-    return [json_text(one) for one in data]
-
-
 class TrlSft(Chats):
     """Writes conversations for TRL's SFTTrainer: what came before the first own words is the prompt."""
 
@@ -47,7 +42,7 @@ class TrlSft(Chats):
     def fields(self, view: View, counts: Counts) -> dict[str, Any]:
         """Returns the prompt, the completion and the tools."""
         prompt, completion = view.messages[: view.begins], view.messages[view.begins :]
-        return {"prompt": texts(prompt), "completion": texts(completion), "tools": texts(view.tools)}
+        return {"prompt": prompt, "completion": completion, "tools": view.tools}
 
 
 class OpenrlhfSft(Chats):
@@ -59,7 +54,7 @@ class OpenrlhfSft(Chats):
     def fields(self, view: View, counts: Counts) -> dict[str, Any]:
         """Returns the messages."""
         counts.notes[TOOLS_UNSEEN] += bool(view.tools)
-        return {"messages": texts(view.messages)}
+        return {"messages": view.messages}
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,7 @@ class Pairs(Form):
                     continue
                 counts.notes[NOT_FOR_DPO] += not pair.is_single
                 sides = zip(self.sides, (pair.context, pair.chosen, pair.rejected), strict=True)
-                written = {name: texts(messages) for name, messages in sides}
-                yield {**written, **self.more(pair, counts), **pair.ids()}
+                yield {**dict(sides), **self.more(pair, counts), **pair.ids()}
 
     @abstractmethod
     def more(self, pair: Pair, counts: Counts) -> dict[str, Any]:
@@ -108,7 +102,7 @@ class TrlPreference(Pairs):
 
     def more(self, pair: Pair, counts: Counts) -> dict[str, Any]:
         """Returns the tools."""
-        return {"tools": texts(self.tools.of(pair.better))}
+        return {"tools": self.tools.of(pair.better)}
 
 
 class OpenrlhfPreference(Pairs):

@@ -22,21 +22,20 @@ BYTES_IN_GROUP = 32 * 2**20
 """Bytes of Arrow from which on a row group is written, which is in memory as a whole."""
 
 
-def json_text(value: Any) -> str:
-    """Returns data as a text for a column of `JSON`, in ASCII, which can spell lone surrogates."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
 def write_parquet(file: BinaryIO, schema: pa.Schema, lines: Iterable[Line]) -> None:
-    """Writes lines under a schema. Errors: OSError; pa.ArrowException for a value of another type."""
+    """Writes lines under a schema; data of columns of `JSON` is written as text. Errors: OSError; pa.ArrowException for
+    a value of another type.
+    """
     stored = pa.schema([(field.name, _stored(field.type)) for field in schema])
     with pq.ParquetWriter(file, schema) as writer:
-        waiting: list[pa.Table] = []
+        waiting, size = list[pa.Table](), 0
         for rows in _batches(iter(lines)):
-            waiting.append(pa.Table.from_pylist(rows, schema=stored).cast(schema))
-            if sum(table.nbytes for table in waiting) >= BYTES_IN_GROUP:
+            texts = [{field.name: _as_stored(row.get(field.name), field.type) for field in schema} for row in rows]
+            waiting.append(pa.Table.from_pylist(texts, schema=stored).cast(schema))
+            size += waiting[-1].nbytes
+            if size >= BYTES_IN_GROUP:
                 writer.write_table(pa.concat_tables(waiting))
-                waiting = []
+                waiting, size = [], 0
         if waiting:
             writer.write_table(pa.concat_tables(waiting))
 
@@ -46,6 +45,13 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.BaseExtensionType):
         return kind.storage_type
     return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def _as_stored(value: Any, kind: pa.DataType) -> Any:
+    """Returns a value with data of the type `JSON` as texts, in ASCII, which can spell lone surrogates."""
+    if kind == JSON:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return [_as_stored(item, kind.value_type) for item in value] if kind == pa.list_(JSON) else value
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:

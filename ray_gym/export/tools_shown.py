@@ -42,7 +42,7 @@ class ToolsShown:
         outside, or can't set the task up, or if it is not the policy's tools that are asked for.
         """
         if row["tools_shown"] is not None:
-            recorded: list[Tool] = json.loads(row["tools_shown"]).get(participant, [])
+            recorded: list[Tool] = json.loads(row["tools_shown"], parse_constant=str).get(participant, [])
             return recorded
         if participant != POLICY:
             raise UserError(

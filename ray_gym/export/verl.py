@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.export.chats import ID_FIELDS, Chats, View
-from ray_gym.export.parquet import JSON, json_text
+from ray_gym.export.parquet import JSON
 from ray_gym.export.selection import Counts
 
 WITH_TOOLS = "conversations with tools, which only the data set of examples/verl_sft.py gives to the template"
@@ -36,4 +36,4 @@ class VerlSft(Chats):
     def fields(self, view: View, counts: Counts) -> dict[str, Any]:
         """Returns the messages and the tools."""
         counts.notes[WITH_TOOLS] += bool(view.tools)
-        return {"messages": view.messages, "tools_json": json_text(view.tools)}
+        return {"messages": view.messages, "tools_json": view.tools}

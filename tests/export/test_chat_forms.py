@@ -261,7 +261,7 @@ def test_tools_of_any_shape_are_in_one_file(tmp_path: Path) -> None:
 
 def test_parquet_is_written_by_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BYTES_IN_GROUP", 4_000)
-    line = {"messages": [{"role": "user", "content": "x" * 50}], "tools_json": "[]", "reward": 1.0}
+    line = {"messages": [{"role": "user", "content": "x" * 50}], "tools_json": [], "reward": 1.0}
     taken: list[int] = []
 
     def lines() -> Iterator[Line]:

@@ -161,3 +161,13 @@ def test_a_pattern_leaves_out_the_samples_that_spell_it(tmp_path: Path) -> None:
     written = {one["env_extras"]["episode_id"] for line in lines_of(out) for one in line["completions"]}
     assert written == {episode for episode, title in titles.items() if title != "book_1"}
     assert counts.left_out[SPELLED] == 2
+
+
+@pytest.mark.parametrize("name", ["messages", "trl-sft", "verl-sft", "sharegpt"])
+def test_roles_stay_where_a_pattern_is_a_role(tmp_path: Path, name: str) -> None:
+    folder = asyncio.run(played_run(tmp_path, LIBRARY))
+    as_they_are, _ = written(folder, tmp_path / "out", name)
+    lines, _ = written(folder, tmp_path / "out", name, redaction=Redaction.of(["user|Read", "assistant"], NONE))
+    text = json.dumps(lines)
+    assert "Read" not in text and "[redacted]" in text and len(lines) == len(as_they_are)
+    assert json.loads(json.dumps(as_they_are).replace("Read", "[redacted]")) == lines
