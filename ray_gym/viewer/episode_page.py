@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ray_gym.errors import UserError
+from ray_gym.run.directory.storage import Storage
 from ray_gym.viewer.run_index import RunIndex
 
 LONGEST_TEXT = 20_000
@@ -53,14 +54,20 @@ def row_of(index: RunIndex, episode_id: str) -> dict[str, Any]:
     place = index.place_of(episode_id)
     if place is None:
         raise NoSuchEpisode(f"there is no episode {episode_id}")
-    name, number = place
     try:
-        with index.storage.open_committed(name) as file:
-            starts = file.starts()
-            group = int(np.searchsorted(starts, number, side="right")) - 1
-            rows = file.row_group(group).slice(number - starts[group], 1).to_pylist()
+        return read_row(index.storage, *place)
     except FileNotFoundError:
         raise NoSuchEpisode(f"the file with episode {episode_id} is gone") from None
+
+
+def read_row(storage: Storage, name: str, number: int) -> dict[str, Any]:
+    """Returns a row of the record. `name`: that of a committed file; `number`: that of the row in it. Errors: OSError;
+    UserError for a damaged file.
+    """
+    with storage.open_committed(name) as file:
+        starts = file.starts()
+        group = int(np.searchsorted(starts, number, side="right")) - 1
+        rows = file.row_group(group).slice(number - starts[group], 1).to_pylist()
     found: dict[str, Any] = rows[0]
     return found
 

@@ -68,12 +68,7 @@ class ShownRun:
 
     def models(self) -> dict[str, Any]:
         """Returns the section `models` of the run's config; an empty one if it can't be read."""
-        try:
-            config = yaml.safe_load(self.storage.read(CONFIG))
-        except (OSError, yaml.YAMLError, UnicodeDecodeError):
-            return {}
-        models = config.get("models") if isinstance(config, dict) else None
-        return models if isinstance(models, dict) else {}
+        return models_of(self.storage)
 
 
 @dataclass(slots=True)
@@ -127,6 +122,16 @@ class Places:
     def first(self) -> ShownRun | None:
         """Returns the run that was named first; None for a folder."""
         return next(iter(self._named.values()), None) if self.folder is None else None
+
+
+def models_of(storage: Storage) -> dict[str, Any]:
+    """Returns the section `models` of a run's config; an empty one if it can't be read."""
+    try:
+        config = yaml.safe_load(storage.read(CONFIG))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError):
+        return {}
+    models = config.get("models") if isinstance(config, dict) else None
+    return models if isinstance(models, dict) else {}
 
 
 def _is_run(location: str) -> bool:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ray_gym.errors import UserError, describe
 from ray_gym.run.directory.storage import Storage
-from ray_gym.viewer.index_rows import INDEX, index_rows, index_rows_of_group
+from ray_gym.viewer.index_files import Damage, read_index
+from ray_gym.viewer.index_rows import INDEX
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,17 +32,6 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": str(min(4, os.cpu_count() or 1)),
 }
 """Settings of DuckDB, which no query can change."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """Says which part of a run can't be read."""
-
-    file: str
-    """Name of the file in `episodes/`."""
-    rows: int | None
-    """Number of the rows that are missing; None if it is not known."""
-    reason: str
 
 
 @dataclass(slots=True)
@@ -74,7 +63,7 @@ class RunIndex:
             self.waiting = len(new)
             self.files += new
             with ThreadPoolExecutor(min(8, (os.cpu_count() or 1) * 2)) as pool:
-                for rows, damage in pool.map(lambda name: self._read(name, numbers[name]), new):
+                for rows, damage in pool.map(lambda name: read_index(self.storage, name, numbers[name]), new):
                     self.damage += damage
                     self._add(rows)
                     self.waiting -= 1
@@ -127,33 +116,6 @@ class RunIndex:
             self.files[number] = ""
         self.damage = [damage for damage in self.damage if damage.file not in names]
 
-    def _read(self, name: str, number: int) -> tuple[pa.Table, list[Damage]]:
-        """Returns the rows of a file that can be read, and what can't."""
-        try:
-            with self.storage.open_committed(name) as file:
-                return index_rows(file, number), []
-        except FileNotFoundError:
-            return INDEX.empty_table(), []  # it went while the files were listed
-        except (UserError, OSError) as error:
-            return self._read_parts(name, number, error)
-
-    def _read_parts(self, name: str, number: int, error: Exception) -> tuple[pa.Table, list[Damage]]:
-        """Returns the rows of the row groups that can be read, and what can't. `error`: that of the file as a whole."""
-        parts, damage, starts, rows = list[pa.Table](), list[Damage](), list[int](), 0
-        try:
-            with self.storage.open_committed(name) as file:
-                starts, rows = file.starts(), len(file)
-        except (UserError, OSError):
-            return INDEX.empty_table(), [Damage(name, None, _told(error))]
-        for group, start in enumerate(starts):
-            try:
-                with self.storage.open_committed(name) as file:
-                    parts.append(index_rows_of_group(file, number, group))
-            except (UserError, OSError) as problem:
-                end = starts[group + 1] if group + 1 < len(starts) else rows
-                damage.append(Damage(name, end - start, _told(problem)))
-        return pa.concat_tables(parts) if parts else INDEX.empty_table(), damage
-
 
 def _new_database() -> DuckDBPyConnection:
     """Returns a database in memory, with the table and without a row."""
@@ -164,7 +126,3 @@ def _new_database() -> DuckDBPyConnection:
     made.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM nothing")
     made.execute("SET lock_configuration = true")
     return made
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, UserError) else describe(error)

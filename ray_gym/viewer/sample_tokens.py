@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ray_gym.errors import UserError
+from ray_gym.run.directory.storage import Storage
 from ray_gym.viewer.episode_page import NoSuchEpisode, row_of
 from ray_gym.viewer.run_index import RunIndex
 
@@ -61,9 +62,16 @@ def tokens_of(index: RunIndex, episode_id: str, number: int, texts: Texts | None
     model's tokens; None without a tokenizer. Errors: NoSuchEpisode, also for one without this sample; UserError for a
     damaged file.
     """
-    samples = row_of(index, episode_id)["samples"] or []
+    return tokens_in(index.storage, row_of(index, episode_id), number, texts)
+
+
+def tokens_in(storage: Storage, row: Mapping[str, Any], number: int, texts: Texts | None) -> SampleTokens:
+    """Returns the tokens of a sample of an episode whose row of the record was read. `storage`: that of the run, which
+    may have annotations. Errors: NoSuchEpisode if the episode has no such sample.
+    """
+    samples = row["samples"] or []
     if not 0 <= number < len(samples):
-        raise NoSuchEpisode(f"episode {episode_id} has {len(samples)} samples, and no sample {number}")
+        raise NoSuchEpisode(f"episode {row['episode_id']} has {len(samples)} samples, and no sample {number}")
     sample = samples[number]
     ids, mask = sample["token_ids"], sample["loss_mask"]
     logprobs = np.asarray(sample["logprobs"], dtype=np.float64)
@@ -78,7 +86,7 @@ def tokens_of(index: RunIndex, episode_id: str, number: int, texts: Texts | None
         sample["spans"],
         None if texts is None else dict(texts.texts(used)),
         [] if texts is None else sorted(texts.control(used)),
-        _annotations(index, episode_id, number, len(ids)),
+        _annotations(storage, row["episode_id"], number, len(ids)),
     )
 
 
@@ -91,11 +99,10 @@ def _spread(spans: Sequence[Mapping[str, Any]], name: str, length: int, empty: A
     return values
 
 
-def _annotations(index: RunIndex, episode_id: str, number: int, length: int) -> dict[str, list[float | None]]:
+def _annotations(storage: Storage, episode_id: str, number: int, length: int) -> dict[str, list[float | None]]:
     """Returns what a trainer noted of a sample's tokens, in the file of the highest step that has the episode. A file that
     can't be read is passed over.
     """
-    storage = index.storage
     for name in sorted(storage.names(ANNOTATIONS), reverse=True):
         if not name.endswith(".parquet"):
             continue
