@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ray_gym.cli import configs, data, doctor, export, health, model, runs, score, serve, stats, view, weights
+from ray_gym.cli import configs, data, doctor, export, health, model, report, runs, score, serve, stats, view, weights
 from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -274,6 +274,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "health": health.health,
     "stats": stats.stats,
     "view": view.view,
+    "report": report.report,
     "export": export.export,
     "score": score.score,
     "serve": serve.serve,

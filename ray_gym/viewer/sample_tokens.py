@@ -4,9 +4,10 @@ trainer has noted of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,8 @@ from ray_gym.viewer.run_index import RunIndex
 ANNOTATIONS = "annotations"
 """Folder of a run with what trainers noted of its tokens."""
 NOTED = ("logprob", "entropy", "advantage")
+Annotations: TypeAlias = dict[tuple[str, int], pa.Table]
+"""Rows that trainers noted, by the episode and the number of the sample."""
 
 
 class Texts(Protocol):
@@ -62,12 +65,13 @@ def tokens_of(index: RunIndex, episode_id: str, number: int, texts: Texts | None
     model's tokens; None without a tokenizer. Errors: NoSuchEpisode, also for one without this sample; UserError for a
     damaged file.
     """
-    return tokens_in(index.storage, row_of(index, episode_id), number, texts)
+    noted = annotations_in(index.storage, {(episode_id, number)})
+    return tokens_in(row_of(index, episode_id), number, texts, noted)
 
 
-def tokens_in(storage: Storage, row: Mapping[str, Any], number: int, texts: Texts | None) -> SampleTokens:
-    """Returns the tokens of a sample of an episode whose row of the record was read. `storage`: that of the run, which
-    may have annotations. Errors: NoSuchEpisode if the episode has no such sample.
+def tokens_in(row: Mapping[str, Any], number: int, texts: Texts | None, noted: Annotations) -> SampleTokens:
+    """Returns the tokens of a sample of an episode whose row of the record was read. `noted`: annotations of the sample,
+    and of others. Errors: NoSuchEpisode if the episode has no such sample.
     """
     samples = row["samples"] or []
     if not 0 <= number < len(samples):
@@ -86,7 +90,7 @@ def tokens_in(storage: Storage, row: Mapping[str, Any], number: int, texts: Text
         sample["spans"],
         None if texts is None else dict(texts.texts(used)),
         [] if texts is None else sorted(texts.control(used)),
-        _annotations(storage, row["episode_id"], number, len(ids)),
+        _placed(noted.get((row["episode_id"], number)), len(ids)),
     )
 
 
@@ -99,29 +103,46 @@ def _spread(spans: Sequence[Mapping[str, Any]], name: str, length: int, empty: A
     return values
 
 
-def _annotations(storage: Storage, episode_id: str, number: int, length: int) -> dict[str, list[float | None]]:
-    """Returns what a trainer noted of a sample's tokens, in the file of the highest step that has the episode. A file that
-    can't be read is passed over.
+def annotations_in(storage: Storage, wanted: Collection[tuple[str, int]]) -> Annotations:
+    """Returns what trainers noted of the tokens of samples: rows of an annotations' file by episode and sample, those of
+    the highest step that has the sample. A file that can't be read is passed over.
     """
+    found: Annotations = {}
+    missing = set(wanted)
     for name in sorted(storage.names(ANNOTATIONS), reverse=True):
+        if not missing:
+            break
         if not name.endswith(".parquet"):
             continue
-        try:
-            found = _of_file(storage.filesystem, storage.at(f"{ANNOTATIONS}/{name}"), episode_id, number)
-        except (pa.ArrowException, OSError, KeyError, UserError):
-            continue
-        if found.num_rows:
-            return {column: _placed(found, column, length) for column in NOTED}
-    return {}
+        with suppress(pa.ArrowException, OSError, KeyError, UserError):
+            for key, rows in _of_file(storage, name, missing):
+                found[key] = rows
+                missing.discard(key)
+    return found
 
 
-def _of_file(filesystem: Any, path: str, episode_id: str, number: int) -> pa.Table:
-    wanted = (pc.field("episode_id") == episode_id) & (pc.field("sample") == number)
+def _of_file(
+    storage: Storage, name: str, wanted: Collection[tuple[str, int]]
+) -> list[tuple[tuple[str, int], pa.Table]]:
     columns = ["episode_id", "sample", "position", *NOTED]
-    return pq.read_table(path, columns=columns, filesystem=filesystem).filter(wanted)
+    path = storage.at(f"{ANNOTATIONS}/{name}")
+    episodes = pc.field("episode_id").isin(sorted({episode for episode, _ in wanted}))
+    rows = pq.read_table(path, columns=columns, filesystem=storage.filesystem).filter(episodes)
+    if not rows.num_rows:
+        return []
+    each = [
+        ((episode, sample), rows.filter((pc.field("episode_id") == episode) & (pc.field("sample") == sample)))
+        for episode, sample in wanted
+    ]
+    return [(key, kept) for key, kept in each if kept.num_rows]
 
 
-def _placed(found: pa.Table, column: str, length: int) -> list[float | None]:
+def _placed(found: pa.Table | None, length: int) -> dict[str, list[float | None]]:
+    """Returns the values that were noted, by column and position; nothing without annotations."""
+    return {} if found is None else {column: _column(found, column, length) for column in NOTED}
+
+
+def _column(found: pa.Table, column: str, length: int) -> list[float | None]:
     values: list[float | None] = [None] * length
     for position, value in zip(found.column("position").to_pylist(), found.column(column).to_pylist(), strict=True):
         if 0 <= position < length and value is not None and np.isfinite(value):

@@ -1,0 +1,121 @@
+"""Writes the report of a run as a file, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from ray_gym.data.writing import write_chunks
+from ray_gym.errors import UserError, refused_writes
+from ray_gym.record.bounds import Bound
+from ray_gym.report.bounds import MOST_SAMPLES, Allowance
+from ray_gym.report.charts import charts_of
+from ray_gym.report.episode import shown_episode
+from ray_gym.report.facts import Facts, read_facts
+from ray_gym.report.figures import figure_tables, key_figures, shares_tables
+from ray_gym.report.findings import findings
+from ray_gym.report.markup import Content, element
+from ray_gym.report.numbers import moment, of, short
+from ray_gym.report.page import document
+from ray_gym.report.telling import Telling, telling_episodes
+from ray_gym.report.token_flow import Tokenizers, legend
+from ray_gym.report.versions import charts_of_versions
+from ray_gym.run.directory.listing import State
+from ray_gym.statistics.describe import Description, describe
+from ray_gym.viewer.episode_page import read_row
+from ray_gym.viewer.sample_tokens import annotations_in
+
+STATES: dict[State, str] = {
+    "live": "the run is still being played",
+    "finished": "the run is finished",
+    "interrupted": "the run was interrupted",
+    "unfinished": "the run is not finished",
+    "stream": "the run is a trainer's stream",
+    "damaged": "the run is damaged",
+}
+
+
+def write_report(location: str, success: Bound, out: Path, episodes: int, overwrite: bool) -> list[str]:
+    """Writes the report of a run to a file, and returns warnings of what it lacks. `success`: bound of the reward of a
+    success; `episodes`: most episodes that are shown.
+
+    Errors: UserError if the file is there, can't be written, or if the run can't be read or has no episodes; OSError.
+    """
+    if out.is_dir():
+        raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'report.html'}")
+    if out.exists() and not overwrite:
+        raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
+    facts = read_facts(location)
+    with refused_writes("--out", out):
+        write_chunks(out, chunks(facts, success, episodes))
+    return facts.read.remarks
+
+
+def chunks(facts: Facts, success: Bound, episodes: int) -> Iterator[bytes]:
+    """Yields the document of a report as UTF-8."""
+    described = describe(facts.read.collected, success.allows)
+    chosen = telling_episodes(facts.index, facts.health.findings, episodes)
+    shown = {one.episode_id: place for place, one in enumerate(chosen, 1)}
+    sections: list[tuple[str, str, Content]] = [
+        ("figures", "Figures", _figures(described, success)),
+        ("plots", "Plots", _plots(facts, described)),
+        ("findings", "Findings", findings(facts.health, facts.read.location, shown)),
+    ]
+    if chosen:
+        sections.append(("episodes", "Telling episodes", _episodes(facts, chosen)))
+    yield from document(
+        f"{facts.storage.name}: report", sections, _head(facts, described, [one[:2] for one in sections])
+    )
+
+
+def _head(facts: Facts, described: Description, sections: list[tuple[str, str]]) -> Iterator[Content]:
+    ids = ", ".join(
+        short(name, 60) for name in sorted(pc.unique(facts.index.column("env_id").drop_null()).to_pylist())[:5]
+    )
+    began, ended = pc.min(facts.index.column("started_at")).as_py(), pc.max(facts.index.column("ended_at")).as_py()
+    status = ", ".join(f"{count:,} {short(name, 40)}" for name, count in described.status.items())
+    yield element("p", "Run report", class_="over")
+    yield element("h1", short(facts.storage.name))
+    yield element("p", f"{ids}: {of(described.episodes, 'episode')} of {of(described.tasks, 'task')} ({status})")
+    played = f"Played from {moment(began)} to {moment(ended)}; {STATES[facts.listed.state]}."
+    yield element("p", played, class_="quiet")
+    links = [element("a", heading, href=f"#{name}") for name, heading in sections]
+    yield element("nav", links, aria_label="Parts of the report")
+    remarks = [*facts.read.remarks, *described.remarks]
+    if remarks:
+        items = [element("li", remark) for remark in remarks]
+        yield element("ul", items, class_="remarks", aria_label="Warnings")
+
+
+def _figures(described: Description, success: Bound) -> Iterator[Content]:
+    yield key_figures(described, str(success))
+    yield element("div", figure_tables(described), class_="tables")
+    how = "Intervals hold the true value in 95% of cases, and know that episodes of a task are alike. Rewards, lengths "
+    yield element("p", f"{how}and attempts are of completed episodes; failures have no reward.", class_="quiet")
+
+
+def _plots(facts: Facts, described: Description) -> Iterator[Content]:
+    charts = [*charts_of(facts.read.collected), *charts_of_versions(facts.index)]
+    if charts:
+        yield element("div", [chart.markup() for chart in charts], class_="plots")
+    yield element("div", shares_tables(described), class_="tables")
+
+
+def _episodes(facts: Facts, chosen: list[Telling]) -> Iterator[Content]:
+    yield element(
+        "p", f"{of(len(chosen), 'episode')} of {len(facts.index):,}, each with the reasons it was chosen for."
+    )
+    yield legend()
+    tokenizers = Tokenizers(facts.models)
+    noted = annotations_in(
+        facts.storage, {(one.episode_id, number) for one in chosen for number in range(MOST_SAMPLES)}
+    )
+    for place, telling in enumerate(chosen, 1):
+        try:
+            row = read_row(facts.storage, facts.files[telling.file], telling.place)
+        except (UserError, OSError) as error:
+            yield element("p", f"Episode {place} can't be read: {error}", class_="failure")
+            continue
+        yield shown_episode(place, row, telling.reasons, noted, tokenizers, Allowance.of(len(chosen)))
