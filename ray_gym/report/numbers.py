@@ -11,6 +11,7 @@ from ray_gym.statistics.interval import Interval
 
 NONE = "\N{EN DASH}"
 """Stands for a number that there is not."""
+BLANK = "(blank)"
 LONGEST_NAME = 120
 """Most characters of a name that comes from data: of a tool, a stop reason, a task."""
 
@@ -76,4 +77,6 @@ def moment(seconds: float | None) -> str:
 def short(text: str | None, most: int = LONGEST_NAME) -> str:
     """Returns a text in one line of at most `most` characters."""
     line = " ".join((text or "")[: 4 * most].split())
+    if text and not line:
+        return BLANK
     return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -11,7 +11,7 @@ from ray_gym.report.numbers import plain
 
 WIDTH, HEIGHT = 360, 210
 """Size of a plot in units of its own; on the page it is as wide as its column."""
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 42
+LEFT, RIGHT, TOP, BOTTOM = 58, 10, 10, 42
 TICKS = 5
 """Number of steps of an axis, about."""
 Points = Sequence[tuple[float, float]]

@@ -102,7 +102,8 @@ def _by_failure(index: pa.Table) -> Iterator[Choice]:
     counted = sorted(pc.value_counts(kinds.drop_null()).to_pylist(), key=lambda one: (-one["counts"], one["values"]))
     for one in counted:
         row = pc.index(kinds, one["values"]).as_py()
-        yield row, f"a failure of kind {short(one['values'], 60)}, of {one['counts']:,}"
+        many = "the only failure" if one["counts"] == 1 else f"one of {one['counts']:,} failures"
+        yield row, f"{many} of kind {short(one['values'], 60)}"
 
 
 def _by_finding(index: pa.Table, findings: Sequence[Finding]) -> Iterator[Choice]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -22,38 +23,51 @@ MOST_POINTS = 60
 Rows = NDArray[np.int64]
 
 
-def charts_of_versions(index: pa.Table) -> Iterator[Chart]:
-    """Yields a chart of rewards, of failures and of lengths, each over the versions; none if there are not two versions.
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """Holds a number of each episode that is followed over versions."""
 
-    `index`: rows under `ray_gym.viewer.index_rows.INDEX`. An episode counts at its lowest version.
+    name: str
+    title: str
+    of: str
+    """Words for the episodes that have it."""
+    values: NDArray[np.float64]
+    """Its values; NaN for an episode that does not count."""
+    estimate: Callable[[NDArray[np.float64], Rows], Interval]
+
+
+def charts_of_versions(index: pa.Table) -> Iterator[Chart]:
+    """Yields a chart of rewards, of lengths and of failures, each over the versions; none if there are not two versions.
+
+    `index`: rows under `ray_gym.viewer.index_rows.INDEX`. An episode counts at its lowest version, and not at all if
+    nothing was generated in it.
     """
     known = index.filter(pc.is_valid(index.column("version")))
-    if not known.num_rows or len(parts := _parts(known)) < 2:
+    if not known.num_rows:
         return
-    tasks = _codes(known)
-    failed = _flags(known, "failed")
-    scored = _flags(known, "completed") & np.isfinite(_floats(known, "reward"))
-    versions = _floats(known, "version")
-    held = parts[-1][1] if len(parts) else 0
-    note = "mean and 95% interval over tasks" + (f", {of(held, 'version')} a point" if held > 1 else "")
-    for name, title, values, chosen in (
-        ("Reward over versions", "mean reward", _floats(known, "reward"), scored),
-        ("Length over versions", "generated tokens", _floats(known, "generated_tokens"), scored),
-        (
-            "Failures over versions",
-            "share that failed",
-            failed.astype(np.float64),
-            np.ones(len(failed), dtype=np.bool_),
-        ),
-    ):
+    parts, each = _parts(known)
+    tasks, versions = _codes(known), _floats(known, "version")
+    for quantity in _quantities(known):
         found = []
-        for rows, _ in parts:
-            kept = rows[chosen[rows] & np.isfinite(values[rows])]
+        for rows in parts:
+            kept = rows[np.isfinite(quantity.values[rows])]
             if len(kept):
-                estimate = proportion_over_tasks if chosen.all() and title.startswith("share") else mean_over_tasks
-                found.append((float(versions[kept].mean()), estimate(values[kept], tasks[kept])))
+                found.append((float(versions[kept].mean()), quantity.estimate(quantity.values[kept], tasks[kept])))
         if len(found) > 1 and any(one.value for _, one in found):
-            yield Chart(name, note, _drawn(name, title, found))
+            taken = f", {of(each, 'version')} a point" if each > 1 else ""
+            note = f"{quantity.of}; with 95% intervals over tasks{taken}"
+            yield Chart(quantity.name, note, _drawn(quantity.name, quantity.title, found))
+
+
+def _quantities(known: pa.Table) -> list[_Quantity]:
+    is_scored = _flags(known, "completed") & np.isfinite(_floats(known, "reward"))
+    rewards, tokens = (np.where(is_scored, _floats(known, name), np.nan) for name in ("reward", "generated_tokens"))
+    failed = _flags(known, "failed").astype(np.float64)
+    return [
+        _Quantity("Reward over versions", "mean reward", "completed episodes", rewards, mean_over_tasks),
+        _Quantity("Length over versions", "generated tokens", "completed episodes", tokens, mean_over_tasks),
+        _Quantity("Failures over versions", "share that failed", "all episodes", failed, proportion_over_tasks),
+    ]
 
 
 def _drawn(name: str, title: str, found: list[tuple[float, Interval]]) -> Markup:
@@ -71,12 +85,12 @@ def _drawn(name: str, title: str, found: list[tuple[float, Interval]]) -> Markup
     return plot.plot(label, x, y, *drawn, whole=(True, False))
 
 
-def _parts(index: pa.Table) -> list[tuple[Rows, int]]:
+def _parts(index: pa.Table) -> tuple[list[Rows], int]:
     """Returns the rows of each version, or of as many versions as a point stands for, and how many these are."""
     versions = np.asarray(index.column("version").to_numpy(), dtype=np.int64)
     numbers, codes = np.unique(versions, return_inverse=True)
     each = -(-len(numbers) // MOST_POINTS)
-    return [(np.flatnonzero(codes // each == part), each) for part in range(-(-len(numbers) // each))]
+    return [np.flatnonzero(codes // each == part) for part in range(-(-len(numbers) // each))], each
 
 
 def _codes(index: pa.Table) -> Rows:

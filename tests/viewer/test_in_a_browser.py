@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("duckdb")
 from browsed_runs import LONG, PAYLOADS, make_runs, talk
-from browsing import REPOSITORY, Watched, chromium, viewing
+from browsing import REPOSITORY, Watched, browser_here, chromium, viewing
 from made_runs import new_run
 from shown_runs import write
 
@@ -45,12 +45,8 @@ def address(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    with browser_here() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

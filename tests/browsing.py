@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[1]
 SLOW_MS = 30_000
 REFUSED = re.compile(r"the server responded with a status of 4\d\d")
 """Words by which Chromium logs an answer that refuses something."""
@@ -45,6 +45,17 @@ def viewing(*locations: Path) -> Iterator[str]:
             yield found[0]
         finally:
             process.terminate()
+
+
+@contextmanager
+def browser_here() -> Iterator[Any]:
+    """Gives a headless Chromium, which ends with the block."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 class Watched:
