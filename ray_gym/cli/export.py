@@ -86,7 +86,7 @@ def export(
     read = read_options(name, chosen, given)
     loaded = load(run)
     filters = _filters(loaded, status or [], bounds, label or [], trainable)
-    redaction, unknown = _redaction(loaded, redact or [])
+    redaction, unknown = make_redaction(loaded, redact or [])
     with chosen.open_form(read, loaded) as wanted:
         counts = writing.export(
             loaded, wanted, out, filters=filters, redaction=redaction, partial=partial, overwrite=overwrite
@@ -104,8 +104,8 @@ def _filters(run: Run, status: list[str], bounds: list[tuple[str, str]], label: 
     return Filters(status, rewards, trainable, labelled(run, label))
 
 
-def _redaction(run: Run, given: list[str]) -> tuple[Redaction, list[str]]:
-    """Makes the redaction of the command, and lines of text about secrets that can't be searched for here."""
+def make_redaction(run: Run, given: list[str]) -> tuple[Redaction, list[str]]:
+    """Makes the redaction of a command, and lines of text about secrets that can't be searched for here."""
     from ray_gym.export.redaction import Redaction
     from ray_gym.export.secrets import secrets_of
 

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ray_gym.cli.export import make_redaction
 from ray_gym.cli.output import say
 from ray_gym.installed.extras import require
+from ray_gym.load import load
 from ray_gym.load_object import load_object
 from ray_gym.record.bounds import read_bound
 
@@ -29,6 +31,10 @@ def report(
     success: Annotated[
         str, typer.Option("--success", metavar="BOUND", help="Reward of an episode that is a success.")
     ] = ">=1",
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[COLUMN=]REGEX", help="Text that is replaced by [redacted], in all or in one column."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Write a run as one page of HTML: figures with intervals, plots, what is suspicious, and the most telling episodes
@@ -44,7 +50,10 @@ def report(
     """
     require(("scipy", "statsmodels"), "stats", "ray-gym report")
     bound = read_bound(success, "--success")
+    redaction, unknown = make_redaction(load(run), redact or [])
     write_report: Any = load_object(WRITE, "ray-gym report")
-    for remark in write_report(run, bound, out, episodes, overwrite):
+    for remark in write_report(run, bound, redaction, out, episodes=episodes, overwrite=overwrite):
         say(f"warning: {remark}", err=True)
+    for line in unknown:
+        say(line, err=True)
     say(f"{out}: the report of {run}, {out.stat().st_size / 1e6:.1f} MB")

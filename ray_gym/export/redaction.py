@@ -79,7 +79,7 @@ class Redaction:
         for group in groups:
             rows = []
             for row in group:
-                made = {column: self._of_column(column, value) for column, value in row.items()}
+                made = self.row(row)
                 is_changed = made != row
                 counts.notes[CHANGED] += is_changed
                 kept = form.without_tokens(made) if is_changed and form.has_tokens else made
@@ -89,6 +89,18 @@ class Redaction:
                     rows.append(kept)
             if rows:
                 yield rows
+
+    def row(self, row: Row) -> Row:
+        """Returns a row of the record with its text redacted."""
+        return {column: self._of_column(column, value) for column, value in row.items()} if self else row
+
+    def text(self, text: str) -> str:
+        """Returns a text that is of no column redacted."""
+        return _text(text, [*self.everywhere, *self.secrets])
+
+    def without_secrets(self, text: str) -> str:
+        """Returns a text of any kind without secrets, also where HTML or JSON spells them."""
+        return _sub(text, self.secrets)
 
     def line(self, line: dict[str, Any]) -> dict[str, Any]:
         """Returns a line with its strings redacted once more: a form may have put text together, or have it from

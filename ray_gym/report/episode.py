@@ -16,13 +16,20 @@ from ray_gym.viewer.sample_tokens import Annotations
 
 Row = Mapping[str, Any]
 MOST_REWARDS = 30
+SPELLED = "They are left out, as they would spell what was redacted."
 
 
 def shown_episode(
-    place: int, row: Row, reasons: Sequence[str], noted: Annotations, tokenizers: Tokenizers, allowance: Allowance
+    place: int,
+    row: Row,
+    reasons: Sequence[str],
+    noted: Annotations,
+    tokenizers: Tokenizers | None,
+    allowance: Allowance,
 ) -> Markup:
     """Returns an episode, folded. `place`: its number on the page, from 1; `row`: its row of the record; `reasons`: those
-    for which it was chosen; `noted`: what a trainer noted of its tokens.
+    for which it was chosen; `noted`: what a trainer noted of its tokens; `tokenizers`: None
+    leaves the tokens out, as they would spell what was redacted.
     """
     inside: list[Content] = [_facts(row)]
     inside += _failure(row, allowance)
@@ -32,7 +39,10 @@ def shown_episode(
     inside.append(element("h4", "What happened"))
     inside += conversation(row["events"] or (), row["tools_shown"], allowance)
     inside.append(element("h4", "Tokens that are trained on"))
-    inside += samples_of(row, noted, tokenizers, allowance)
+    if tokenizers is None:
+        inside.append(element("p", SPELLED, class_="quiet"))
+    else:
+        inside += samples_of(row, noted, tokenizers, allowance)
     opened = element("details", element("summary", _summary(place, row, reasons)), inside, class_="episode")
     return element("article", opened, id=f"episode-{place}", aria_labelledby=f"name-{place}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ray_gym.report.markup import Content, Markup, element
 from ray_gym.report.numbers import Said, amount, bounds, count, number, of, percent, plain, short
@@ -28,8 +28,8 @@ def key_figures(described: Description, success: str) -> Markup:
     return element("dl", cards, class_="cards")
 
 
-def figure_tables(described: Description) -> Iterator[Markup]:
-    """Yields the tables of figures that have something to tell."""
+def figure_tables(described: Description, redacted: Callable[[str], str]) -> Iterator[Markup]:
+    """Yields the tables of figures that have something to tell. `redacted`: makes names of tools fit to be shown."""
     if described.attempts:
         yield _attempts(described)
     if described.quantities:
@@ -37,7 +37,7 @@ def figure_tables(described: Description) -> Iterator[Markup]:
     if any(described.length_against_reward.values()):
         yield _correlations(described)
     if described.tools:
-        yield _tools(described)
+        yield _tools(described, redacted)
 
 
 def shares_tables(described: Description) -> Iterator[Markup]:
@@ -94,10 +94,10 @@ def _correlations(described: Description) -> Markup:
     return table("Length against reward", ["length", "correlation r"], rows)
 
 
-def _tools(described: Description) -> Markup:
+def _tools(described: Description, redacted: Callable[[str], str]) -> Markup:
     rows: list[list[Content]] = [
         [
-            element("code", short(name)),
+            element("code", short(redacted(name))),
             count(tool.calls),
             count(tool.errors),
             estimate(tool.rate, percent),

@@ -26,8 +26,8 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def document(title: str, sections: Iterable[tuple[str, str, Content]], head: Content) -> Iterator[bytes]:
-    """Yields a document as UTF-8, section by section. `sections`: id, heading and content of each; `head`: what stands
+def document(title: str, sections: Iterable[tuple[str, str, Content]], head: Content) -> Iterator[str]:
+    """Yields a document, section by section. `sections`: id, heading and content of each; `head`: what stands
     above them.
     """
     named = [
@@ -39,20 +39,20 @@ def document(title: str, sections: Iterable[tuple[str, str, Content]], head: Con
         element("title", title),
         element("style", Markup(style())),
     ]
-    yield f'<!doctype html>\n<html lang="en">\n{text_of(element("head", named))}\n<body>\n'.encode()
-    yield f"{text_of(element('header', head))}\n<main>\n".encode()
+    yield f'<!doctype html>\n<html lang="en">\n{text_of(element("head", named))}\n<body>\n'
+    yield f"{text_of(element('header', head))}\n<main>\n"
     for name, heading, content in sections:
-        yield f'<section id="{name}" aria-labelledby="{name}-name">'.encode()
-        yield f"{text_of(element('h2', heading, id=f'{name}-name'))}\n".encode()
+        yield f'<section id="{name}" aria-labelledby="{name}-name">'
+        yield f"{text_of(element('h2', heading, id=f'{name}-name'))}\n"
         yield from _lines(content)
-        yield b"</section>\n"
-    yield b"</main>\n</body>\n</html>\n"
+        yield "</section>\n"
+    yield "</main>\n</body>\n</html>\n"
 
 
-def _lines(content: Content) -> Iterator[bytes]:
+def _lines(content: Content) -> Iterator[str]:
     """Yields content piece by piece, so that no more than one episode is held at once."""
     if content is None or isinstance(content, Markup | str):
-        yield f"{text_of(content)}\n".encode()
+        yield f"{text_of(content)}\n"
     else:
         for one in content:
             yield from _lines(one)

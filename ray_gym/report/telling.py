@@ -91,8 +91,7 @@ def _by_spread(index: pa.Table) -> Iterator[Choice]:
         if spread[group] <= 0:
             return
         of_group = np.flatnonzero(groups == group)
-        name = short(index.column("task_id")[int(rows[of_group[0]])].as_py(), 24)
-        told = f"group of task {name} with a spread of {plain(float(spread[group]))}"
+        told = f"group with a spread of {plain(float(spread[group]))}"
         yield int(rows[of_group[np.argmax(rewards[of_group])]]), f"the best of a {told}"
         yield int(rows[of_group[np.argmin(rewards[of_group])]]), f"the worst of a {told}"
 

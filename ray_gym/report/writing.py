@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from ray_gym.data.writing import write_chunks
 from ray_gym.errors import UserError, refused_writes
+from ray_gym.export.redaction import Redaction
+from ray_gym.health.findings import Finding
 from ray_gym.record.bounds import Bound
 from ray_gym.report.bounds import MOST_SAMPLES, Allowance
 from ray_gym.report.charts import charts_of
@@ -37,9 +40,23 @@ STATES: dict[State, str] = {
 }
 
 
-def write_report(location: str, success: Bound, out: Path, episodes: int, overwrite: bool) -> list[str]:
-    """Writes the report of a run to a file, and returns warnings of what it lacks. `success`: bound of the reward of a
-    success; `episodes`: most episodes that are shown.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Says what a report shows."""
+
+    success: Bound
+    """Bound of the reward of a success."""
+    episodes: int
+    """Most episodes that are shown."""
+    redaction: Redaction
+    """Text that is not shown."""
+
+
+def write_report(
+    location: str, success: Bound, redaction: Redaction, out: Path, *, episodes: int, overwrite: bool
+) -> list[str]:
+    """Writes the report of a run to a file, and returns warnings of what it lacks. The arguments are those of `Asked`;
+    `overwrite`: True to replace a file that exists.
 
     Errors: UserError if the file is there, can't be written, or if the run can't be read or has no episodes; OSError.
     """
@@ -49,25 +66,32 @@ def write_report(location: str, success: Bound, out: Path, episodes: int, overwr
         raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     facts = read_facts(location)
     with refused_writes("--out", out):
-        write_chunks(out, chunks(facts, success, episodes))
+        write_chunks(out, chunks(facts, Asked(success, episodes, redaction)))
     return facts.read.remarks
 
 
-def chunks(facts: Facts, success: Bound, episodes: int) -> Iterator[bytes]:
+def chunks(facts: Facts, asked: Asked) -> Iterator[bytes]:
     """Yields the document of a report as UTF-8."""
-    described = describe(facts.read.collected, success.allows)
-    chosen = telling_episodes(facts.index, facts.health.findings, episodes)
+    described = describe(facts.read.collected, asked.success.allows)
+    found = [_redacted(one, asked.redaction) for one in facts.health.findings]
+    chosen = telling_episodes(facts.index, found, asked.episodes)
     shown = {one.episode_id: place for place, one in enumerate(chosen, 1)}
+    health = replace(facts.health, findings=found)
     sections: list[tuple[str, str, Content]] = [
-        ("figures", "Figures", _figures(described, success)),
+        ("figures", "Figures", _figures(described, asked)),
         ("plots", "Plots", _plots(facts, described)),
-        ("findings", "Findings", findings(facts.health, facts.read.location, shown)),
+        ("findings", "Findings", findings(health, facts.read.location, shown)),
     ]
     if chosen:
-        sections.append(("episodes", "Telling episodes", _episodes(facts, chosen)))
-    yield from document(
-        f"{facts.storage.name}: report", sections, _head(facts, described, [one[:2] for one in sections])
-    )
+        sections.append(("episodes", "Telling episodes", _episodes(facts, chosen, asked.redaction)))
+    head = _head(facts, described, [(name, heading) for name, heading, _ in sections])
+    for chunk in document(f"{facts.storage.name}: report", sections, head):
+        yield asked.redaction.without_secrets(chunk).encode()
+
+
+def _redacted(finding: Finding, redaction: Redaction) -> Finding:
+    text, detail, where = (redaction.text(one) for one in (finding.text, finding.detail, finding.where))
+    return replace(finding, text=text, detail=detail, where=where)
 
 
 def _head(facts: Facts, described: Description, sections: list[tuple[str, str]]) -> Iterator[Content]:
@@ -89,9 +113,9 @@ def _head(facts: Facts, described: Description, sections: list[tuple[str, str]])
         yield element("ul", items, class_="remarks", aria_label="Warnings")
 
 
-def _figures(described: Description, success: Bound) -> Iterator[Content]:
-    yield key_figures(described, str(success))
-    yield element("div", figure_tables(described), class_="tables")
+def _figures(described: Description, asked: Asked) -> Iterator[Content]:
+    yield key_figures(described, str(asked.success))
+    yield element("div", figure_tables(described, asked.redaction.text), class_="tables")
     how = "Intervals hold the true value in 95% of cases, and know that episodes of a task are alike. Rewards, lengths "
     yield element("p", f"{how}and attempts are of completed episodes; failures have no reward.", class_="quiet")
 
@@ -103,7 +127,7 @@ def _plots(facts: Facts, described: Description) -> Iterator[Content]:
     yield element("div", shares_tables(described), class_="tables")
 
 
-def _episodes(facts: Facts, chosen: list[Telling]) -> Iterator[Content]:
+def _episodes(facts: Facts, chosen: list[Telling], redaction: Redaction) -> Iterator[Content]:
     yield element(
         "p", f"{of(len(chosen), 'episode')} of {len(facts.index):,}, each with the reasons it was chosen for."
     )
@@ -118,4 +142,6 @@ def _episodes(facts: Facts, chosen: list[Telling]) -> Iterator[Content]:
         except (UserError, OSError) as error:
             yield element("p", f"Episode {place} can't be read: {error}", class_="failure")
             continue
-        yield shown_episode(place, row, telling.reasons, noted, tokenizers, Allowance.of(len(chosen)))
+        shown = redaction.row(row)
+        texts = tokenizers if shown == row else None
+        yield shown_episode(place, shown, telling.reasons, noted, texts, Allowance.of(len(chosen)))

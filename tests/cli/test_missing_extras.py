@@ -29,6 +29,7 @@ CASES = [
     ("torch", "cpu", ("model",)),
     ("statsmodels", "stats", ("stats", "runs/mine")),
     ("scipy", "stats", ("stats", "runs/mine", "runs/other")),
+    ("statsmodels", "stats", ("report", "runs/mine", "-o", "report.html")),
 ]
 
 

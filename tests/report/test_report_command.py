@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import json
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +23,7 @@ from ray_gym.printable import printable
 from ray_gym.record.schema import SCHEMA, VERSION_KEY
 from ray_gym.report.bounds import LONGEST_TEXT
 
+KEY = 'sk-<planted>&"key"-0123456789'
 TAGS = """
 html head meta title style body header main section nav article h1 h2 h3 h4 p a ul ol li dl dt dd div span strong code pre
 table caption thead tbody tr th td figure figcaption details summary svg line text rect path circle
@@ -193,10 +196,28 @@ def test_a_failed_run_and_a_run_of_one_task_have_a_page(tmp_path: Path) -> None:
     assert "no interval" in page_of(tmp_path / "one", tmp_path / "one.html").text
 
 
-def test_what_the_config_holds_does_not_come_out(tmp_path: Path) -> None:
-    directory = run_of_rows(tmp_path, "mine", [{**episode(0), "samples": [sample()]}], planned=1)
-    config: Any = directory.path / "run.yaml"
-    config.write_text(config.read_text().replace("engine: scripted", "engine: scripted\n    api_key: sk-planted-key-7"))
+def test_secrets_and_what_is_redacted_do_not_come_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE_KEY", KEY)
+    call = {"id": "1", "name": f"find_{KEY}", "arguments": json.dumps({"key": KEY})}
+    said = [
+        event(0, "message", f"It is {KEY}, write to ada@tea.example.", tool_calls=[call]),
+        event(1, "tool_result", "no"),
+    ]
+    said[1] |= {"tool_call_id": "1", "error": f"wrong key {quote(KEY)}"}
+    hurt = {"failure": {"kind": "policy", "where": KEY, "message": KEY}, "stop_text": KEY, "traceback": KEY}
+    rows = [{**episode(number), "events": said, **hurt, "env_id": f"shop {KEY}"} for number in range(4)]
+    rows.append(episode(4, 0.0))
+    directory = run_of_rows(tmp_path, "mine", rows, planned=5)
+    config = directory.path / "run.yaml"
+    written = config.read_text().replace("engine: scripted", "engine: openai\n    api_key_env: MINE_KEY")
+    config.write_text(f"{written}\nother_key_env: NOT_SET_HERE\n")
     directory.close()
-    page_of(tmp_path / "mine", tmp_path / "report.html")
-    assert "sk-planted" in config.read_text() and "sk-planted" not in (tmp_path / "report.html").read_text()
+    done = report(tmp_path / "mine", tmp_path / "report.html", "--redact", r"\w+@[\w.]+\w", "--redact", "task=shelf")
+    assert done.returncode == 0 and "NOT_SET_HERE is not set here" in done.stderr
+    raw = (tmp_path / "report.html").read_text()
+    assert KEY not in raw and html.escape(KEY) not in raw and quote(KEY) not in raw
+    assert "planted" not in raw and "ada@" not in raw and "find_[redacted]" in raw and "write to [redacted]." in raw
+    assert "shelf" not in Page(raw).text.replace("On shelf 4.", "")
+    assert "They are left out, as they would spell what was redacted." in raw
+    wrong = report(tmp_path / "mine", tmp_path / "other.html", "--redact", "colour=x")
+    assert wrong.returncode == 2 and "no column 'colour'" in wrong.stderr and not (tmp_path / "other.html").exists()
