@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -30,6 +31,15 @@ class Facts:
     """A row for each episode, under `ray_gym.viewer.index_rows.INDEX`."""
     models: dict[str, object] = field(default_factory=dict)
     """The section `models` of the run's config."""
+
+    def without_location(self, text: str) -> str:
+        """Returns a message with the run's name for its place, which is nobody else's business, and may hold keys."""
+        for place in sorted(
+            {self.read.location, self.storage.location, self.storage.root} - {""}, key=len, reverse=True
+        ):
+            whole = rf"(?<![\w/.]){re.escape(place.rstrip('/'))}/?(?=[/\s:,]|$)"
+            text = re.sub(whole, lambda _: self.storage.name, text)
+        return text
 
 
 def read_facts(location: str) -> Facts:

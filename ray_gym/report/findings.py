@@ -10,20 +10,19 @@ from ray_gym.report.markup import Content, Markup, element
 from ray_gym.report.numbers import of, short
 from ray_gym.report.tables import LISTED
 from ray_gym.report.texts import folded
-from ray_gym.run.directory.location import shell_quoted
 
 LONGEST_CONDITION = 1_500
 
 
-def findings(health: Health, location: str, shown: Mapping[str, int]) -> Iterator[Content]:
-    """Yields the findings of a run. `location`: the run's; `shown`: the numbers of the episodes on the page, by id."""
+def findings(health: Health, shown: Mapping[str, int]) -> Iterator[Content]:
+    """Yields the findings of a run. `shown`: the numbers of the episodes on the page, by id."""
     if not health.findings:
         yield element("p", f"Nothing suspicious in {of(health.episodes, 'episode')}.")
         return
     yield element("ul", [_finding(one, shown) for one in health.findings[:LISTED]], class_="findings")
     if len(health.findings) > LISTED:
         yield element("p", f"and {len(health.findings) - LISTED:,} more", class_="cut")
-    yield element("p", f"Conditions select episodes in ray-gym view {shell_quoted(location)}.", class_="quiet")
+    yield element("p", "A condition selects the episodes in the viewer of runs, ray-gym view.", class_="quiet")
 
 
 def _finding(finding: Finding, shown: Mapping[str, int]) -> Markup:

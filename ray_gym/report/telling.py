@@ -91,9 +91,10 @@ def _by_spread(index: pa.Table) -> Iterator[Choice]:
         if spread[group] <= 0:
             return
         of_group = np.flatnonzero(groups == group)
-        told = f"group with a spread of {plain(float(spread[group]))}"
-        yield int(rows[of_group[np.argmax(rewards[of_group])]]), f"the best of a {told}"
-        yield int(rows[of_group[np.argmin(rewards[of_group])]]), f"the worst of a {told}"
+        name = short(index.column("group_id")[int(rows[of_group[0]])].as_py(), 40)
+        told = f"group {name}, with a spread of {plain(float(spread[group]))}"
+        yield int(rows[of_group[np.argmax(rewards[of_group])]]), f"the best of {told}"
+        yield int(rows[of_group[np.argmin(rewards[of_group])]]), f"the worst of {told}"
 
 
 def _by_failure(index: pa.Table) -> Iterator[Choice]:

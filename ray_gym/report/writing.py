@@ -80,7 +80,7 @@ def chunks(facts: Facts, asked: Asked) -> Iterator[bytes]:
     sections: list[tuple[str, str, Content]] = [
         ("figures", "Figures", _figures(described, asked)),
         ("plots", "Plots", _plots(facts, described)),
-        ("findings", "Findings", findings(health, facts.read.location, shown)),
+        ("findings", "Findings", findings(health, shown)),
     ]
     if chosen:
         sections.append(("episodes", "Telling episodes", _episodes(facts, chosen, asked.redaction)))
@@ -107,7 +107,7 @@ def _head(facts: Facts, described: Description, sections: list[tuple[str, str]])
     yield element("p", played, class_="quiet")
     links = [element("a", heading, href=f"#{name}") for name, heading in sections]
     yield element("nav", links, aria_label="Parts of the report")
-    remarks = [*facts.read.remarks, *described.remarks]
+    remarks = [*map(facts.without_location, facts.read.remarks), *described.remarks]
     if remarks:
         items = [element("li", remark) for remark in remarks]
         yield element("ul", items, class_="remarks", aria_label="Warnings")
@@ -140,7 +140,7 @@ def _episodes(facts: Facts, chosen: list[Telling], redaction: Redaction) -> Iter
         try:
             row = read_row(facts.storage, facts.files[telling.file], telling.place)
         except (UserError, OSError) as error:
-            yield element("p", f"Episode {place} can't be read: {error}", class_="failure")
+            yield element("p", f"Episode {place} can't be read: {facts.without_location(str(error))}", class_="failure")
             continue
         shown = redaction.row(row)
         texts = tokenizers if shown == row else None

@@ -30,8 +30,8 @@ def test_the_best_the_worst_the_usual_failures_and_findings_are_chosen(tmp_path:
     rows = [episode(number, reward) for number, reward in enumerate(rewards)]
     rows[8]["failure"] = {"kind": "judge", "where": "judge", "message": "m"}
     chosen = by_id(telling_episodes(index_of(tmp_path, *rows), [FINDING], 20))
-    assert chosen["e0"].startswith("the highest reward, 0.9; the best of a group with a spread of 0.8")
-    assert chosen["e1"].startswith("the lowest reward, 0.1; the worst of a group with a spread of 0.8")
+    assert chosen["e0"].startswith("the highest reward, 0.9; the best of group g0, with a spread of 0.8")
+    assert chosen["e1"].startswith("the lowest reward, 0.1; the worst of group g0, with a spread of 0.8")
     assert "nearest to the median reward, 0.475" in chosen["e9"] + chosen.get("e2", "")
     assert "the only failure of kind environment" in chosen["e5"]
     assert "an example of the finding tool_error (find)" in chosen["e5"]
