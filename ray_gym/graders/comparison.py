@@ -36,10 +36,18 @@ REMINDER = f"That can't be read. Scores are whole numbers from 1 to 5, the ranki
 # All repetitions are bounded: the text that is read here may be long, and anything at all.
 _NUMBER = r"[^\w\n/.-]{0,10}(\d+)(?:\.0+)?(?!\.?\d)"
 _NAMED = r"\b(?:[^\n:]{0,40}:)?"
-_NO_MORE = r"(?! {0,3}(?:[,;>\u2013-]|to\b|and\b|or\b) {0,3}\d)"
+_NO_MORE = r"(?! {0,3}(?:[,;>\u2013-]|to\b|and\b|or\b)[^\w\n]{0,6}\d)"
+_APART = r"[^\w\n/.:=|#-]{0,10}"
 _SCORES = re.compile(
-    rf"\bscores?{_NAMED}{_NUMBER}(?:/5\b)?[^\w\n/.-]{{0,10}}(?:and\b)?{_NUMBER}{_NO_MORE}", re.IGNORECASE
+    rf"\bscores?{_NAMED}{_NUMBER}(?:/5\b)?{_APART}(?:and\b)?{_APART}(\d+)(?:\.0+)?(?!\.?\d)(?! {{0,3}}[:=|]){_NO_MORE}",
+    re.IGNORECASE,
 )
+_NUMBERED_SCORE = re.compile(
+    r"\bscore[ \t#(\[*_\"'.-]{0,5}(?:no\.? ?)?([12])(?!\d|\.\d)(?:[^\n:=|>\d]{0,30}[:=|>]|(?=[ \t]+\d))"
+    rf"(?:{_NUMBER}(?:/5\b)?(?![/-]\d){_NO_MORE})?",
+    re.IGNORECASE,
+)
+"""A score that is named by its answer's number (`Score 1: 4`), with its value if that can be read."""
 _RANKING = re.compile(rf"\branking{_NAMED}{_NUMBER}{_NO_MORE}", re.IGNORECASE)
 _SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
 _RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
@@ -144,10 +152,10 @@ def read_comparison(text: str) -> Comparison | None:
     The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
     said = last_words(text)
-    scores, rankings = _SCORES.findall(said), _RANKING.findall(said)
+    scores, rankings = _last_scores(said), _RANKING.findall(said)
     if not scores or not rankings:
         return None
-    first, second = (_SCORE_VALUES.get(score) for score in scores[-1])
+    first, second = (_SCORE_VALUES.get(score) for score in scores)
     ranking = _RANKING_VALUES.get(rankings[-1])
     if first is None or second is None or ranking is None:
         return None
@@ -156,6 +164,18 @@ def read_comparison(text: str) -> Comparison | None:
     middle = (FIRST_MUCH_BETTER + SECOND_MUCH_BETTER) / 2
     step = TIE_STEP * (middle - ranking) / (middle - FIRST_MUCH_BETTER)
     return Comparison(_within(first + step), _within(second - step))
+
+
+def _last_scores(said: str) -> tuple[str, str] | None:
+    """Returns the last two scores in a text; None if there are none, or if scores in a row (`Scores: 4, 3`) and scores
+    with a number each (`Score 1: 4`, `Score 2: 3`) are not the same, or one of the latter is missing.
+    """
+    pairs: list[tuple[str, str]] = [(found[1], found[2]) for found in _SCORES.finditer(said)]
+    numbered: dict[str, str] = {found[1]: found[2] or "" for found in _NUMBERED_SCORE.finditer(said)}
+    if not numbered:
+        return pairs[-1] if pairs else None
+    named = (numbered.get("1", ""), numbered.get("2", ""))
+    return named if all(named) and (not pairs or pairs[-1] == named) else None
 
 
 def _within(points: float) -> float:

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ray_gym.graders.labels import spaced
+from ray_gym.graders.finder import spaced
 
 _BACKQUOTES = re.compile("`+")
 _WORD = re.compile(r"[^\s_*`~-]+")

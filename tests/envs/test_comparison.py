@@ -35,6 +35,14 @@ from ray_gym.graders.comparison import FORM, REMINDER, Comparison, circle, every
         ("Scores: 4.0, 2.00\nRanking: 2.0.", 4, 2),
         ("Scores: 2, 4\nRanking: 1", 2, 4),  # it contradicts itself: the scores count
         (f"{FORM}\nScores: 4, 2\nRanking: 2", 4, 2),
+        ("Score 1: 4\nScore 2: 3\nRanking: 2", 4, 3),
+        ("- Score 1: 5\n- Score 2: 1\nRanking: 1", 5, 1),
+        ("Score #1: 5\nScore #2: 1\nRanking: 1", 5, 1),
+        ("**Score 1:** 4/5\n**Score 2:** 3/5\n**Ranking:** 2", 4, 3),
+        ("| Score 1 | 4 |\n| Score 2 | 3 |\nRanking: 2", 4, 3),
+        ('{"score_1": 4, "score_2": 3, "ranking": 2}', 4, 3),
+        ("Score 2 (second): 3\nScore 1 (first): 4\nRanking: 2", 4, 3),
+        ("Scores: 4, 3 (score 1: 4, score 2: 3)\nRanking: 2", 4, 3),
     ],
 )
 def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
@@ -76,6 +84,15 @@ def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
         "Scores: first 4, second 2\nRanking: 2",
         "Scores: 4, 2\nRanking: 2\nOr rather:\nScores: 9, 2\nRanking: 2",
         f"Scores: {'9' * 5000}, 2\nRanking: 2",
+        "Score 1: 4\nRanking: 2",
+        "Score 1: 4.5\nScore 2: 3\nRanking: 2",
+        "Score 1: 4 or 5\nScore 2: 3\nRanking: 2",
+        "Score 1: 4\nScore 2: 3\nScores: 3, 4\nRanking: 2",
+        "Score 1 4\nScore 2 3\nRanking: 2",
+        "Scores 1: 4, 2: 3\nRanking: 2",
+        "Scores: #1 4, #2 3\nRanking: 2",
+        "Scores: (1) 4, (2) 3\nRanking: 2",
+        "Scores 1 = 4, 2 = 3\nRanking: 2",
     ],
 )
 def test_what_has_not_is_not(text: str) -> None:
@@ -103,7 +120,8 @@ def test_a_ranking_breaks_ties_and_stays_within_the_range(
 
 
 @pytest.mark.parametrize(
-    "text", ["score " * 20_000, "Scores: 4" + "," * 100_000, "ranking " * 20_000, "scores:" * 20_000]
+    "text",
+    ["score " * 20_000, "score 1" * 20_000, "Scores: 4" + "," * 100_000, "ranking " * 20_000, "scores:" * 20_000],
 )
 def test_long_answers_are_read_at_once(text: str) -> None:
     began = time.monotonic()

@@ -1,0 +1,135 @@
+"""Makes the regular expressions that find a judge's labels in its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ray_gym.graders.characters import DASHES, GAP, SPACES, UNSPACED
+from ray_gym.graders.hedges import DENIALS, NEGATION, is_opposite
+
+_BETWEEN_WORDS = re.compile(r"(\s+|(?<=[^\W\d])[-_]+(?=[^\W\d]))")
+_SHOWN = rf"[{SPACES}$]"
+_TOP = (
+    rf"{_SHOWN}*+(?:(?:points?|pts|stars?|marks?){_SHOWN}*+)?(?:[(,\u2014{DASHES}]{_SHOWN}*+)?"
+    rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|of\s++){_SHOWN}*+\d[\d.,]*+"
+)
+"""Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""
+_ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
+_NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+)"
+"""Not what makes another number of the one before it: 7%, 7:30, 7+."""
+
+
+class Finder(NamedTuple):
+    """A finder holds the regular expressions that find labels."""
+
+    labels: Sequence[str]
+    """Labels, of which the longest is first. The group `label0` of `anything` has the first."""
+    anything: re.Pattern[str]
+    """Labels, those of several words in any letter case; labels with a `not` or `partially` before them (the group `negated`); and
+    numbers on a scale that are no label (no group)."""
+    exactly: re.Pattern[str]
+    """Labels in their own letter case."""
+    others: re.Pattern[str] | None
+    """Labels in any letter case, and those in brackets also without them; None if there are none of two letters."""
+    bare: Mapping[str, str]
+    """Labels by their texts in lower case, with and without brackets."""
+    negative: frozenset[str]
+    """Labels that deny (NO, INCORRECT beside CORRECT, A!=B, FAIL beside PASS): a reason with a denial agrees with them."""
+
+    def named(self, text: str) -> str | None:
+        """Returns the label that a text in another letter case spells."""
+        return self.bare.get(text.lower())
+
+
+@lru_cache(maxsize=64)
+def finder_of(labels: Sequence[str]) -> Finder:
+    """Returns what finds these labels. A label of several words that is written in another letter case, and so has a
+    shorter one within it, is found as the longer (`Not SUPPORTED`).
+    """
+    ordered = sorted(labels, key=len, reverse=True)
+    exact = [_pattern_of(label) for label in ordered]
+    exactly = "|".join(exact)
+    both = zip(ordered, exact, strict=True)
+    groups = [f"(?P<label{number}>{_in_any_case(label, one)})" for number, (label, one) in enumerate(both)]
+    scale = [_ON_A_SCALE] if any(label.strip()[0].isdigit() for label in ordered) else []
+    first = re.escape("".join({label.strip()[0] for label in ordered}))
+    parts = "|".join([*groups, rf"(?P<negated>{NEGATION}(?:{exactly}))", *scale])
+    anything = rf"(?=(?i:[{first}\dncuidmhsqpavberfklt]))(?:{parts})"  # what all begin with comes first: it is faster
+    bare = {inner.lower(): label for label in ordered for inner in {label.strip(), within_brackets(label)}}
+    wordy = [inner for inner in sorted(bare, key=len, reverse=True) if sum(map(str.isalpha, inner)) > 1]
+    others = re.compile(f"(?i:{'|'.join(map(_pattern_of, wordy))})") if wordy else None
+    negative = frozenset(label for label in ordered if _denies(label, ordered))
+    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative)
+
+
+def within_brackets(label: str) -> str:
+    return label.strip().strip("[](){}<>\"'*`") or label.strip()
+
+
+def _denies(label: str, labels: Sequence[str]) -> bool:
+    """Returns True if a label has a word of negation, is the opposite of another label (FAIL beside PASS), or another
+    label with something before it (INCORRECT).
+    """
+    bare = within_brackets(label).lower()
+    if "!=" in bare or "\u2260" in bare or DENIALS.search(bare):
+        return True
+    others = [within_brackets(one).lower() for one in labels]
+    return is_opposite(bare, others) or any(bare != inner and bare.endswith(inner) for inner in others)
+
+
+def _in_any_case(label: str, pattern: str) -> str:
+    return f"(?i:{pattern})" if _BETWEEN_WORDS.search(label) else pattern
+
+
+def _pattern_of(label: str) -> str:
+    """Returns a regular expression of a label that is no part of a longer word or number."""
+    bare = label.strip()
+    return f"{_not_after(bare[:1])}{spaced(bare)}{_not_before(bare[-1:])}"
+
+
+def spaced(label: str) -> str:
+    """Returns a regular expression of a label in which white space, marks of Markdown and hyphens between words count
+    as one space.
+    """
+    parts = _BETWEEN_WORDS.split(label)
+    return "".join(_gap(parts, number) if number % 2 else re.escape(part) for number, part in enumerate(parts))
+
+
+def _gap(parts: Sequence[str], number: int) -> str:
+    """Returns a regular expression of what may be between two words of a label. Hyphens may be between letters only:
+    elsewhere one may be the sign of a number.
+    """
+    before, after = parts[number - 1][-1:], parts[number + 1][:1]
+    return GAP if before.isalpha() and after.isalpha() else f"[{SPACES}]++"
+
+
+def _not_after(first: str) -> str:
+    """Returns a regular expression of what may not be before a label's first character: the same word or number.
+    Markdown's underscores may be (`__YES__`).
+    """
+    word = _of_one_word(first)
+    if not word:
+        return ""
+    number = rf"(?<!\d[.,])(?<![^\w.]\.)(?<!^\.)(?:(?<![{DASHES}])|(?<=\w[{DASHES}]))" if first.isdigit() else ""
+    return rf"(?<!{word})(?<!{word}_)(?<!{word}__){number}"
+
+
+def _not_before(last: str) -> str:
+    """Returns a regular expression of what may not be after a label's last character: the same word or number. The
+    scale of a number is a part of it.
+    """
+    word = _of_one_word(last)
+    if not word:
+        return ""
+    return rf"(?!_{{0,2}}{word})" + (rf"(?![.,]\d){_NO_SCORE}(?:{_TOP})?" if last.isdigit() else "")
+
+
+def _of_one_word(letter: str) -> str:
+    """Returns a regular expression of the letters that are one word with a letter beside them; "" for no letter."""
+    if not re.match(r"\w", letter):
+        return ""
+    script = next((script for script in UNSPACED if re.match(f"[{script}]", letter)), None)
+    return f"[{script}]" if script else rf"[^\W_{''.join(UNSPACED)}]"

@@ -1,0 +1,123 @@
+"""Tells whether a label stands where a judge states its verdict, rather than in the midst of a sentence about it.
+
+A list of words that take a verdict back (`had it`, `requires`, `short of`) can never be whole. So a label also has to
+stand in one of the few ways in which verdicts are given: it begins its sentence or ends a lead such as `verdict:`, `is`,
+`so` or `I rate it`, and what follows ends the sentence, or begins a reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.graders.characters import DASHES, MARKS, UNSPACED
+
+_FILLER = (
+    r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|perfectly|absolutely|altogether"
+    r"|always|both|all|also|too|still|indeed|clearly|plainly|obviously|definitely|certainly|overall|simply|just|now|hereby"
+    r"|thus|hence|therefore|then|so|in\s+fact|factually|mathematically|numerically|logically|semantically|equally|most|more"
+    r"|considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|counted|evaluated|as|to\s+be|at|of|with)"
+)
+_COPULA = (
+    r"(?:is|are|was|were|(?:has|have)\s+been|(?:can|should|must|has\s+to|ought\s+to)\s+be"
+    r"(?=\s+(?:\w+ly\s+)?(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|counted|evaluated|given|awarded))"
+    r"|(?:it|that|this|he|she|they|answer|response|verdict)['\u2019](?:s|re)|\u0069st|sind|lautet|bleibt|est|sont|r\u0065ste|es|son|queda|\u00e9|\u00e8|\u662f|\u70ba|\u4e3a)"
+)
+_NOUN = (
+    r"(?:verdict|answer|label|rating|grade|score|judgment|judgement|decision|conclusion|result|class|classification|category"
+    r"|evaluation|assessment|ranking|output|choice|outcome|status|opinion|determination|mark|finding|winner|response|solution"
+    r"|assistant|agent|urteil|antwort|note|ergebnis|r\u00e9ponse|r\u00e9sultat|respuesta|veredicto|resultado)"
+    r"(?:\s+(?:of|here|would\s+be|(?:has\s+to|must|should)\s+be|will\s+be|remains|stays))?"
+)
+_THEREFORE = (
+    r"(?:so|hence|therefore|thus|then|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|though|although"
+    r"|also|daher|deshalb|somit|folglich|donc|ainsi|por\s+(?:lo\s+)?tanto|as\u00ed\s+que|ergo)"
+)
+_OBJECT = (
+    r"(?:it|this|that|them|these|those|both|the|its|his|her|their|my|your|our|final|overall|first|second|given|following|label|a"
+    r"|[\w'\u2019]{0,24}(?:response|answer|solution|submission|reply|output|agent|assistant|customer|user|student|candidate|model"
+    r"|conversation|chat|performance|behaviour|behavior|claim|statement|summary|translation|essay|text|work|pair|verdict|rating|score"
+    r"|grade|label|mark|writing|manner|option)(?:s|['\u2019]s?)?|[A-Z]|\d)"
+)
+_JUDGES = (
+    r"(?:(?<!have\s)(?<!to\s)(?:say|answer|choose|select|pick|give|assign|award|rate|grade|mark|score|judge|deem|consider|call"
+    r"|label|classify|declare|conclude|find|vote(?:\s+for)?|go(?:ing)?\s+with|settle\s+on|stay\s+with|stick\s+with|output|report)"
+    r"|(?:remained|stayed|received|earned|deserved|got|gave|gives|rates|scores|gets|receives|earns|deserves|merits|warrants|makes|remains|stays|stands|equals|becomes|means|indicates"
+    r"|leads\s+(?:me\s+)?to|qualifies|counts|comes\s+to|finds|judges)"
+    r"|(?<!be\s)(?<!have\s)(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|given|assigned|awarded|found"
+    r"|chosen|selected))"
+)
+_AROUND = rf"(?:\\[a-z]{{4,7}}\{{|[+]|{MARKS})"
+_LEAD = re.compile(
+    rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014\u2705\u2714\u2611]|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
+    rf"|\b(?:{_COPULA}|{_NOUN}|{_THEREFORE})(?:\s+{_FILLER}){{0,4}}"
+    rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
+)
+"""Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""
+_ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
+_PREPOSITION = re.compile(
+    r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?"
+    r"|needs?|must|should|would|had|were|once|when|only|claims?|claimed)\Z"
+)
+_SUPPOSED = re.compile(
+    rf"(?i:{MARKS}{{0,12}}(?:(?:had|were|should)\s+(?:it|this|that|he|she|they|the|an?|its|his|her|any|both|all)\b|suppos(?:e|ing)\b|assuming\b"
+    r"|provided\b|in\s+order\s+to\b|to\s+(?:be|get|earn|reach|count|deserve|receive)\b|for\s+(?:an?\s|it\s+to|this\s+to|[\[(\"']+))|with\s+(?:an?|the|its)\s)"
+)
+"""Begins a sentence about what is not so: Had the sign been right, ..."""
+_CLAIMED = re.compile(
+    r"(?i:\b(?:thinks?|says|said|claim(?:s|ed)|believes?|believed|assert(?:s|ed)|states|argue[sd]|assumes|pretends|suggests|hopes?)\s"
+    rf"(?:that\s)?(?:[\w'\u2019]{{1,20}}\s){{1,3}}(?:is|are|was|were)(?:\s{_FILLER}){{0,2}}{MARKS}{{0,12}}\Z"
+    rf"|\b(?:reference|expected|gold|ground[\s-]truth)\s(?:\w{{1,12}}\s)?(?:is|was)(?:\s{_FILLER}){{0,2}}{MARKS}{{0,12}}\Z)"
+)
+"""Begins what someone else holds: The student thinks it is CORRECT; or what the reference is."""
+_OWN = re.compile(r"(?i:\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:think|believe|say|hope|suggest|claim)\b)")
+_FOLLOWS = re.compile(
+    r"(?i:(?:because|since|as(?!\s+(?:long|far|soon|if|though|a\b))|so|and|but|for(?=\s+(?:the\s+following|these|this|all|its|his|her|their)\b)"
+    r"|given|due|overall|here|according|based|per|although|though|however|while|which|whereas|then|now|again|indeed|too|also|or|throughout"
+    r"|in\s+(?:all|every|this|that|full|light|view|the\s+(?:text|context|passage|document|source|sense|end))|on\s+(?:all|every|balance)|with\s+(?:respect|regard)"
+    r"|by\s+(?:the|this|its|a|both|all|every|context|evidence)|from\s+the|it\s+is|they\s+are|wins|out\s+of\s+\d+"
+    r"|(?:is|was)\s+(?:my|our|the\s+(?:right|correct|better|best|final|most|verdict|answer|label|clear|winner|stronger)|right|better|best|near|clear(?:ly)?|appropriate|warranted|justified|fitting|therefore|thus)"
+    r"|(?:an?\s+)?(?:final\s+)?(?:answer|response|solution|verdict|rating|score|label|grade|one|result|performance|reply|points?|pts|stars?|marks?)"
+    rf"(?={MARKS}{{0,6}}(?:[.,;:!/\uff0c\u3002]|\Z|\b(?:because|since|as|and|so|for|to|here|overall|in|out|on|based|according)\b))"
+    r"|weil|da|denn|und|aber|car|parce|puisque|et|mais|porque|pues|ya|y|pero)(?![^\W_]))"
+)
+"""Words with which a sentence goes on after a verdict in it."""
+_CONDITION = re.compile(
+    r"(?i:(?:but\s+(?:for|not|only)|bar\s|only\s+(?:if|when|with|in|for|after|by|up|as|on)|provided|providing|assuming|supposing|(?:as|so)\s+(?:long|far)\s+as|once|until|till|apart|aside"
+    r"|barring|save\s+for|up\s+to|with\s+the\s+exception|other\s+than|excepting|excluding|depending|subject\s+to|pending|minus|modulo|at\s+(?:first|least|best|most)"
+    r"|had\s+(?:it|this|that|he|she|they|the|an?|its)\b|(?:were|should)\s+(?:it|this|that|he|she|they|the|an?|its|units)\b"
+    r"|(?:but|however|although|though|yet|albeit)\b[^.;\n]{0,60}?\b(?:incomplete|missing|misses|omits|only|partial\w*))(?![^\W_]))"
+)
+"""Words behind a label that make a condition or an exception of what follows."""
+_WINDOW = 160
+"""Largest number of characters that are looked at before a label, and behind it."""
+
+
+def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> bool:
+    """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`."""
+    return _is_led_to(said, first, start) and _is_followed(said, end, last)
+
+
+def _is_led_to(said: str, first: int, start: int) -> bool:
+    if _SUPPOSED.match(said, first):
+        return False
+    begin = max(first, start - _WINDOW)
+    if not re.search(r"[^\W_]", said[begin:start]):
+        return True
+    word = _ONE_WORD.match(said[first:start]) if start - first <= _WINDOW else None
+    if word:
+        return not _PREPOSITION.match(word["word"])
+    if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
+        return False
+    return _LEAD.search(said, begin, start) is not None
+
+
+def _is_followed(said: str, end: int, last: int) -> bool:
+    """Returns True if a sentence ends behind the label, goes on with a sign, or with words that follow a verdict."""
+    rest = said[end : min(last, end + _WINDOW)]
+    words = re.match(rf"(?:{MARKS}|[,:.!;|=/>\u2026\u2014\uff0c\uff1a{DASHES}]){{0,24}}", rest)
+    at = words.end() if words else 0
+    if _CONDITION.match(rest, at):
+        return False
+    spaced = re.match(r"[^\W_]", rest[at:]) and not re.match(f"[{''.join(UNSPACED)}]", rest[at:])
+    sign = re.search(rf"[,:.!;|=/(\[<\u2026\u2014\uff0c\uff1a\uff08{DASHES}]", rest[:at])
+    return not spaced or sign is not None or _FOLLOWS.match(rest, at) is not None
