@@ -21,6 +21,7 @@ from ray_gym.graders.hedges import (
     PRAISE,
     RETRACTION,
     SOME_OF_IT,
+    UNSURE,
     UNTICKED,
     UNTICKED_BEHIND,
     VALUE,
@@ -83,9 +84,10 @@ class Doubts:
             return True
         if self._is_alone(start, end):
             return False
-        if _QUESTIONED.match(self._said, end):
-            return True
         first, last = self._sentence(start, end)
+        near = max(first, start - _LONGEST_REASON), min(last, end + _LONGEST_REASON)
+        if _QUESTIONED.match(self._said, end) or UNSURE.search(self._said, *near):
+            return True
         if label in self._finder.negative:
             return self._takes_back(label, first, start, end, last)
         if NO_NEXT.match(self._said, end):
@@ -106,7 +108,7 @@ class Doubts:
         wide = self._with_answers(first, last)
         return (
             _any_in(self._denials, reasoned, why.start() if why else last)
-            or _any_in(self._doubting, reasoned, last)
+            or _any_in(self._doubting, first, last)
             or any(_any_in(self._answers, *part) for part in ((first, first + _BARE), (reasoned, last), *wide))
             or self._has_other(label, start, first, last)
             or any(self._has_other(label, start, *part) for part in wide)
@@ -137,7 +139,8 @@ class Doubts:
         """Returns True if the sentence of a negative label denies it. A denial in a reason agrees with the label: one
         before its colon or `so`, or one behind a sign or `because`, with more words than the denial.
         """
-        before, first = first, max(self._behind_colon(first, start), self._behind_therefore(first, start))
+        before, colon = first, self._behind_colon(first, start)
+        first = max(colon, self._behind_therefore(first, start))
         if first > before and _NOT_BEFORE_COLON.search(self._said, max(before, first - 12), first):
             return True
         why = _BECAUSE_BEHIND.match(self._said, end)
@@ -148,7 +151,7 @@ class Doubts:
         told = _any_in(self._denials, end, behind) or agrees
         return (
             _any_in(self._denials, first, end)
-            or _any_in(self._doubting, first, last)
+            or _any_in(self._doubting, colon, last)
             or self._has_other(label, start, first, end if told else last, only_there=told)
         )
 
@@ -230,7 +233,7 @@ _REASON = re.compile(rf"\s[\u2014{DASHES}]\s|[(:,]|\b(?:because|since|as)\b")
 _BECAUSE = re.compile(r"(?i:\b(?:because|since)\b)")
 _GIVEN = re.compile(rf"(?i:[{SPACES}]{{0,8}}(?:since|because|as|given)\b)")
 _BECAUSE_BEHIND = re.compile(
-    rf"(?i:[\s\"'*_`)\]]{{0,6}}(?:[:,(\uff1a\uff0c\uff08\u2014]|[{DASHES}]\s|\b(?:because|since|as)\b)[\s,]{{0,4}}(?:because|since|as)?\b)"
+    rf"(?i:[\s\"'*_`)\]]{{0,6}}(?:[:,(\uff1a\uff0c\uff08\u2014]|[{DASHES}]\s|\b(?:because|since|as)\b)[\s,]{{0,4}}(?:because|since|as)?\b(?!(?:but|though|although|however|yet|or|even|albeit|or\s+rather)\b))"
 )
 """Begins a reason right behind a label."""
 _THEREFORE = re.compile(

@@ -145,6 +145,10 @@ DOUBTING = re.compile(
     r"|disagree\w*|withdr\w*|retract\w*|except|vielleicht|m\u00f6glicherweise|peut-\u00eatre|quiz\u00e1s?|tal\s+vez)\Z"
 )
 """Denials of `DENIALS` that doubt even a label which agrees with a denial."""
+UNSURE = re.compile(
+    r"(?i:(?:\bnot|n['\u2019]t)\s(?:\w{1,12}\s){0,2}(?:sure|certain|convinced|confident|clear|know|tell|decide)(?![^\W_]))"
+)
+"""Words by which a judge says that it does not know."""
 BARE_DENIAL = re.compile(
     rf"(?i:[{SPACES}]{{0,4}}(?:not(?:\s+(?:really|so|quite|at\s+all|true|certain|sure|entirely|fully|exactly|the\s+(?:case|right)))?|no|nope|false|wrong|never"
     r"|i\s+(?:do\s?n[o'\u2019]t|would\s?n[o'\u2019]t|can\s?n?[o'\u2019]t)\s*\w{0,2}\s(?:think|say|believe|agree|call)[^.;\n]{0,30})(?=[\s\"'*_`)\]]{0,4}(?:[,.;:!)\r\n]|\Z)))"

@@ -26,7 +26,9 @@ class Judge(Grader):
     `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels. Only labels after the judge's last
     thought count, and no label within a longer word; in Chinese or Japanese, a word ends where the script changes. An
     answer with several different labels, or with a word of negation or doubt in the sentence of one, is unclear, and
-    asked for again as one without any, unless the label stands alone on its line. Spaces, hyphens and Markdown between
+    asked for again as one without any, unless the label stands alone on its line. So is a label in the midst of a
+    sentence: it counts where it begins the sentence or follows a colon, `is`, `so`, `verdict` or `I rate it`, and where
+    the sentence then ends or gives a reason. Spaces, hyphens and Markdown between
     the words of a label make no difference, and of a score on a scale (7/10) the number counts. A label also counts if
     the rest of the answer was cut.
     """

@@ -63,6 +63,9 @@ _SUPPOSED = re.compile(
     r"|provided\b|in\s+order\s+to\b|to\s+(?:be|get|earn|reach|count|deserve|receive)\b|for\s+(?:an?\s|it\s+to|this\s+to|[\[(\"']+))|with\s+(?:an?|the|its)\s)"
 )
 """Begins a sentence about what is not so: Had the sign been right, ..."""
+_UNDER = re.compile(rf"(?i:{MARKS}{{0,12}}(?:with|without|under|when|once|to|for|by|at)\s)")
+_AFTER_COMMA = re.compile(rf",{MARKS}{{0,12}}\Z")
+"""These two begin and end a condition: With SI units, CORRECT."""
 _CLAIMED = re.compile(
     r"(?i:\b(?:thinks?|says|said|claim(?:s|ed)|believes?|believed|assert(?:s|ed)|states|argue[sd]|assumes|pretends|suggests|hopes?)\s"
     rf"(?:that\s)?(?:[\w'\u2019]{{1,20}}\s){{1,3}}(?:is|are|was|were)(?:\s{_FILLER}){{0,2}}{MARKS}{{0,12}}\Z"
@@ -98,7 +101,9 @@ def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> 
 
 
 def _is_led_to(said: str, first: int, start: int) -> bool:
-    if _SUPPOSED.match(said, first):
+    if _SUPPOSED.match(said, first) or (
+        _UNDER.match(said, first) and _AFTER_COMMA.search(said, max(first, start - 16), start)
+    ):
         return False
     begin = max(first, start - _WINDOW)
     if not re.search(r"[^\W_]", said[begin:start]):

@@ -54,6 +54,8 @@ CONDITIONS = {
         "The agent is not far from [[GOOD]]",
     ],
     SAME: [
+        "I am not sure, so [[A=B]]",
+        "It might be equal, so [[A=B]].",
         "[[A=B]] would be too lenient.",
         "For [[A=B]], both must have the same unit; here they do not.",
         "To get [[A=B]] the unit must match.",
@@ -179,6 +181,13 @@ IN_PROSE = {
 }
 FURTHER = {
     CORRECT: [
+        "INCORRECT, but I'm not sure",
+        "INCORRECT, though I am not certain",
+        "INCORRECT, but not by much",
+        "Perhaps they match, so CORRECT",
+        "Perhaps they differ, so INCORRECT.",
+        "CORRECT because I am not sure",
+        "With SI units, CORRECT.",
         "It would take a miracle to call it CORRECT.",
         "Anyone would mark it CORRECT were it not for the sign.",
         "One could argue CORRECT.",
