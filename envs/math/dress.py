@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from ray_gym.envs.math.latex import number
+
 _SIZES = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 _UNSEEN = re.compile(r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:math)?strut(?![A-Za-z])|(?<!\{)\\color\s*\{[^{}]*\}")
 _POINT = re.compile(r"(?<=\d)(?:\\math\w+\s*)?\{\.\}(?=\d)")
@@ -34,6 +36,11 @@ _RELATION = re.compile(
     rf"(?:{_BOUND}({_LESS})\s*([A-Za-z])\s*({_LESS}){_BOUND}|\s*([A-Za-z])\s*({_LESS}|{_MORE}){_BOUND}"
     rf"|{_BOUND}({_LESS}|{_MORE})\s*([A-Za-z])\s*)"
 )
+_MINUS = re.compile(r"^(?:\\text\{\s*(?:negative|minus)\s*\}|(?:negative|minus)\s)\s*(?=[\d.]|\\[dtc]?frac)")
+_E_NOTATION = re.compile(r"([-+]?\d{1,30}(?:\.\d{1,30})?)[eE]([-+]?\d{1,3})")
+_PARTED = re.compile(r"(?:\\\{|[\[(\]])[^,]*;[^,]*(?:\\\}|[\])\[])")
+_TURNED = re.compile(r"([\[\]])([^\[\];]*,[^\[\],;]*)([\[\]])")
+_NO_SET = re.compile(r"\\varnothing(?![A-Za-z])")
 _MOST_PARTS = 20
 
 
@@ -54,6 +61,19 @@ def value_of(expression: str) -> str:
     if turned and not re.search("[A-Za-z]", _COMMAND.sub("", turned[1])):
         return f"{turned[2]} = {turned[1]}"
     return _as_union(re.sub(r"^\+\s*(?=[\d.\\])", "", expression))
+
+
+def in_usual_signs(expression: str) -> str:
+    r"""Returns an expression with a minus for the word, the number 1500 for `1.5e3`, commas between the parts of `[3; 4]`,
+    round brackets for those of `]3, 4[`, and `\emptyset` for `\varnothing`.
+    """
+    signed = _NO_SET.sub(r"\\emptyset", _MINUS.sub("-", expression))
+    power = _E_NOTATION.fullmatch(signed)
+    if power is not None:
+        return number(Fraction(power[1]) * Fraction(10) ** int(power[2]))
+    parted = signed.replace(";", ",") if _PARTED.fullmatch(signed) else signed
+    turned = _TURNED.fullmatch(parted)
+    return f"{'[('[turned[1] == ']']}{turned[2]}{'])'[turned[3] == '[']}" if turned is not None else parted
 
 
 def _as_fraction(found: re.Match[str]) -> str:

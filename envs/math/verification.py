@@ -13,10 +13,13 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
-from ray_gym.envs.math.dress import value_of, without_dress
+from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
+from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.mixed import without_mixed_numbers
+from ray_gym.envs.math.number_words import with_digits
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
-from ray_gym.envs.math.units import NUMBER_AND_UNIT, PLAIN_NUMBER, counted_in, is_unit, split_quantity, with_slashes
+from ray_gym.envs.math.unit_table import Powers, are_same_units
+from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity, with_slashes
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
@@ -62,10 +65,10 @@ _PLAIN = {
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
         for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
     },
-    ord("∞"): "\\infty ",
+    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("℃"): "°C", ord("℉"): "°F"},
 }
-"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions and infinity, by their
-codes.
+"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
+set and temperatures, by their codes.
 """
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
@@ -90,8 +93,9 @@ _DRESS = re.compile(
 """Bold and other fonts of values, a line below and colour, which make no other value."""
 _UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
 _MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
-_SIGN = r"(?:\\text\{\s*[€£¥₹₩]\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
-_CURRENCY = re.compile(rf"^(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|{_SIGN})\s*|\s*{_SIGN}$")
+_IN_SIGNS = frozenset({"%", "°|°C|°F"})
+"""Units that math-verify reads, and that change a number."""
+_PRICE = re.compile(r"\$(?=[\d.])[^$]*")
 _DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
     r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
@@ -116,20 +120,10 @@ _COMPARES = re.compile(
 """Sign before a value that says that something does not equal it."""
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
 """Full stop at the end, or another mark that says nothing there."""
-_ZEROS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_LARGE = re.compile(rf"([-+]?[\d.,]*\d)\s*(?:\\text\{{\s*)?({'|'.join(_ZEROS)})s?\s*\}}?", re.IGNORECASE)
-_NUMERAL = re.compile(
-    r"\b(?:and|or|pi|times|over|plus|minus|mod|percent|dozen|hundred|\w+illions?|thousand|hal\w+|thirds?|quarters?|\w+th(?:s)?)\b",
-    re.IGNORECASE,
-)
-"""Words that make another number of the one before them."""
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
-_WORD = re.compile("[A-Za-z]+")
+_NUMBER_AND_WORDS = re.compile(rf"({PLAIN_NUMBER.pattern})\s+([A-Za-z]{{3,}}[A-Za-z ,./'\u2019-]*)")
+_JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
-_NOTHING_COUNTED = frozenset(
-    {"is", "are", "not", "no", "wrong", "negative", "minus", "below", "squared", "cubed", "factorial", "more", "less"}
-)
-"""Words that name nothing, though they may stand behind `how many`."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
@@ -150,7 +144,8 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
-    expected = _bare(expected if inside is None else inside)
+    counted = counted_in(question)
+    expected = with_digits(_bare(expected if inside is None else inside), counted)
     said = answer.strip() if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
@@ -158,12 +153,10 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
         words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
         return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
     if box is not None:
-        if (more := _words_behind(box, expected, question)) is not None:
-            return 0.0, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
-        if _have_other_units(expected, box):
-            return 0.0, f"{_short(box)} has another unit than {_short(expected)}"
-        expected, said = _without_units(expected, box)
-    gold, given = _read_alone(expected), _read_alone(said) if box is not None else _read_within(said)
+        expected, said, refused = _compared(expected, box, question)
+        if refused:
+            return 0.0, refused
+    gold, given = _read_alone(expected), _read_alone(said) if box is not None else _read_within(said, counted)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if _begins_with_a_relation(given) != _begins_with_a_relation(gold):
@@ -225,8 +218,9 @@ def _bare(text: str) -> str:
     """
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
+    bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", bare).strip()))
-    value = value_of(_EQUALS.sub("", _FULL_STOP.sub("", tidy.strip())))
+    value = in_usual_signs(value_of(_EQUALS.sub("", _FULL_STOP.sub("", tidy.strip()))))
     return without_mixed_numbers(_PI.sub(r"\\pi ", value).strip())
 
 
@@ -264,55 +258,58 @@ def _unfonted(found: re.Match[str]) -> str:
     return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
 
 
-def _words_behind(box: str, expected: str, question: str) -> str | None:
-    """Returns the first words behind a number in a box that may make another number of it, or deny it; None if there
-    are none. Words are no such if they are a unit, or join values (`and`), or are words of the expected answer or of
-    what the question counts.
+def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
+    """Returns a bare expected answer and the inside of a box without their units and number words, and the reason why
+    the box is another answer, or "".
     """
-    bare = _bare(box)
-    if _PER_CENT.fullmatch(bare) or _LARGE.fullmatch(bare):
-        return None
-    first = _FIRST_VALUE.search(bare)
-    plain = NUMBER_AND_UNIT.fullmatch(bare) if PLAIN_NUMBER.fullmatch(expected) else None
-    told = [found[1].strip() for found in _TEXT.finditer(bare, first.end() if first else len(bare))]
-    taken = {word.lower() for word in _WORD.findall(expected)} | (counted_in(question) - _NOTHING_COUNTED)
-    for words in [*told, *([plain[2]] if plain and plain[2] else [])]:
-        if not (is_unit(words) or {word.lower() for word in _WORD.findall(words)} <= {*taken, "and", "or"}):
-            return words
-    return None
-
-
-def _have_other_units(expected: str, box: str) -> bool:
-    """Says whether an expected answer and a box both have units, and these differ."""
-    here, there = split_quantity(expected), split_quantity(_bare(box))
-    return here is not None and there is not None and here[1] != there[1]
-
-
-def _without_units(expected: str, box: str) -> tuple[str, str]:
-    """Returns the expected answer and a box's bare expression. If both have units, which are the same ones then, both
-    are without them.
-    """
-    here, there = split_quantity(expected), split_quantity(_bare(box))
+    here = split_quantity(expected)
+    is_number = PLAIN_NUMBER.fullmatch(expected if here is None else here[0]) is not None
+    boxed = with_digits(_bare(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))
+    there = split_quantity(boxed)
+    if (more := _words_behind(boxed, expected, question)) is not None:
+        return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
     if here is not None and there is not None:
-        return here[0], there[0]
-    return expected, _without_unit(box, expected)
+        reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
+        return here[0], there[0], reason
+    if here is not None and is_number and not _IN_SIGNS & here[1].keys():
+        expected = here[0]
+    return expected, _without_unit(boxed, there, expected, question), ""
 
 
-def _without_unit(box: str, expected: str) -> str:
-    """Returns a box's bare expression. If a number is expected, words and symbols after a number are its unit, and
-    left out, as is the sign of a currency; wide spaces may group its digits; and a million is its number. Otherwise
-    percent is a sign.
+def _words_behind(boxed: str, expected: str, question: str) -> str | None:
+    """Returns the first words behind a number in a bare box that may make another number of it, or deny it; None if
+    there are none. `is_ending` says which words leave a number as it is.
+    """
+    if _PER_CENT.fullmatch(boxed):
+        return None
+    first = _FIRST_VALUE.search(boxed)
+    is_one = PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
+    for found in _TEXT.finditer(boxed, first.end() if first else len(boxed)):
+        words = found[1].strip()
+        is_last = found.end() == len(boxed)
+        if not is_ending(words, expected, question, is_last) or (is_one and not is_last and _JOINED.search(words)):
+            return words
+    plain = _NUMBER_AND_WORDS.fullmatch(boxed) if PLAIN_NUMBER.fullmatch(expected) else None
+    return plain[2] if plain is not None and not is_ending(plain[2], expected, question) else None
+
+
+def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str, question: str) -> str:
+    """Returns a bare box without its unit, if a number is expected, and as a number what is not a percentage; the sign
+    of a currency goes too. Otherwise percent is a sign.
+
+    `quantity`: number and unit of the box, if it has a unit.
     """
     if not PLAIN_NUMBER.fullmatch(expected):
-        bare = _bare(box)
-        percent = _PER_CENT.fullmatch(bare)
-        return bare if percent is None else f"{percent[1]}\\%"
-    bare = _CURRENCY.sub("", _bare(_GROUPED_WIDELY.sub("", box)))
-    large = _LARGE.fullmatch(bare)
-    if large is not None:
-        return f"{large[1]} \\times 10^{{{_ZEROS[large[2].lower()]}}}"
+        percent = _PER_CENT.fullmatch(boxed)
+        return boxed if percent is None else f"{percent[1]}\\%"
+    if quantity is not None:
+        return boxed if "%" in quantity[1] else quantity[0]
+    bare = CURRENCY.sub("", boxed)
+    words = _NUMBER_AND_WORDS.fullmatch(bare)
+    if words is not None and is_ending(words[2], expected, question):
+        return words[1]
     both = NUMBER_AND_UNIT.fullmatch(bare)
-    return bare if both is None or _NUMERAL.search(both[2] or "") else both[1]
+    return both[1] if both is not None and not both[2] else bare
 
 
 def _read_alone(expression: str) -> list[Any]:
@@ -323,9 +320,9 @@ def _read_alone(expression: str) -> list[Any]:
     return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")
 
 
-def _read_within(text: str) -> list[Any]:
-    """Reads the last expression of a text, and returns the same as `_read`."""
-    return _read(without_mixed_numbers(_tidy(text), in_prose=True))
+def _read_within(text: str, counted: frozenset[str]) -> list[Any]:
+    """Reads the last expression of a text, and returns the same as `_read`. `counted`: words that the question counts."""
+    return _read(without_mixed_numbers(with_digits(_tidy(text), counted), in_prose=True))
 
 
 def _read(text: str) -> list[Any]:

@@ -1,0 +1,134 @@
+"""Tells which words behind a number only name what it counts. Others may make another number of it, or deny it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ray_gym.envs.math.number_words import NUMBER_WORDS
+from ray_gym.envs.math.unit_table import powers_of
+
+_WORD = re.compile(r"[A-Za-z]+(?:['\u2019][A-Za-z]+)?")
+_LETTERS = re.compile("[A-Za-z]+")
+_PLAIN_WORDS = re.compile(r"(?:[A-Za-z ,./'()\u2019-]|(?<=[A-Za-z])!)*")
+_PER = re.compile(r"^\s*(?:/|per\b)")
+_TEXT = re.compile(r"\\text\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_COUNTED = re.compile(r"(?i:how\s+many|number\s+of)\s+([A-Za-z-]+)(?:\s+([A-Za-z-]+))?")
+_COMPARED = re.compile(r"how\s+(?:many|much)\s+(more|less|fewer)\b", re.IGNORECASE)
+_NAMES_NOTHING = frozenset(
+    {"is", "are", "not", "no", "wrong", "negative", "minus", "below", "squared", "cubed", "factorial", "more", "less"}
+)
+"""Words that name nothing, though they may stand behind `how many`."""
+_ORDINARY = frozenset({"old", "left", "remaining", "each", "total", "altogether", "all", "apiece", "per"}) | frozenset(
+    {"of", "a", "an", "the", "in", "and", "or"}
+)
+"""Words of ordinary endings, which need not be in the question."""
+_JOINS = frozenset({"of", "and", "or"})
+"""Words that no ending begins with."""
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety half halve third quarter fourth fifth sixth"
+    " seventh eighth ninth eleventh twelfth gross score couple pair double triple quadruple twice thrice time fold"
+    " percent percentage cent-per mille quadrillion quintillion googol"
+)
+_OPERATIONS = (
+    "squared cubed square cube factorial negative positive plus minus over under divided multiplied by to through till until"
+    " mod modulo modulus log ln sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan sqrt root pi exp choose base power"
+    " raised inverse reciprocal opposite max min gcd lcm det lim degree radian remainder decimal digit repeating recurring"
+)
+_RELATIONS = (
+    "more less fewer than above below beneath underground behind short down loss lost lose debt owed deficit at least most"
+    " between from about approximately nearly almost exactly maximum minimum greater smaller larger equal equals bc bce"
+)
+_SAYS = (
+    "is are was were be been being am isn aren has have had do does did can cannot could may might must shall should will"
+    " would not no none never neither nor without except but only if unless then so because since when where which that this"
+    " these those it its he she they we you i there instead rather too also however maybe perhaps possibly probably wrong"
+    " incorrect false invalid impossible right correct true answer answers solution what who why how many much"
+)
+_DENIED = frozenset(f"{_NUMBERS} {_OPERATIONS} {_RELATIONS} {_SAYS}".split()) | NUMBER_WORDS
+"""Words, in the singular, that may make another number of the one before them, compare it, or say something of it."""
+_DENIED_ENDINGS = re.compile(r".*(?:n['\u2019]t|illion(?:th)?|teen(?:th)?|tie(?:th))")
+_MARKS = str.maketrans(dict.fromkeys("?.,;:", " "))
+_SINGULAR = {
+    **{"men": "man", "women": "woman", "children": "child", "people": "person", "feet": "foot", "mice": "mouse"},
+    **{"geese": "goose", "teeth": "tooth", "oxen": "ox", "dice": "die", "lives": "life", "knives": "knife"},
+    **{"wives": "wife", "halves": "half"},
+}
+_ENDINGS = [("ies", "y"), ("ves", "f"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes", "x"), ("oes", "o")]
+
+
+def counted_in(question: str) -> frozenset[str]:
+    """Returns the words behind `how many` and `number of` in a question, in lower case: they name what it counts."""
+    words = frozenset(word.lower() for found in _COUNTED.findall(question) for word in found if word)
+    return words - _NAMES_NOTHING
+
+
+def is_ending(words: str, expected: str, question: str, is_last: bool = True) -> bool:
+    """Says whether words behind a number leave it as it is: a unit, `and`, `or`, words of the expected answer, and what
+    the question counts. At the end of an answer these may also be words of the question and of ordinary endings
+    (`years old`, `marbles left`), if none of them makes another number, compares or denies.
+
+    `is_last`: whether nothing stands behind the words. An expected answer with words of its own allows no others.
+    """
+    if powers_of(_PER.sub("", words)) is not None or words in {text.strip() for text in _TEXT.findall(expected)}:
+        return True
+    if not _PLAIN_WORDS.fullmatch(words):
+        return False
+    own = {word.lower() for word in _LETTERS.findall(expected)}
+    counted = counted_in(question)
+    if {word.lower() for word in _LETTERS.findall(words)} <= {*own, *counted, "and", "or"}:
+        return True
+    if not is_last:
+        return False
+    named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
+    known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
+    return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
+        _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
+    )
+
+
+def _is_a_phrase(words: str, question: str) -> bool:
+    """Says whether the question asks how many of just these words there are, as of `negative integers`."""
+    parts = words.lower().split()
+    asked = " ".join(question.lower().split())
+    phrase = " ".join(parts)
+    return (
+        len(parts) > 1
+        and not _is_denied(parts[-1])
+        and parts[0] not in _SAYS.split()
+        and any(f"{ask} {phrase} " in f"{asked.translate(_MARKS)} " for ask in ("how many", "number of"))
+    )
+
+
+def _names_what_is_known(words: list[str], known: set[str], compared: re.Match[str] | None, has_units: bool) -> bool:
+    """Says whether words of an ending are known, in the singular, and harmless. `compared`: `how many more` or the like
+    in the question, whose last word may then come first. `has_units`: whether units are known.
+    """
+    if compared is not None and words[:1] == [compared[1].lower()]:
+        words = words[1:]
+    if words and words[0] in _JOINS:
+        return False
+    if any(_is_denied(one) for one in words):
+        return False
+    return all(
+        (len(one) > 1 and one in known)
+        or one in _ORDINARY
+        or (has_units and len(one) > 2 and powers_of(one) is not None)
+        for one in _singular(words)
+    )
+
+
+def _is_denied(word: str) -> bool:
+    return any(one in _DENIED or _DENIED_ENDINGS.fullmatch(one) for one in [word, *_singular([word])])
+
+
+def _singular(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        bare = re.sub(r"['\u2019]s$", "", word)
+        ending = next(((long, short) for long, short in _ENDINGS if bare.endswith(long) and len(bare) > 4), ("s", ""))
+        if bare in _SINGULAR or len(bare) < 4 or bare.endswith(("ss", "us")) or not bare.endswith(ending[0]):
+            yield _SINGULAR.get(bare, bare)
+        else:
+            yield bare.removesuffix(ending[0]) + ending[1]

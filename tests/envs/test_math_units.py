@@ -1,0 +1,128 @@
+"""Checks that units are compared however they are written, in words, in symbols and in signs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.envs.math.unit_table import powers_of
+from ray_gym.envs.math.units import split_quantity
+from ray_gym.envs.math.verification import verify_answer
+
+OTHER_UNITS = [
+    ("3\\text{ hours}", ["3\\text{ minutes}", "3\\text{ h}^2", "3 days", "3\\text{ weeks}"]),
+    ("3\\text{ hours}", ["180\\text{ minutes}"]),
+    ("2 inches", ["2 feet", "2 ft", "2\\text{ yards}", "2 square inches"]),
+    ("5\\text{ miles}", ["5\\text{ km}", "5\\text{ kilometres}", "5 nautical km"]),
+    ("12\\text{ cm}", ["12\\text{ inches}", "12\\text{ meters}", "12 square centimeters", "12\\%", "12^\\circ"]),
+    ("12 square meters", ["12 cubic meters", "12 meters", "12\\text{ m}", "12\\text{ m}^3", "12 square feet"]),
+    ("5\\text{ kilograms}", ["5\\text{ grams}", "5 mg", "5\\text{ milligrams}", "5\\text{ pounds}"]),
+    ("12\\text{ m/s}", ["12\\text{ meters per hour}", "12\\text{ m}", "12\\text{ m/s}^2", "12\\text{ meters/min}"]),
+    ("\\$12", ["12\\text{ cents}", "12¢", "€12", "12\\text{ euros}", "12 yen", "\\text{£}12"]),
+    ("-\\$5", ["-5\\text{ cents}", "\\$5", "-€5"]),
+    ("$12", ["12 cents", "€12", "12\\text{ hours}"]),
+    ("12\\text{ cm}", ["12 \\text{ cm or } 13\\text{ cm}", "12\\text{ cm and }13\\text{ cm}"]),
+    ("12\\text{ cents}", ["\\$12", "12 dollars", "\\$0.12"]),
+    ("€12", ["\\$12", "£12", "12\\text{ dollars}"]),
+    (
+        "45^\\circ\\text{F}",
+        ["45^\\circ\\text{C}", "45^\\circ C", "45 °C", "45\\text{ degrees Celsius}", "45\\text{ m}"],
+    ),
+    ("2\\pi\\text{ meters}", ["2\\pi\\text{ feet}", "2\\pi\\text{ square meters}"]),
+    ("12\\%", ["12\\text{ cm}", "12^\\circ", "\\$12"]),
+    ("2^\\circ", ["2\\text{ radians}", "2\\text{ rad}", "2'", "2\\%"]),
+    ("30^\\circ", ["30'", "30^\\prime", "30''", "30^{\\circ}\\text{C}\\text{ m}"]),
+    ("3\\text{ p.m.}", ["3\\text{ a.m.}", "3 AM"]),
+    ("60\\text{ mph}", ["60\\text{ km/h}", "60 kph", "60\\text{ miles per minute}"]),
+    ("12\\text{ people}", ["12\\text{ dollars}", "12\\text{ hours}"]),
+    ("12 square units", ["12 cubic units", "12\\text{ units}", "12\\text{ hours}"]),
+    ("5\\text{ liters}", ["5\\text{ milliliters}", "5 gallons", "5\\text{ L}^2"]),
+]
+"""Quantities, and boxes with the same number and another unit, or with a unit that would have to be converted."""
+
+SAME_UNITS = [
+    ("12\\text{ hours}", ["12 h", "12\\text{ hr}", "12 hours", "12\\text{ hrs}", "12\\text{ hour}", "12"]),
+    (
+        "12\\text{ m/s}",
+        ["12\\text{ meters per second}", "12 metres/second", "12\\text{ m}\\cdot\\text{s}^{-1}", "12 m/s"],
+    ),
+    (
+        "12\\text{ ft}^2",
+        ["12\\text{ sq. ft.}", "12 square feet", "12\\text{ sq ft}", "12\\text{ feet squared}", "12 sq ft"],
+    ),
+    ("5\\text{ sq. ft.}", ["5 \\text{ ft}^2", "5\\text{ square foot}"]),
+    ("5 kilograms", ["5\\text{ kg}", "5\\text{ kilogrammes}", "5\\text{ Kilograms}"]),
+    (
+        "\\$12",
+        ["12\\text{ dollars}", "US$12", "12 dollars", "12\\$", "12", "\\$12.00", "12\\text{ USD}", "\\text{\\$}12"],
+    ),
+    ("\\$3\\text{ per hour}", ["3\\text{ dollars per hour}", "\\$3", "3 dollars/hour", "\\$3\\text{/hr}"]),
+    ("$12", ["12\\text{ dollars}", "\\$12", "12", "$12", "$12$", "12.00"]),
+    ("-\\$5", ["-5", "\\$-5", "-5\\text{ dollars}"]),
+    ("8\\text{ hours}", ["8\\text{ hours per day}", "8 h"]),
+    ("6 PM", ["6\\text{ p.m.}", "6 p.m.", "6 pm"]),
+    ("£5", ["5\\text{ pounds}", "\\pounds 5"]),
+    ("5\\text{ lb}", ["5\\text{ pounds}", "5 lbs"]),
+    ("45^\\circ", ["45\\text{ degrees}", "45 °", "45", "45 degrees", "45^{\\circ}"]),
+    ("45^\\circ\\text{C}", ["45\\text{ degrees Celsius}", "45 °C", "45^\\circ C", "45^\\circ", "45\\text{ °C}", "45℃"]),
+    ("30'", ["30\\text{ minutes}", "30^\\prime", "30\\text{ arcminutes}"]),
+    ("25\\%", ["25\\text{ percent}", "25 per cent", "0.25", "25"]),
+    ("2\\pi\\text{ meters}", ["2\\pi\\text{ m}", "2\\pi\\,\\mathrm{m}", "2\\pi"]),
+    ("60\\text{ mph}", ["60\\text{ miles per hour}", "60 mi/h", "60\\text{ miles/hour}"]),
+    ("5\\text{ kWh}", ["5\\text{ kilowatt-hours}", "5 kilowatt hours"]),
+    ("3\\text{ p.m.}", ["3\\text{ pm}", "3\\text{ PM}", "3"]),
+    ("12 square units", ["12\\text{ units}^2", "12\\text{ cm}^2", "12"]),
+    ("12\\text{ people}", ["12\\text{ students}", "12\\text{ persons}", "12"]),
+    ("9.8\\text{ m/s}^2", ["9.8\\text{ meters per second squared}", "9.8 m/s^2", "9.8\\text{ m per s}^2"]),
+    ("5\\,\\mu\\text{m}", ["5\\text{ micrometers}", "5 µm"]),
+    ("5\\text{ ml}", ["5\\text{ mL}", "5\\text{ millilitres}"]),
+]
+"""Quantities, and other spellings of them."""
+
+
+@pytest.mark.parametrize(("expected", "answers"), OTHER_UNITS)
+def test_another_unit_is_another_answer_however_it_is_written(expected: str, answers: list[str]) -> None:
+    for answer in answers:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == 0, answer
+
+
+@pytest.mark.parametrize(("expected", "answers"), SAME_UNITS)
+def test_a_unit_may_be_written_in_many_ways(expected: str, answers: list[str]) -> None:
+    for answer in [expected, *answers]:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == 1, (
+            answer,
+            verify_answer(expected, f"\\boxed{{{answer}}}"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("unit", "powers"),
+    [
+        ("meters per second squared", {"m": 1, "s": -2}),
+        ("kg m^2/s^2", {"kg": 1, "m": 2, "s": -2}),
+        ("cubic decimetres", {"dm": 3}),
+        ("miles/gallon", {"mi": 1, "gal": -1}),
+        ("per second", None),
+        ("square", None),
+        ("meters per", None),
+        ("squared", None),
+        ("degrees below zero", None),
+        ("MW", {"MW": 1}),
+        ("mW", {"mW": 1}),
+        ("m12", None),
+        ("", None),
+    ],
+)
+def test_powers_of_a_unit(unit: str, powers: dict[str, int] | None) -> None:
+    assert powers_of(unit) == powers
+
+
+@pytest.mark.parametrize(
+    "part", ["m ", "per ", "°", "\\text{", "'", "$", "square ", "^{\\circ}", "/", "-", " ", "a. m"]
+)
+def test_no_unit_takes_long_to_read(part: str) -> None:
+    began = time.process_time()
+    for text in (part * 2000, f"5 {part * 2000}", f"5{part * 2000}!", f"\\$5 {part * 2000}"):
+        powers_of(text), split_quantity(text)
+    assert time.process_time() - began < 1
