@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from ray_gym.envs.mcqa.spelling import one_spelling
+from ray_gym.envs.mcqa.dress import normalised, plain_text, without_struck
+from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, is_called_wrong, is_taken_back
 from ray_gym.graders import folded, last_boxed
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
@@ -14,31 +15,11 @@ Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon
 OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
 
-_COLOURED = r"\\(?:textcolor|colorbox)\s*\{[^{}]*\}\s*"
-_FONT = re.compile(
-    rf"(?:{_COLOURED}|\\(?:text\w*|math\w+|[mhf]box|emph|operatorname\*?|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*)"
-    r"\{([^{}]*)\}|\{\s*\\(?:(?:rm|bf|sf|it)\s|color\s*\{[^{}]*\})([^{}]*)\}|\*\*([^*]+)\*\*"
-)
-_GROUP = re.compile(r"(?<![\\\w\])}^])\{((?:[^{}\\]|\\[^{}])*)\}")
-"""Braces that are no command's."""
-_DEEPEST = 20
-"""Largest number of fonts and braces within one another that are read."""
-_SPACE = re.compile(
-    r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
-    r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
-)
-_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
-    zip(map(ord, "【】。、\u2212"), "[].,-", strict=True)
-)
-"""Plain characters, by the code of their full width; a hyphen for a minus."""
 _ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[\s)\].:,;"'\u201d\u2019>}*$]|\\\})*""")
 _LETTER_AND_TEXT = re.compile(
     r"""[(\[$"'\u201c\u2018<]?([A-Za-z])(?!\w|['\u2019]\w)[)\]$"'\u201d\u2019>]*\s*(.+)""", re.DOTALL
 )
 _TEXT_AND_LETTER = re.compile(r"(.+?)\s*[(\[]([A-Za-z])[)\]]\.?", re.DOTALL)
-_END_TOKENS = re.compile(r"(?:\s{0,9}(?:<\|\w{1,30}\|>|</s>|<eos>|<end_of_turn>)){1,9}\s*\Z")
-"""Tokens with which a model ends its answer, where an engine shows them."""
-_SET = re.compile(r"(?<![\\\w])\{([^{}]*,[^{}]*)\}")
 _SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
 _MOST_SEPARATORS = 8
 _NAMED = re.compile(
@@ -62,16 +43,7 @@ _LETTER_FIRST = re.compile(
     rf"[(\[]?([A-Z])(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
-_LETTER_ALONE = re.compile(r"(?<![A-Za-z'’])[A-Z](?![A-Za-z'’])")  # noqa: RUF001
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
-_OPTIONS = r"(?:the\s)?(?:(?:options?|choices?|answers?)\s)?"
-_SOME_LETTERS = r"[(\[]?[A-Z]\b[)\]]?(?:(?:,|,?\s(?:and|or|nor)|\s&)\s[(\[]?[A-Z]\b[)\]]?){0,20}"
-_RULED_OUT = re.compile(
-    rf"{_NOT}(?:\sbe)?\s{_OPTIONS}[(\[]?[A-Z]\b(?:\s(?:or|nor)\s[(\[]?[A-Z]\b)?(?!['’])"  # noqa: RUF001
-    rf"|\b(?i:{_OPTIONS}){_SOME_LETTERS}\s(?:is|are|was|were)\s(?:all\s|both\s|clearly\s)?"
-    r"(?:wrong|incorrect|false|invalid|ruled out|eliminated|excluded|impossible|not\s(?:correct|right|true|possible|valid))\b"
-)
-"""Letters that are called wrong."""
 _PRONOUN = re.compile(
     r"\bI(?=[ \t]+(?!(?:or|and|also|as|too|is|are|was|were|may|might|could|would|seems|instead)\b)[a-z])"
 )
@@ -81,14 +53,14 @@ def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone, else None. Fonts,
     brackets and a full stop make no difference.
     """
-    boxed = last_boxed(text)
-    dressed = _ONLY_A_LETTER.fullmatch(_plain(boxed)) if boxed is not None else None
+    boxed = _last_box(text)
+    dressed = _ONLY_A_LETTER.fullmatch(plain_text(boxed)) if boxed is not None else None
     return dressed[1] if dressed is not None and dressed[1] in options else None
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
-    boxed = last_boxed(text)
+    boxed = _last_box(text)
     return letter_or_text(boxed, options) if boxed is not None else None
 
 
@@ -131,11 +103,11 @@ def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
     this text; None if there is neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no
     difference, nor do spellings of the text (`one_spelling`).
     """
-    found = _plain(found)
+    found = plain_text(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
-    texts = {letter: _normalise(option) for letter, option in options.items()}
+    texts = {letter: normalised(option) for letter, option in options.items()}
     meant = _letters_of(found, texts) | _affirmed_letter(found, texts)
     named = _NAMED.match(found)
     if named is not None:
@@ -186,17 +158,26 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
     """Returns the letters of the options with a text; if there are none, of those with the text without quotes, brackets
     and marks around it.
     """
-    normal = _normalise(found)
+    normal = normalised(found)
     letters = {letter for letter, text in texts.items() if text == normal}
     if letters:
         return letters
     bare = found.strip().rstrip(".,;")
     quoted = _QUOTED.fullmatch(bare)
-    normal = _normalise(bare if quoted is None else next(part for part in quoted.groups() if part is not None))
+    normal = normalised(bare if quoted is None else next(part for part in quoted.groups() if part is not None))
     return {letter for letter, text in texts.items() if text == normal}
 
 
+def _last_box(text: str) -> str | None:
+    """Returns the inside of the last box that is not struck through; None if there is none, or it is called wrong."""
+    text = without_struck(text)
+    boxed = last_boxed(text)
+    behind = text.rpartition(boxed)[2].partition("\n")[0] if boxed else ""
+    return None if is_called_wrong(behind.lstrip(" }$*_)")) else boxed
+
+
 def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
+    text = without_struck(text)
     ends = [found.end() for found in pattern.finditer(text)]
     return text[ends[-1] :] if ends else None
 
@@ -209,34 +190,15 @@ def _first_letter(line: str, options: OptionsByLetter) -> str | None:
     if found is None or found[1] not in options:
         return None
     letter, rest = found[1], found[2]
+    if is_taken_back(letter, line[found.end(1) :], options):
+        return None
     rivals = [other for other in _letters_in(rest) if other in options and other != letter]
-    return letter if not rivals or _normalise(rest) == _normalise(options[letter]) else None
+    return letter if not rivals or normalised(rest) == normalised(options[letter]) else None
 
 
 def _letters_in(rest: str) -> list[str]:
     """Returns the letters in the rest of a line that may be chosen too, which letters that are called wrong are not. In
     a reason only letters after `or`, `maybe` and the like count.
     """
-    pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
-    return pattern.findall(_RULED_OUT.sub("", _PRONOUN.sub("", rest)))
-
-
-def _plain(text: str) -> str:
-    """Returns a text without LaTeX's fonts, colours and lone braces, with plain spaces and widths, and without dollar
-    signs and spaces around it.
-    """
-    text = _END_TOKENS.sub("", text)
-    if not re.search(r"[\\$^_]", text):  # no LaTeX, so that braces around a list are those of a set
-        text = _SET.sub(r"\\{\1\\}", text)
-    plain = _SPACE.sub(" ", text.translate(_WIDE))
-    for _ in range(_DEEPEST):
-        bare = _FONT.sub(lambda found: found[1] or found[2] or found[3] or "", plain)
-        bare = _GROUP.sub(r"\1", bare)
-        if bare == plain:
-            break
-        plain = bare
-    return plain.strip().strip("$").strip()
-
-
-def _normalise(text: str) -> str:
-    return one_spelling(_plain(text))
+    pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else LETTER_ALONE
+    return pattern.findall(RULED_OUT.sub("", _PRONOUN.sub("", rest)))

@@ -45,6 +45,7 @@ _GROUPED = re.compile(
     r"(?<=\d)(?:\{,\}|\\,|(?<=[^\d,]\d),|(?<=[^\d,]\d\d),|(?<=[^\d,]\d{3}),|(?<=\A\d),|(?<=\A\d\d),|(?<=\A\d{3}),)(?=\d{3}(?!\d))"
 )
 """Comma between groups of three digits of a number."""
+_BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=[a-z\u00b5\u03bc°%])")
 _COMMA = re.compile(r" ?, ?")
 _DEEPEST = 4
 """Largest number of fractions and roots within one another that are read."""
@@ -53,7 +54,7 @@ _DEEPEST = 4
 def one_spelling(text: str) -> str:
     r"""Returns a text in lower case and in one spelling: `$x^{2}$` and `x²` are `x^2`, `H₂O` and `H_2O` are
     `h2o`, `½` and `\frac12` are `1/2`; `1,000` is `1000`, and `(3, 4)` is `(3,4)`. Dollar signs, spaces around signs
-    and full stops at the end are left out. It takes linear time.
+    and between a number and a word (`12 km`), and full stops at the end are left out. It takes linear time.
     """
     grouped = _COMMA.sub(",", _GROUPED.sub("", text))
     signs = _FRACTION_SIGN.sub(lambda found: _spaced(found[1], _compatible(found[2])), grouped)
@@ -67,7 +68,8 @@ def one_spelling(text: str) -> str:
     powers = _POWER.sub(lambda found: f"^{_operand(found[1])}", lowered)
     plain = _CHARGE.sub(lambda found: found[1] or found[2], powers)
     roots = _ROOT_OF_BRACKETS.sub(lambda found: f"√{found[1] or ''}", folded(plain.replace("\\", "")))
-    return _AFTER_A_LETTER_OR_SIGN.sub("", _AROUND_A_SIGN.sub(r"\1", roots)).rstrip(". ")
+    closed = _AFTER_A_LETTER_OR_SIGN.sub("", _AROUND_A_SIGN.sub(r"\1", roots))
+    return _BEFORE_A_UNIT.sub("", closed).rstrip(". ")
 
 
 def _compatible(text: str) -> str:

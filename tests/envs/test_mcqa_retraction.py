@@ -1,0 +1,124 @@
+"""Checks that a letter that is taken back is no answer: struck through, called wrong, or before another option's text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.envs.mcqa.dress import without_struck
+from ray_gym.envs.mcqa.reading import READERS
+from ray_gym.envs.mcqa.retraction import is_taken_back
+
+CITIES = {"A": "Paris", "B": "London", "C": "London Bridge", "D": "Berlin"}
+NUMBERS = {"A": "10", "B": "20", "C": "-20", "D": "3", "E": "3.5"}
+CHANGES = {"A": "It increases", "B": "It decreases", "C": "It does not change", "D": "No"}
+TRUTHS = {"A": "True", "B": "False", "C": "Both are wrong"}
+
+
+@pytest.mark.parametrize("grading", READERS)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (CITIES, "A) London"), (CITIES, "A) London, since it is larger"), (CITIES, "A: \"London\""), (CITIES, "A (London)"),
+        (CITIES, "A. It's London."), (CITIES, "A, which is London"), (CITIES, "A, i.e. Berlin"), (CITIES, "A -> London."),
+        (CITIES, "B. London Bridge"), (CITIES, "C. London"), (CITIES, "A. Good question. London."), (CITIES, "A. I mean Berlin"),
+        (CITIES, "A. Berlin is the capital"), (NUMBERS, "A. 20"), (NUMBERS, "B: -20"), (NUMBERS, "D: 3.5, I think"),
+        (NUMBERS, "A - 20 because 4 times 5 is 20"),
+        (CHANGES, "A - It decreases"), (CHANGES, "A. It decreases, since"), (CHANGES, "A) it does not change."), (TRUTHS, "A: false"),
+    ],
+)  # fmt: skip
+def test_a_letter_before_another_options_text_is_no_answer(grading: str, options: dict[str, str], said: str) -> None:
+    for text in (f"**Answer:** {said}", f"Answer: {said}", rf"\boxed{{{said}}}"):
+        assert READERS[grading](text, options) is None, text  # type: ignore[index]
+
+
+@pytest.mark.parametrize("grading", READERS)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "B - wrong", "B: wrong", "B) is incorrect", "B (wrong)", "B is incorrect", "B. That is wrong.", "B, which is false",
+        "B. This is clearly not the answer.", "B, not correct", "B - incorrect, because it is far", "B ✗", "B: ❌",
+        "B) isn't right", "B. No, B is wrong", "B. Wrong!", "B, no", "B: the wrong answer", "~~B~~", "\\sout{B}", "\\cancel{B}",
+        "~~B) London~~", "<del>B</del>", "B\u0336", "**~~B~~**", "\\text{\\cancel{B}}", "\\xcancel{\\text{B}}",
+    ],
+)  # fmt: skip
+def test_a_letter_that_is_called_wrong_or_struck_through_is_no_answer(grading: str, said: str) -> None:
+    for text in (f"**Answer:** {said}", f"Answer: {said}", rf"\boxed{{{said}}}"):
+        assert READERS[grading](text, CITIES) is None, text  # type: ignore[index]
+
+
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        (r"\boxed{B} is wrong.", None),
+        (r"$\boxed{B}$, which is incorrect", None),
+        (r"~~\boxed{B}~~", None),
+        (r"\boxed{A} ~~\boxed{B}~~", "A"),
+        (r"\boxed{B} is right, A is wrong.", "B"),
+        ("\\boxed{B}.\nWrong are the others.", "B"),
+        (r"\boxed{A} is wrong, so \boxed{B}", "B"),
+        (r"\boxed{B}, not A", "B"),
+    ],
+)
+def test_a_box_that_is_called_wrong_or_struck_through_is_none(grading: str, text: str, letter: str | None) -> None:
+    assert READERS[grading](text, CITIES) == letter  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "letter"),
+    [
+        (CITIES, "B) London", "B"),
+        (CITIES, "B) London, since Paris is smaller", "B"),
+        (CITIES, "B. London is larger than Paris", "B"),
+        (CITIES, "C. London Bridge, not London", "C"),
+        (CITIES, "B, since it is not Paris", "B"),
+        (CITIES, "B. Not Paris.", "B"),
+        (CITIES, "B. The capital of the UK is London.", "B"),
+        (CITIES, "B - that's right", "B"),
+        (CITIES, "B. The other cities are wrong.", "B"),
+        (CITIES, "B, the only wrong one", "B"),
+        (CITIES, "~~A~~ B", "B"),
+        (NUMBERS, "E. 3.5, because 7 / 2 = 3.5", "E"),
+        (NUMBERS, "D. 3, as 9 / 3 is 3", "D"),
+        (NUMBERS, "B. We get 10 + 10 = 20.", "B"),
+        (NUMBERS, "C. -20", "C"),
+        (CHANGES, "B) It decreases because heat leaves", "B"),
+        (CHANGES, "D. No, since it is constant", "D"),
+        (CHANGES, "C: It does not change. It increases only with heat", "C"),
+        (TRUTHS, "B. False, because it is not even", "B"),
+        (TRUTHS, "C. Both are wrong.", "C"),
+        (TRUTHS, "A. True: the rest is false alarm", "A"),
+    ],
+)
+def test_a_letter_that_is_not_taken_back_counts(options: dict[str, str], said: str, letter: str) -> None:
+    for text in (f"**Answer:** {said}", f"**Answer: {said}**"):
+        assert READERS["answer_colon_markdown"](text, options) == letter, text
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("12 km", "12km"), ("12km", "12 km"), ("A thing", "*A thing*"), ("25 %", "25\\%"), ("5 °C", "5°C"),
+        ("2*3*4", "2*3*4"), ("word", "`word`"),
+    ],
+)  # fmt: skip
+def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said: str) -> None:
+    options = {"A": "another", "H": option, "J": "234"}
+    for text in (said, f"H) {said}", "*H*", "`H`", "_H_"):
+        assert READERS["lenient_boxed"](rf"\boxed{{{text}}}", options) == "H", text
+    assert READERS["strict_boxed"](r"\boxed{`H`}", options) == READERS["strict_boxed"](r"\boxed{*H*}", options) == "H"
+
+
+@pytest.mark.parametrize(
+    "part", ["~~", "~~a", "<del>", "\\cancel{", "\\cancel{a", "that ", "is ", " ", "-", ". ", "London ", "A, ", "wrong"]
+)
+def test_no_retraction_takes_long_to_read(part: str) -> None:
+    began = time.process_time()
+    (
+        without_struck(part * 10_000),
+        is_taken_back("A", part * 10_000, CITIES),
+        is_taken_back("B", f" - {part * 10_000}x", CITIES),
+    )
+    assert time.process_time() - began < 2
