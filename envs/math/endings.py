@@ -36,6 +36,7 @@ _OPERATIONS = (
     "squared cubed square cube factorial negative positive plus minus over under divided multiplied by to through till until"
     " mod modulo modulus log ln sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan sqrt root pi exp choose base power"
     " raised inverse reciprocal opposite max min gcd lcm det lim degree radian remainder decimal digit repeating recurring"
+    " binary ternary octal hexadecimal"
 )
 _RELATIONS = (
     "more less fewer than above below beneath underground behind short down loss lost lose debt owed deficit at least most"

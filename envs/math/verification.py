@@ -272,7 +272,9 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
         return here[0], there[0], reason
     if here is not None and is_number and not _IN_SIGNS & here[1].keys():
-        expected = here[0]
+        amount = _without_unit(boxed, there, here[0], question)
+        if PLAIN_NUMBER.fullmatch(amount):
+            return here[0], amount, ""
     return expected, _without_unit(boxed, there, expected, question), ""
 
 

@@ -102,7 +102,7 @@ def test_an_ordinary_ending_makes_no_other_answer(ending: str, question: str) ->
 EVERY_WORD = (
     "Is it not wrong that Tom has a dozen marbles, more or less, half of them squared, five times nine hundredths below zero,"
     " negative, at least two percent too few, plus or minus x from a to b, without doubt, mod seven, if not never, isn't it?"
-    " How many marbles are left?"
+    " How many marbles are left, in binary?"
 )
 
 
@@ -113,7 +113,7 @@ EVERY_WORD = (
         "hundredths", "half", "marbles below zero", "below", "negative", "times nine", "times", "percent too few",
         "not", "marbles, not", "at least", "marbles at least", "plus", "minus", "x", "of a dozen", "of five", "and a half",
         "marbles and a half", "to", "without", "mod seven", "isn't", "isn't it", "never", "if", "marbles if not", "from zero",
-        "lakh", "factorial", "gross", "crore", "nonsense", "marbles 3", "marbles + 1", "thirty", "fifteenths", "zero",
+        "lakh", "factorial", "gross", "crore", "nonsense", "marbles 3", "marbles + 1", "thirty", "fifteenths", "in binary", "zero",
     ],
 )  # fmt: skip
 def test_words_of_the_question_that_make_another_number_do_not_count(ending: str) -> None:

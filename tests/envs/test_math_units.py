@@ -60,6 +60,7 @@ SAME_UNITS = [
     ("\\$3\\text{ per hour}", ["3\\text{ dollars per hour}", "\\$3", "3 dollars/hour", "\\$3\\text{/hr}"]),
     ("$12", ["12\\text{ dollars}", "\\$12", "12", "$12", "$12$", "12.00"]),
     ("-\\$5", ["-5", "\\$-5", "-5\\text{ dollars}"]),
+    ("2 A", ["2A", "2 A", "2"]),
     ("8\\text{ hours}", ["8\\text{ hours per day}", "8 h"]),
     ("6 PM", ["6\\text{ p.m.}", "6 p.m.", "6 pm"]),
     ("£5", ["5\\text{ pounds}", "\\pounds 5"]),
