@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ray_gym.episode.turn import Turn
     from ray_gym.errors import EpisodeFailure, FailureKind
     from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
+    from ray_gym.rendering import Html, Markdown
     from ray_gym.run.directory.reading import Run
     from ray_gym.score import Score
     from ray_gym.stream import open_mixture, open_models, open_stream, play_tasks
@@ -37,7 +38,9 @@ __all__ = [
     "Episode",
     "EpisodeFailure",
     "FailureKind",
+    "Html",
     "IdempotencyKey",
+    "Markdown",
     "Message",
     "Opening",
     "Options",
@@ -71,7 +74,9 @@ _MODULES = {
     "Episode": "episode.episode",
     "EpisodeFailure": "errors",
     "FailureKind": "errors",
+    "Html": "rendering",
     "IdempotencyKey": "tools.answer",
+    "Markdown": "rendering",
     "Message": "messages",
     "Opening": "task",
     "Options": "environment",

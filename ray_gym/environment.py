@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ray_gym.errors import wrong_return
 from ray_gym.messages import ToolSchema
+from ray_gym.rendering import Rendered
 from ray_gym.score import Scored
 from ray_gym.task import Opening, Task, TaskT
 from ray_gym.tools.tool import Tool, tools_of
@@ -108,6 +109,11 @@ class Environment(Generic[TaskT, StateT]):
     def brings_tools(cls) -> bool:
         """Says whether the environment overrides `tools_for`, so that an episode may have more tools than the class."""
         return cls.tools_for is not Environment.tools_for
+
+    @classmethod
+    def renders(cls) -> bool:
+        """Says whether the environment overrides `render`."""
+        return cls.render is not Environment.render
 
     @classmethod
     def has_metrics(cls) -> bool:
@@ -234,6 +240,15 @@ class Environment(Generic[TaskT, StateT]):
         """Returns the outcome if the episode is over (kept as the stop's text), else None; by default None.
 
         It is called after every step and message.
+        """
+        return None
+
+    def render(self, state: StateT, episode: Episode) -> Rendered | None:
+        """Returns a picture of the state for people, as `Markdown` or `Html`; None for no picture, as by default.
+
+        It is called where `finished` is. A picture that differs from the last is recorded, and `ray-gym view` shows it
+        after the event that led to it. It changes nothing: not the state, and no random number is drawn. An error in it
+        fails no episode, but stands in the picture's place.
         """
         return None
 

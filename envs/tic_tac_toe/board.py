@@ -54,6 +54,22 @@ def render(cells: str) -> str:
     return "\n".join(" ".join(shown[row : row + 3]) for row in (0, 3, 6))
 
 
+@cache
+def table_of(cells: str, last_position: int | None) -> str:
+    """Writes a position as an HTML table, in which the last move is marked."""
+    rows = "".join(
+        f"<tr>{''.join(_cell(cells, row + column, last_position) for column in range(3))}</tr>" for row in (0, 3, 6)
+    )
+    return f'<table class="board"><tbody>{rows}</tbody></table>'
+
+
+def _cell(cells: str, position: int, last_position: int | None) -> str:
+    mark = cells[position]
+    if mark == EMPTY:
+        return f"<td><small>{position}</small></td>"
+    return f"<td><mark>{mark}</mark></td>" if position == last_position else f"<td>{mark}</td>"
+
+
 # A line break may be written as \n: boards are also shown inside the JSON of tool results.
 _SHOWN = re.compile(
     r"(?:\n|\\n)".join(" ".join(f"([XO{position}])" for position in range(row, row + 3)) for row in (0, 3, 6))

@@ -14,6 +14,7 @@ from ray_gym import (
     Episode,
     EpisodeFailure,
     FailureKind,
+    Html,
     Opening,
     Participant,
     Score,
@@ -24,7 +25,7 @@ from ray_gym import (
     tool,
 )
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.envs.tic_tac_toe.board import Board, IllegalMove, Mark, opponent_of, render
+from ray_gym.envs.tic_tac_toe.board import Board, IllegalMove, Mark, opponent_of, render, table_of
 from ray_gym.envs.tic_tac_toe.players import helpful_player, hopeful_player
 from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
@@ -163,6 +164,9 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
 
     def finished(self, state: Board, episode: Episode) -> str | None:
         return state.outcome
+
+    def render(self, state: Board, episode: Episode) -> Html:
+        return Html(table_of(state.cells, state.last_position))
 
     def score(self, state: Board, episode: Episode) -> Score:
         """Returns 1 for the winner and 0 for the loser, 0.5 for both in a draw, and 0 for both in an unfinished game.

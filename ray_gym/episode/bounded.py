@@ -16,10 +16,11 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Asked, Thread
 from ray_gym.episode.view import EpisodeView
 from ray_gym.episode.wording import has_words
-from ray_gym.errors import EpisodeFailure, wrong_return
+from ray_gym.errors import EpisodeFailure, describe, wrong_return
 from ray_gym.events import EventKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion
+from ray_gym.rendering import Html, Markdown, rendering_of
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.tools.answer import ToolAnswer, WhenLost
 from ray_gym.tools.calling import call_tool
@@ -183,12 +184,31 @@ class BoundedEpisode(EpisodeView):
 
         Returns True if the environment says so.
         """
+        if self.environment.renders():
+            self._render()
         outcome = self.environment.finished(self.state, self)
         if outcome is not None and not isinstance(outcome, str):
             raise wrong_return(self.environment, "finished", outcome, "a text, or None while the episode goes on")
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))
         return outcome is not None
+
+    def _render(self) -> None:
+        """Records the environment's picture of the state, if it is another one than the last. Pictures are for people,
+        so a mistake in `render` spoils no episode: it is recorded in the picture's place.
+        """
+        try:
+            rendered = self.environment.render(self.state, self)
+            if rendered is not None and not isinstance(rendered, Markdown | Html):
+                raise wrong_return(self.environment, "render", rendered, "Markdown, Html or None")
+        except Exception as error:
+            rendered = Markdown(f"`render` failed: {describe(error)}")
+        if rendered is None:
+            return
+        made = rendering_of(self.events[-1].seq if self.events else -1, rendered)
+        last = self.renderings[-1] if self.renderings else None
+        if last is None or (made.kind, made.text) != (last.kind, last.text):
+            self.renderings.append(made)
 
     def _check_over(self, speaker: str, message: Message) -> None:
         if not message.tool_calls and self.end_if_finished():

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.turn import Turn
 from ray_gym.messages import ToolSchema
+from ray_gym.rendering import Rendered
 from ray_gym.task import Task
 from ray_gym.tools.tool import Tool
 
@@ -51,6 +52,11 @@ class Rules(Protocol):
     def narrow(self, tool: ToolSchema, state: Any, caller: Participant) -> ToolSchema: ...
 
     def finished(self, state: Any, episode: Any) -> str | None: ...
+
+    @classmethod
+    def renders(cls) -> bool: ...
+
+    def render(self, state: Any, episode: Any) -> Rendered | None: ...
 
     def score(self, state: Any, episode: Any) -> Any: ...
 

@@ -15,6 +15,7 @@ from ray_gym.episode.turn import Turn, Usage
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolSchema, is_blank
+from ray_gym.rendering import Rendering
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import Stop, StopReason
 from ray_gym.task import Task
@@ -59,6 +60,8 @@ class EpisodeView:
         self.transcript = Transcript(spec, self.participants, stage.models, task.prompts(), environment.participants)
         self.events, self.turns = self.transcript.events, self.transcript.turns
         self.threads = self.transcript.threads
+        self.renderings: list[Rendering] = []
+        """Pictures of the state, each of which differs from the one before."""
 
     @property
     def stopped(self) -> bool:

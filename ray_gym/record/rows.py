@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec.structs import asdict
 
 from ray_gym.episode.ledger import Sample, Span
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.view import EpisodeView
 from ray_gym.events import Event
 from ray_gym.messages import ToolCall
 from ray_gym.models.base import Sampling, VersionSpan
@@ -27,6 +29,7 @@ from ray_gym.record.schema import (
     EVENTS,
     LOGPROBS,
     LOSS_MASK,
+    RENDERINGS,
     REPEATED,
     SAMPLES,
     SCHEMA,
@@ -37,11 +40,12 @@ from ray_gym.record.schema import (
     VISIBLE_TO,
     identity,
 )
+from ray_gym.rendering import Rendering
 from ray_gym.score import Score
 
 Facts = dict[str, Any]
-"""Row of an episode without its events, its samples, and the tools that prompts showed."""
-FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples", "tools_shown")])
+"""Row of an episode without its events, its samples, its renderings, and the tools that prompts showed."""
+FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples", "tools_shown", "renderings")])
 """Arrow type of `Facts`."""
 
 
@@ -62,11 +66,13 @@ def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
     columns["events"] = events_column([one.episode.events for one in played])
     columns["samples"] = samples_column(played)
     columns["tools_shown"] = _tools_shown(played)
+    columns["renderings"] = _renderings([one.episode for one in played])
     return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
 def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
-    """Returns the columns of an episode's row without `events`, `samples` and `tools_shown`."""
+    """Returns the columns of an episode's row without `events`, `samples`, `tools_shown` and
+    `renderings`."""
     episode, usage = played.episode, asdict(played.episode.usage)
     stop, failure = episode.stop, played.failure
     return {
@@ -168,6 +174,15 @@ def _tools_shown(played: Sequence[Played]) -> pa.Array:
             texts.append(json.dumps(shown, ensure_ascii=False))
         of_each.append(numbers[key])
     return pa.DictionaryArray.from_arrays(pa.array(of_each, REPEATED.index_type), column(REPEATED.value_type, texts))
+
+
+def _renderings(episodes: Sequence[EpisodeView]) -> pa.Array:
+    """Makes the column of renderings; null for an episode whose environment renders nothing."""
+    of_each = [one.renderings for one in episodes]
+    if not any(of_each):
+        return pa.nulls(len(of_each), RENDERINGS)
+    made = lists_of_structs(RENDERINGS, of_each, fields_of(Rendering, of_each))
+    return pc.if_else(pa.array([bool(one) for one in of_each]), made, pa.scalar(None, RENDERINGS))
 
 
 def reward_of(participant: str, score: Score | None) -> float | None:

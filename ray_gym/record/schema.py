@@ -13,7 +13,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.messages import utf8
 
-VERSION = 3
+VERSION = 4
 """Version of this schema. Any change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
 READ_SINCE = "0.2.0"
 """First release of ray_gym that reads this version."""
@@ -53,6 +53,7 @@ EVENTS = _rows(
     started_at=REAL,
     duration_s=REAL,
 )
+RENDERINGS = _rows(event_seq=INT, kind=TEXT, text=TEXT)
 SAMPLING = pa.struct(
     [
         ("temperature", REAL),
@@ -116,6 +117,7 @@ SCHEMA = pa.schema(
         ("events", EVENTS),
         ("samples", SAMPLES),
         ("tools_shown", REPEATED),
+        ("renderings", RENDERINGS),
         ("usage", USAGE),
         ("timing", TIMING),
         ("started_at", REAL),
@@ -201,6 +203,7 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
         "events": [],
         "samples": [],
         "tools_shown": "{}",
+        "renderings": None,
         "usage": None,
         "timing": None,
         "started_at": now,

@@ -54,19 +54,24 @@ def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 1, which did not record the tools that prompts showed: the column `tools_shown` is null, which
     differs from no tools.
     """
-    return _as_today(table, columns, later=("tools_shown", "traceback"))
+    return _as_today(table, columns, later=("tools_shown", "traceback", "renderings"))
 
 
 def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 2, which did not record where in an author's code an episode failed: `traceback` is null."""
-    return _as_today(table, columns, later=("traceback",))
+    return _as_today(table, columns, later=("traceback", "renderings"))
 
 
 def _read_3(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Reads version 3, which did not record pictures of the state: `renderings` is null."""
+    return _as_today(table, columns, later=("renderings",))
+
+
+def _read_4(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     return _as_today(table, columns)
 
 
-READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2, 3: _read_3}
+READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2, 3: _read_3, 4: _read_4}
 """Readers by the version of the files that they read."""
 
 
