@@ -86,6 +86,15 @@ def hostile(number: int, text: str) -> dict[str, Any]:
     return row | {"traceback": text, "tools_shown": json.dumps(shown), "env_id": text}
 
 
+def pictured() -> dict[str, Any]:
+    """Returns an episode with pictures of its state: a board, Markdown, and each payload in both forms."""
+    board = '<table class="board other"><tr><td>X</td><td>O</td></tr></table>'
+    good = [("html", board), ("markdown", "# Shelf\n\n| a | b |\n|---|---|\n| 1 | 2 |")]
+    bad = [(kind, text) for kind in ("html", "markdown") for text in PAYLOADS]
+    made = [{"event_seq": 1, "kind": kind, "text": text} for kind, text in [*good, *bad]]
+    return talk(0, 1.0, renderings=made)
+
+
 def long_sample() -> dict[str, Any]:
     """Returns a sample of LONG tokens in spans of 200, every second of which was generated."""
     spans = [
@@ -98,7 +107,7 @@ def long_sample() -> dict[str, Any]:
 
 
 def make_runs(folder: Path) -> None:
-    """Makes the runs `before`, `after`, `hostile`, `damaged` and `long`."""
+    """Makes the runs `before`, `after`, `hostile`, `pictured`, `damaged` and `long`."""
     rng = random.Random(0)
     rewards = [None if number % 11 == 5 else round(rng.random(), 2) for number in range(TASKS * REPEATS)]
     better = [None if reward is None else min(1.0, reward + 0.25) for reward in rewards]
@@ -107,6 +116,7 @@ def make_runs(folder: Path) -> None:
         write(folder / name, *rows[:40], number=1)
         write(folder / name, *rows[40:], number=2)
     write(folder / "hostile", *(hostile(number, text) for number, text in enumerate(PAYLOADS)))
+    write(folder / "pictured", pictured())
     file = write(folder / "damaged", *(talk(number, 0.5) for number in range(12)), rows_a_group=4)
     damage(file, 1)
     big = event(1, "message", "lorem ipsum\n" * 900_000)

@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import numpy as np
 from fastapi import Depends, FastAPI, Query, Request
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from ray_gym.advantages import group_normalised
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.run.directory.notes import Note
+from ray_gym.run.directory.notes import Note, csv_of
+from ray_gym.viewer.comparison import Comparisons
 from ray_gym.viewer.episode_page import NoSuchEpisode, episode_of, row_of, text_of
+from ray_gym.viewer.pictures import POLICY as PICTURE_POLICY
+from ray_gym.viewer.pictures import document_of
 from ray_gym.viewer.places import NoSuchRun, Places, ShownRun
 from ray_gym.viewer.queries import SHOWN, Page, Selection, by_version, groups_of, neighbours_of, page_of, values_of
 from ray_gym.viewer.sample_tokens import tokens_of
@@ -50,6 +54,7 @@ def make_app(places: Places) -> FastAPI:
     app.add_exception_handler(RunFailed, _refuse)
     app.state.places = places
     _add_runs(app, places)
+    _add_comparison(app, places)
     _add_episodes(app, places)
     _add_notes(app, places)
     _add_page(app)
@@ -95,6 +100,19 @@ def _add_runs(app: FastAPI, places: Places) -> None:
     def values(run: str, column: str, selection: Selected) -> Any:
         return values_of(places.run(run).refresh(), column, selection)
 
+    @app.get("/api/runs/{run}/training")
+    def training(run: str) -> Any:
+        found = places.run(run).training()
+        return None if found is None else asdict(found)
+
+
+def _add_comparison(app: FastAPI, places: Places) -> None:
+    comparisons = Comparisons()
+
+    @app.get("/api/compare")
+    def compare(a: str, b: str, solved: float = 0.5) -> Any:
+        return comparisons.compare(places.run(a), places.run(b), solved)
+
 
 def _add_episodes(app: FastAPI, places: Places) -> None:
     @app.get("/api/runs/{run}/episodes")
@@ -126,6 +144,11 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
     def event(run: str, episode: str, seq: int) -> Any:
         return text_of(places.run(run).refresh(), episode, seq)
 
+    @app.get("/api/runs/{run}/episodes/{episode}/renderings/{number}")
+    def picture(run: str, episode: str, number: int, theme: str = "light") -> Response:
+        document = document_of(places.run(run).refresh(), episode, number, dark=theme == "dark")
+        return HTMLResponse(document, headers={"Content-Security-Policy": PICTURE_POLICY})
+
     @app.get("/api/runs/{run}/episodes/{episode}/samples/{number}")
     def sample(run: str, episode: str, number: int) -> Any:
         shown = places.run(run)
@@ -139,6 +162,17 @@ def _add_notes(app: FastAPI, places: Places) -> None:
     @app.get("/api/runs/{run}/notes")
     def notes(run: str) -> Any:
         return {name: note.model_dump() for name, note in places.run(run).notes.read().items()}
+
+    @app.get("/api/runs/{run}/notes.csv")
+    def table(run: str) -> Response:
+        return Response(csv_of(places.run(run).notes.read()), media_type="text/csv", headers=_download(run, "csv"))
+
+    @app.get("/api/runs/{run}/notes.json")
+    def file(run: str) -> Response:
+        return Json(
+            {name: note.model_dump() for name, note in places.run(run).notes.read().items()},
+            headers=_download(run, "json"),
+        )
 
     @app.put("/api/runs/{run}/notes/{episode}")
     def write(run: str, episode: str, note: Note) -> Any:
@@ -158,6 +192,13 @@ def _add_page(app: FastAPI) -> None:
             return PlainTextResponse("there is nothing here\n", 404)
         whole = STATIC / "index.html"
         return FileResponse(whole) if whole.is_file() else PlainTextResponse(NOT_BUILT, 503)
+
+
+def _download(run: str, form: str) -> dict[str, str]:
+    """Returns the headers by which a browser saves an answer as a file. Characters of a run's name that a header can't
+    have are percent-encoded.
+    """
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(run, safe='')}-notes.{form}"}
 
 
 def _progress(shown: ShownRun) -> dict[str, Any]:

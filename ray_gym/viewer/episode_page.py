@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from ray_gym.viewer.run_index import RunIndex
 
 LONGEST_TEXT = 20_000
 """Most characters of a text on the page; the rest is read when it is asked for (`text_of`)."""
+LINE_PX, ROW_PX, MARGIN_PX, HIGHEST_PX = 20, 34, 24, 420
+_ROWS = re.compile(r"<tr\b", re.IGNORECASE)
+_LINES = re.compile(r"<(?:p|br|hr|li|h[1-6]|div|dt|dd|summary)\b|\n", re.IGNORECASE)
 OF_SAMPLES = ("thread", "participant", "model", "trainable", "reward", "fork_reason", "versions", "spans")
 
 
@@ -23,7 +27,7 @@ class NoSuchEpisode(UserError):
 def episode_of(index: RunIndex, episode_id: str) -> dict[str, Any]:
     """Returns an episode's row as JSON values. Texts of more than LONGEST_TEXT characters are cut, and `cut` beside one
     has the number of all of its characters. `task` and `tools_shown` are read; samples have `tokens` and `generated`,
-    the numbers of their tokens, in the place of the tokens.
+    the numbers of their tokens, in the place of the tokens, and `renderings` their heights in the place of their texts.
 
     Errors: NoSuchEpisode; UserError for a damaged file.
     """
@@ -36,6 +40,7 @@ def episode_of(index: RunIndex, episode_id: str) -> dict[str, Any]:
         _cut(event, "reasoning")
         for call in event["tool_calls"] or ():
             _cut(call, "arguments")
+    row["renderings"] = _outlines(row["renderings"])
     row["samples"] = [_without_tokens(sample) for sample in row["samples"] or ()]
     return row
 
@@ -70,6 +75,18 @@ def read_row(storage: Storage, name: str, number: int) -> dict[str, Any]:
         rows = file.row_group(group).slice(number - starts[group], 1).to_pylist()
     found: dict[str, Any] = rows[0]
     return found
+
+
+def _outlines(renderings: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+    """Returns, for each picture of an episode, the number of its event, and its height as far as it can be guessed, in
+    pixels: a frame without any right can't be asked for it.
+    """
+    return [{"event_seq": one["event_seq"], "height": _height(one["text"])} for one in renderings or ()]
+
+
+def _height(text: str) -> int:
+    rows = len(_ROWS.findall(text))
+    return min(HIGHEST_PX, MARGIN_PX + max(1, rows) * ROW_PX + len(_LINES.findall(text)) * LINE_PX)
 
 
 def _without_tokens(sample: dict[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ READ = [*PLAIN, "stop_text", "failure", "usage", "timing", _VERSION, _FORK, _TRA
 
 _TEXTS = {"episode_id", "task_id", "group_id", "env_id", "status", "stop_reason"}
 _REALS = {"reward", "started_at", "ended_at"}
+NONE_YET = np.iinfo(np.int64).max
 INDEX = pa.schema(
     [
         ("file", pa.int32()),
@@ -56,11 +57,14 @@ INDEX = pa.schema(
         ("trainable", pa.int64()),
         ("forks", pa.int64()),
         ("version", pa.int64()),
+        ("newest", pa.int64()),
+        ("staleness", pa.int64()),
     ]
 )
 """Schema of the index. `file` is the number of the row's file in the order of the files' names as they were read, `place`
-the row's number in it. `samples`, `trainable` and `forks` count the samples; `version` is the lowest version of the
-weights that generated a token, null without one.
+the row's number in it. `samples`, `trainable` and `forks` count the samples; `version` and `newest` are
+the lowest and the highest version of the weights that generated a token, null without one. `staleness` is the number of
+versions by which `version` is behind the newest that the run had seen when the row was committed (`with_staleness`).
 """
 
 
@@ -108,10 +112,24 @@ def _of_samples(samples: Any) -> dict[str, Any]:
     spans = pc.struct_field(flat, "versions")
     owners = parents.take(pc.list_parent_indices(spans))
     versions = pc.struct_field(spans.flatten(), "version")
-    lowest = np.full(rows, np.iinfo(np.int64).max)
-    np.minimum.at(lowest, owners.to_numpy(zero_copy_only=False), versions.to_numpy(zero_copy_only=False))
-    made["version"] = pa.array(lowest, mask=lowest == np.iinfo(np.int64).max)
+    given = owners.to_numpy(zero_copy_only=False), versions.to_numpy(zero_copy_only=False)
+    lowest, highest = np.full(rows, NONE_YET), np.full(rows, -1)
+    np.minimum.at(lowest, *given)
+    np.maximum.at(highest, *given)
+    made["version"] = pa.array(lowest, mask=lowest == NONE_YET)
+    made["newest"] = pa.array(highest, mask=lowest == NONE_YET)
+    made["staleness"] = pa.nulls(rows, pa.int64())
     return made
+
+
+def with_staleness(rows: pa.Table, newest: int) -> tuple[pa.Table, int]:
+    """Returns rows of the index with their staleness, and the newest version up to them. rows: those of the file that was
+    committed next. newest: highest version of the files before it, -1 without one.
+    """
+    highest = rows.column("newest").fill_null(-1).to_numpy()
+    until = np.maximum.accumulate(np.concatenate([[newest], highest]))
+    staleness = pc.subtract(pa.array(until[1:]), rows.column("version").combine_chunks())
+    return rows.set_column(rows.schema.get_field_index("staleness"), "staleness", staleness), int(until[-1])
 
 
 def _counted(parents: Any, rows: int) -> pa.Array:

@@ -13,11 +13,12 @@ import yaml
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import CONFIG, PLAN
 from ray_gym.run.directory.listing import ListedRun, listed, runs_in
-from ray_gym.run.directory.location import child_of, storage_at
+from ray_gym.run.directory.location import child_of, parent_of, storage_at
 from ray_gym.run.directory.notes import Notes
 from ray_gym.run.directory.reading import open_run
 from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.viewer.run_index import RunIndex
+from ray_gym.viewer.training import Training, training_at
 
 FIRST_S = 1.0
 """Most seconds to wait for the first rows of an index."""
@@ -65,6 +66,13 @@ class ShownRun:
         """Reads the index. What can't be read is told by the next call of `refresh`."""
         with contextlib.suppress(OSError, UserError):
             self.refresh()
+
+    def training(self) -> Training | None:
+        """Returns the curves that a trainer wrote in the run's directory, or beside it; None without any. Errors: UserError
+        for a file that can't be read.
+        """
+        location = self.storage.location
+        return training_at(location, parent_of(location))
 
     def models(self) -> dict[str, Any]:
         """Returns the section `models` of the run's config; an empty one if it can't be read."""

@@ -35,7 +35,8 @@ SUMMARY = (
     "count(*) FILTER (status = 'failed') AS failed, "
     "avg(reward) FILTER (status = 'completed') AS mean_reward, "
     "avg(generated_tokens) AS mean_tokens, "
-    "avg(turns) AS mean_turns"
+    "avg(turns) AS mean_turns, "
+    "avg(staleness) AS mean_staleness"
 )
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ray_gym.run.directory.storage import Storage
 from ray_gym.viewer.index_files import Damage, read_index
-from ray_gym.viewer.index_rows import INDEX
+from ray_gym.viewer.index_rows import INDEX, with_staleness
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,6 +46,8 @@ class RunIndex:
     """Number of the files that were found and are not read yet."""
     is_read: bool = False
     """Says whether all files were read that were there when the index was begun."""
+    _newest: int = -1
+    """Newest version of the weights in the files that were read."""
     _database: Any = None
     _has_rows: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +67,7 @@ class RunIndex:
             with ThreadPoolExecutor(min(8, (os.cpu_count() or 1) * 2)) as pool:
                 for rows, damage in pool.map(lambda name: read_index(self.storage, name, numbers[name]), new):
                     self.damage += damage
+                    rows, self._newest = with_staleness(rows, self._newest)
                     self._add(rows)
                     self.waiting -= 1
                     self._has_rows.set()

@@ -22,7 +22,7 @@ def serve(locations: Sequence[str], host: str, port: int, say: Callable[[str], N
 
     Errors: UserError if there are no runs, or the address can't be listened at; NotInstalled without the extra `view`.
     """
-    require("duckdb", "view", "ray-gym view")
+    require(("duckdb", "nh3", "markdown_it"), "view", "ray-gym view")
     places = Places.of(locations)
     listening = _listen(host, port)
     bound = int(listening.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Pictures that an environment gives of its state are recorded: each that differs, and no episode fails for one."""
+"""An environment's pictures of its state are recorded, each that differs from the last, and no episode fails for one."""
 
 from __future__ import annotations
 

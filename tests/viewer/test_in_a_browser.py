@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("duckdb")
+pytest.importorskip("nh3")
 from browsed_runs import LONG, PAYLOADS, make_runs, talk
 from browsing import REPOSITORY, Watched, browser_here, chromium, viewing
+from contrast import faint, nameless
 from made_runs import new_run
 from shown_runs import write
 
@@ -139,8 +143,12 @@ def test_tokens_are_coloured_and_inspected_and_forks_are_side_by_side(at: Watche
 def test_two_runs_are_compared(at: Watched) -> None:
     at.open("/compare?a=before&b=after", "table, .compare")
     at.until("document.body.textContent.includes('t0')")
-    said = str(at.page.text_content("body"))
-    assert "before" in said and "after" in said
+    at.page.wait_for_selector(".differences")
+    said = str(at.page.text_content("section[aria-label='Differences, task by task']"))
+    assert "20 tasks in both" in said and "+0." in said and "least effect" in said
+    at.page.locator("button.link", has_text="t0").first.click()
+    at.page.wait_for_selector(".beside-column .event")
+    assert "task=t0" in at.page.url
 
 
 def test_notes_are_kept_and_filter(at: Watched, folder: Path) -> None:
@@ -152,6 +160,11 @@ def test_notes_are_kept_and_filter(at: Watched, folder: Path) -> None:
     assert "reward hack" in (folder / "after" / "notes.json").read_text()
     at.open("/run/after?label=reward+hack", "#row-0")
     assert figure(at) == "1"
+    at.page.click("text=Notes ▾")
+    with at.page.expect_download() as saved:
+        at.page.click("a[download] >> text=CSV")
+    assert saved.value.suggested_filename == "after-notes.csv"
+    assert "e2,reward hack," in Path(saved.value.path()).read_text()
 
 
 def test_new_episodes_come_while_a_run_goes_on(at: Watched, folder: Path) -> None:
@@ -202,6 +215,67 @@ def test_hostile_text_is_text(at: Watched, view: str) -> None:
         assert "taken" not in at.page.title()
         assert at.page.locator("iframe, object, embed, base, form[action], script:not([src])").count() == 0
         assert at.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), PAYLOADS[number]
+
+
+def test_pictures_of_the_state_are_in_frames_without_rights(at: Watched) -> None:
+    at.open("/run/pictured/episode/e0", "iframe.picture")
+    frame = at.page.frame_locator("iframe.picture").first
+    assert frame.locator("table.board td").count() == 2 and frame.locator(".other").count() == 0
+    assert frame.locator("td").first.evaluate("one => getComputedStyle(one).width") == "32px", "its style is allowed"
+    for element in at.page.locator("iframe").all():
+        assert element.get_attribute("sandbox") == "" and element.get_attribute("srcdoc") is None
+        assert str(element.get_attribute("src")).startswith("/api/runs/pictured/")
+    assert at.page.frame_locator("iframe.picture").nth(1).locator("td").count() == 2
+
+
+def test_hostile_pictures_do_nothing(at: Watched) -> None:
+    beyond = ":not(html, head, meta, title, style, body, body *), [onerror], [onload], [src], [href], [style], [id]"
+    acting = (
+        "script, img, svg, iframe, object, embed, base, link, form, input, a, video, source, math, meta[http-equiv]"
+    )
+    for number in range(2, 2 + 2 * len(PAYLOADS)):
+        at.page.goto(f"{at.address}/api/runs/pictured/episodes/e0/renderings/{number}")
+        assert at.page.title() == "picture"
+        assert at.page.locator(f"{acting}, {beyond}").count() == 0, number
+        assert at.page.locator("style").count() == 1, number
+        assert at.page.evaluate("origin") == "null", "also in a tab of its own it has no right"
+
+
+def test_a_trainers_curves_are_shown_beside_its_run(at: Watched, folder: Path) -> None:
+    steps = {"step": [1, 2, 3], "reward": [0.1, 0.5, 0.9], "staleness": [0.0, 1.0, 1.0], "odd": [1, 2, 3]}
+    pq.write_table(pa.table(steps), folder / "before" / "curves.parquet")
+    at.open("/run/before?tab=curves", "figure.chart")
+    assert at.page.locator("[aria-label^='staleness: versions between drawing and training: 3 values']").count() == 1
+    assert at.page.locator("[aria-label^='odd']").count() == 0
+    at.page.click("text=1 more column of the file")
+    at.page.wait_for_selector("[aria-label^='odd: 3 values']")
+
+
+VIEWS = [
+    ("/", ".runs"),
+    ("/run/before", "#row-0"),
+    ("/run/before?view=groups&tab=groups", ".group-row"),
+    ("/run/before?q=order", ".hits li"),
+    ("/run/damaged", "#row-0"),
+    ("/run/before/episode/e3?seen=user", ".event.dim"),
+    ("/run/before/episode/e3?view=group", ".beside-column .event"),
+    ("/run/before/episode/e10/sample/0?colour=logprob", ".tok"),
+    ("/run/before/episode/e10/sample/0?colour=version&beside=1", ".tok"),
+    ("/compare?a=before&b=after", ".differences"),
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_marks_stand_out_and_have_names(browser: Any, address: str, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+    at = Watched(page, address)
+    for path, shows in VIEWS:
+        at.open(path, shows)
+        assert (path, faint(page), nameless(page)) == (path, [], [])
+    page.evaluate("document.querySelector('h1, h2, td').style.color = 'rgb(128 128 128 / 0.5)'")
+    assert faint(page), "the test sees what is faint"
+    at.check()
+    page.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/run/before", "/run/before/episode/e3", "/run/before/episode/e10/sample/0"])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -42,6 +45,16 @@ class NotesFile(BaseModel):
     version: int = 1
     notes: dict[str, Note] = {}
     """Notes by the episode's id."""
+
+
+def csv_of(notes: Mapping[str, Note]) -> str:
+    """Returns notes as CSV: a line an episode with its labels, which are separated by commas, and its remark."""
+    written = io.StringIO()
+    lines = csv.writer(written)
+    lines.writerow(("episode_id", "labels", "remark", "changed_at"))
+    for name, note in notes.items():
+        lines.writerow((name, ",".join(note.labels), note.remark, note.changed_at))
+    return written.getvalue()
 
 
 @dataclass(slots=True)

@@ -49,10 +49,49 @@ export interface Figures {
   mean_reward: number | null;
   mean_tokens: number | null;
   mean_turns: number | null;
+  /** Versions by which the oldest tokens were behind the newest in the run when the episode was committed. */
+  mean_staleness: number | null;
 }
 
 export interface VersionFigures extends Figures {
   version: number | null;
+}
+
+/** Curves that a trainer wrote beside a run, by the name of their column. */
+export interface Training {
+  file: string;
+  steps: number[];
+  curves: Record<string, (number | null)[]>;
+}
+
+/** An estimate with its interval; the bounds are null without one. */
+export interface Interval {
+  value: number;
+  low: number | null;
+  high: number | null;
+  tasks: number;
+  why_none: string;
+}
+
+/** Compares a number of two runs, over the tasks that both have. */
+export interface Compared {
+  first: number;
+  second: number;
+  difference: { interval: Interval; p: number | null; least_effect: number | null; left_out: number };
+  p_adjusted: number | null;
+}
+
+export interface Comparison {
+  comparison: {
+    common: number;
+    only_first: number;
+    only_second: number;
+    numbers: Record<string, Compared>;
+    flips: { gained: number; lost: number; p: number } | null;
+  } | null;
+  /** Reason for which there is no comparison. */
+  why: string;
+  remarks: string[];
 }
 
 export type Cell = string | number | null;
@@ -162,6 +201,13 @@ export interface Failure {
   message: string;
 }
 
+/** A picture of the state, as the environment gave it after an event. */
+export interface Picture {
+  event_seq: number;
+  /** Height in pixels, as far as the server can guess it. */
+  height: number;
+}
+
 export interface Episode {
   run_id: string;
   episode_id: string;
@@ -183,6 +229,7 @@ export interface Episode {
   task: unknown;
   events: Event[] | null;
   samples: Sample[];
+  renderings: Picture[];
   tools_shown: unknown;
   usage: Record<string, number> | null;
   timing: Record<string, number> | null;

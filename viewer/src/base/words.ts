@@ -15,6 +15,11 @@ export function real(value: number | null | undefined, digits = 3): string {
   return size < 10 ** -digits ? value.toExponential(1) : String(Number(value.toFixed(digits)));
 }
 
+/** Writes a difference with its sign. */
+export function signed(value: number): string {
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${real(Math.abs(value))}`;
+}
+
 export function share(part: number, of: number): string {
   if (!of) return "–";
   const percent = (100 * part) / of;
@@ -85,6 +90,7 @@ export const COLUMN_WORDS: Record<string, string> = {
   stop_text: "stop text",
   group_size: "group size",
   group_completed: "completed in group",
+  newest: "newest version",
 };
 
 export const columnWord = (name: string): string => COLUMN_WORDS[name] ?? name;

@@ -1,16 +1,16 @@
 /** Sets two runs beside each other: figures, tasks, and the episodes of one task. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { change, go, runHref } from "../base/address";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { change, go } from "../base/address";
 import { useKeys } from "../base/keys";
-import { api, isGrowing, ServerError, useLoaded } from "../base/server";
-import type { EpisodePage, Runs } from "../base/types";
-import { many, real, share, whole } from "../base/words";
+import { ServerError, useLoaded } from "../base/server";
+import type { Runs } from "../base/types";
+import { many, signed, whole } from "../base/words";
 import { Beside } from "../episode/beside";
-import { Link } from "../parts/link";
 import { Problem } from "../parts/notice";
 import { Reward } from "../parts/state";
 import { Said } from "../parts/text";
+import { DifferenceTable, FigureTable } from "./figures";
 import { pairsOf, SOLVED, tasksOf, type TaskFigures, type TaskPair } from "./tasks";
 
 /** Most tasks that are listed. */
@@ -39,6 +39,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
   const b = query.get("b") ?? names.find((name) => name !== a) ?? "";
   const [ofA, ofB] = [useTasks(a), useTasks(b)];
   const pairs = useMemo(() => (ofA.tasks && ofB.tasks ? pairsOf(ofA.tasks, ofB.tasks) : null), [ofA.tasks, ofB.tasks]);
+  const read = [a, b].map((name) => runs.value?.runs.find((run) => run.name === name)?.episodes ?? 0).join();
   const onlyFlipped = query.get("only") === "flipped";
   const task = query.get("task");
   const chosen = pairs?.find((pair) => pair.task === task);
@@ -51,7 +52,12 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         <RunChoice name="b" label="B" value={b} names={names} />
       </div>
       <Problem error={runs.error ?? ofA.error ?? ofB.error} again={runs.reload} />
-      {a && b && <FigureTable a={a} b={b} />}
+      {a && b && (
+        <div class="compare-tables">
+          <FigureTable a={a} b={b} />
+          <DifferenceTable a={a} b={b} files={read} />
+        </div>
+      )}
       {chosen && <TaskBeside a={a} b={b} pair={chosen} />}
       {!pairs && a && b && !(ofA.error ?? ofB.error) && <p class="quiet">reading both runs …</p>}
       {pairs && (
@@ -88,53 +94,6 @@ function RunChoice({ name, label, value, names }: { name: string; label: string;
     </label>
   );
 }
-
-function FigureTable({ a, b }: { a: string; b: string }) {
-  const sides = [useLoaded<EpisodePage>(api(a, "/episodes?limit=1"), isGrowing), useLoaded<EpisodePage>(api(b, "/episodes?limit=1"), isGrowing)];
-  const [ofA, ofB] = sides.map((side) => side.value?.figures);
-  const rows: [string, (figures: EpisodePage["figures"]) => number | null, ((figures: EpisodePage["figures"]) => string)?][] = [
-    ["episodes", (one) => one.episodes],
-    ["completed", (one) => one.completed],
-    ["failed", (one) => one.failed, (one) => `${whole(one.failed)} · ${share(one.failed, one.episodes)}`],
-    ["mean reward", (one) => one.mean_reward],
-    ["tokens an episode", (one) => one.mean_tokens],
-    ["turns an episode", (one) => one.mean_turns],
-  ];
-  return (
-    <table class="plain-table compare-table">
-      <thead>
-        <tr>
-          <th scope="col" />
-          {[a, b].map((run) => (
-            <th scope="col" class="number">
-              <Link to={runHref(run)}>
-                <Said text={run} />
-              </Link>
-            </th>
-          ))}
-          <th scope="col" class="number">
-            B − A
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(([name, of, written]) => {
-          const [left, right] = [ofA && of(ofA), ofB && of(ofB)];
-          return (
-            <tr>
-              <th scope="row">{name}</th>
-              <td class="number">{ofA ? (written?.(ofA) ?? real(left)) : "…"}</td>
-              <td class="number">{ofB ? (written?.(ofB) ?? real(right)) : "…"}</td>
-              <td class="number">{typeof left === "number" && typeof right === "number" ? signed(right - left) : "–"}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
-  );
-}
-
-const signed = (value: number): string => `${value > 0 ? "+" : value < 0 ? "−" : ""}${real(Math.abs(value))}`;
 
 function TaskTable({ pairs, task }: { pairs: TaskPair[]; task: string | null }) {
   return (
@@ -181,6 +140,8 @@ function TaskTable({ pairs, task }: { pairs: TaskPair[]; task: string | null }) 
 /** Shows an episode of a task in each run, beside each other. */
 function TaskBeside({ a, b, pair }: { a: string; b: string; pair: TaskPair }) {
   const [at, set] = useState(0);
+  const holder = useRef<HTMLElement>(null);
+  useEffect(() => holder.current?.scrollIntoView({ block: "start" }), [pair.task]);
   const count = Math.max(pair.a.episodes.length, pair.b.episodes.length);
   const place = Math.min(at, count - 1);
   const named = [
@@ -191,7 +152,7 @@ function TaskBeside({ a, b, pair }: { a: string; b: string; pair: TaskPair }) {
     return { run, id, title: `${run}: ${id}` };
   });
   return (
-    <section aria-label={`Task ${pair.task}`}>
+    <section ref={holder} aria-label={`Task ${pair.task}`}>
       <div class="tools">
         <h2>
           <Said text={pair.task} />

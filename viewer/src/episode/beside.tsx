@@ -11,6 +11,7 @@ import { Reward, Status } from "../parts/state";
 import { Said } from "../parts/text";
 import { EventCard } from "./event";
 import { commonBeginning } from "./lanes";
+import { picturesOf } from "./picture";
 
 /** Names an episode of a run. */
 export interface Named {
@@ -65,7 +66,7 @@ export function Beside({ named, current }: { named: Named[]; current?: string })
       </p>
       {isWhole && shown[0] && (
         <div class="common">
-          <Column run={shown[0].run} id={shown[0].id} events={lists[0]!.slice(0, common)} />
+          <Column run={shown[0].run} episode={shown[0].episode} events={lists[0]!.slice(0, common)} />
         </div>
       )}
       <div class="beside" role="list">
@@ -82,7 +83,7 @@ export function Beside({ named, current }: { named: Named[]; current?: string })
                 </span>
               </span>
             </header>
-            <Column run={one.run} id={one.id} events={(lists[place] ?? []).slice(common)} parts />
+            <Column run={one.run} episode={one.episode} events={(lists[place] ?? []).slice(common)} parts />
           </section>
         ))}
       </div>
@@ -92,13 +93,15 @@ export function Beside({ named, current }: { named: Named[]; current?: string })
 
 interface ColumnProps {
   run: string;
-  id: string;
+  episode: Episode;
   events: Event[];
   /** Whether the first event is where the episodes part. */
   parts?: boolean;
 }
 
-function Column({ run, id, events, parts = false }: ColumnProps) {
+function Column({ run, episode, events, parts = false }: ColumnProps) {
+  const id = episode.episode_id;
+  const pictures = useMemo(() => picturesOf(episode.renderings ?? [], episode.events?.[0]?.seq ?? 0), [episode]);
   const calls = useMemo(() => {
     const named = events.flatMap((event) => (event.tool_calls ?? []).map((call) => [call.id ?? "", call.name] as const));
     return new Map(named);
@@ -108,7 +111,7 @@ function Column({ run, id, events, parts = false }: ColumnProps) {
       {events.filter((event) => event.kind !== "relay").map((event, place) => (
         <li key={`${id}/${event.seq}`} class={`event kind-${event.kind}${parts && place === 0 ? " parting" : ""}`}>
           <span class="lane-name always">{event.participant && <Said text={event.participant} />}</span>
-          <EventCard run={run} episode={id} event={event} calls={calls} />
+          <EventCard run={run} episode={id} event={event} calls={calls} pictures={pictures.get(event.seq)} />
         </li>
       ))}
     </ol>

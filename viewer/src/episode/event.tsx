@@ -2,12 +2,13 @@
 
 import { memo } from "../base/memo";
 import { api, get } from "../base/server";
-import type { Call, Event } from "../base/types";
+import type { Call, Event, Picture } from "../base/types";
 import { real, seconds } from "../base/words";
 import { Fold } from "../parts/fold";
 import { pretty } from "../parts/json";
 import { LongText, Said } from "../parts/text";
 import { kindWords, textOf } from "./lanes";
+import { PictureFrame } from "./picture";
 
 /** Most characters of a result in JSON that is shown without being opened. */
 const SHORT = 240;
@@ -20,10 +21,12 @@ interface EventProps {
   calls: ReadonlyMap<string, string>;
   /** Text of the message that a relay tells, if it tells just that. */
   isRepeated?: boolean | undefined;
+  /** Pictures of the state that came of the event, by their number in the episode. */
+  pictures?: ReadonlyMap<number, Picture> | undefined;
 }
 
 /** Shows an event. It is drawn anew only when it is another one. */
-export const EventCard = memo(function EventCard({ run, episode, event, calls, isRepeated = false }: EventProps) {
+export const EventCard = memo(function EventCard({ run, episode, event, calls, isRepeated = false, pictures }: EventProps) {
   const text = textOf(event);
   const load = () => get<Event>(api(run, `/episodes/${encodeURIComponent(episode)}/events/${event.seq}`));
   const whole = (part: number) => async () => (await load()).content?.[part]?.text ?? "";
@@ -71,6 +74,7 @@ export const EventCard = memo(function EventCard({ run, episode, event, calls, i
           <Said text={event.error} />
         </p>
       )}
+      {pictures && [...pictures].map(([number, one]) => <PictureFrame run={run} episode={episode} number={number} picture={one} />)}
     </>
   );
 });

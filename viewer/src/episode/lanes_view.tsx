@@ -6,6 +6,7 @@ import { useKeys } from "../base/keys";
 import type { Episode, Event } from "../base/types";
 import { Said } from "../parts/text";
 import { EventCard } from "./event";
+import { picturesOf } from "./picture";
 import { isSeenBy, laneOf, lanesOf, textOf } from "./lanes";
 
 interface LanesProps {
@@ -19,6 +20,7 @@ export function Lanes({ run, episode, query }: LanesProps) {
   const lanes = useMemo(() => lanesOf(events), [events]);
   const calls = useMemo(() => callsOf(events), [events]);
   const repeated = useMemo(() => repeatedOf(events), [events]);
+  const pictures = useMemo(() => picturesOf(episode.renderings ?? [], events[0]?.seq ?? 0), [episode]);
   const seen = lanes.some((lane) => lane.name === query.get("seen")) ? query.get("seen") : null;
   const current = query.has("event") ? Number(query.get("event")) : null;
   const holder = useRef<HTMLOListElement>(null);
@@ -80,7 +82,7 @@ export function Lanes({ run, episode, query }: LanesProps) {
               aria-label={`${event.participant ?? "environment"}, ${event.kind}${isDim ? `, not seen by ${seen}` : ""}`}
             >
               <span class="lane-name">{event.participant && <Said text={lanes[lane]?.name ?? event.participant} />}</span>
-              <EventCard run={run} episode={episode.episode_id} event={event} calls={calls} isRepeated={repeated.has(event.seq)} />
+              <EventCard run={run} episode={episode.episode_id} event={event} calls={calls} isRepeated={repeated.has(event.seq)} pictures={pictures.get(event.seq)} />
               <Others event={event} lane={lanes[lane]?.name} />
             </li>
           );

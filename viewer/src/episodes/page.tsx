@@ -11,6 +11,7 @@ import { Popover } from "../parts/popover";
 import { FigureRow, type Figure } from "../parts/state";
 import { Said } from "../parts/text";
 import { VersionCurves } from "../folder/curves";
+import { TrainingCurves } from "../folder/training";
 import { shownColumns } from "./columns";
 import { Chips } from "./filter";
 import { Groups } from "./groups";
@@ -59,7 +60,7 @@ export function EpisodesPage({ run, query }: { run: string; query: URLSearchPara
         </div>
         <SearchField query={query} />
         <Where query={query} />
-        <LabelFilter query={query} notes={notes.value ?? {}} />
+        <LabelFilter run={run} query={query} notes={notes.value ?? {}} />
         {tab === "episodes" && <ColumnChoice all={info.value?.columns ?? []} shown={columns} />}
       </div>
       <Problem error={rows.error} again={() => rows.reload()} />
@@ -74,6 +75,7 @@ export function EpisodesPage({ run, query }: { run: string; query: URLSearchPara
       {tab === "groups" && <Groups run={run} query={query} episodes={rows.last?.figures.episodes ?? null} />}
       {tab === "curves" && (
         <div class="scroll">
+          <TrainingCurves run={run} />
           <VersionCurves run={run} episodes={rows.last?.figures.episodes ?? null} />
         </div>
       )}
@@ -151,7 +153,7 @@ function Where({ query }: { query: URLSearchParams }) {
   );
 }
 
-function LabelFilter({ query, notes }: { query: URLSearchParams; notes: Record<string, Note> }) {
+function LabelFilter({ run, query, notes }: { run: string; query: URLSearchParams; notes: Record<string, Note> }) {
   const counts = new Map<string, number>();
   for (const note of Object.values(notes)) for (const label of note.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
   const given = query.getAll("label");
@@ -176,6 +178,15 @@ function LabelFilter({ query, notes }: { query: URLSearchParams; notes: Record<s
                 </button>
               </li>
             ))}
+            <li class="line">
+              <span class="quiet">save all notes</span>
+              <a href={api(run, "/notes.csv")} download>
+                CSV
+              </a>
+              <a href={api(run, "/notes.json")} download>
+                JSON
+              </a>
+            </li>
           </ul>
         ) : (
           <p class="quiet">No episode has a note. Notes are written on an episode's page.</p>

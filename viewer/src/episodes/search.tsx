@@ -64,7 +64,7 @@ export function SearchField({ query }: { query: URLSearchParams }) {
     change({ q: text });
   };
   return (
-    <form class="search" role="search" onSubmit={submit}>
+    <form class="search" role="search" aria-label="What was said" onSubmit={submit}>
       <input
         ref={field}
         type="search"
