@@ -101,6 +101,8 @@ class Places:
         for location in locations:
             storage = open_run(location).storage
             if storage.name in places._named:
+                if places._named[storage.name].storage.location == storage.location:
+                    raise UserError(f"{location}: this run is named twice")
                 raise UserError(f"{location}: another run that was named is called {storage.name}, too; rename one")
             places._named[storage.name] = ShownRun.of(storage)
         return places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -48,9 +49,12 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen(128)
     except OSError as error:
         listening.close()
-        raise UserError(
-            f"--port: {host}:{port} can't be used: {error.strerror or error}; --port 0 takes a free one"
-        ) from None
+        reason = error.strerror or error
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            told = f"--port: {host}:{port} can't be used: {reason}; --port 0 takes a free one"
+        else:
+            told = f"--host: {host} can't be listened at: {reason}; give an address of this machine"
+        raise UserError(told) from None
     return listening
 
 

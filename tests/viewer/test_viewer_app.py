@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ray_gym.errors import UserError
 from ray_gym.viewer.app import make_app
 from ray_gym.viewer.guard import COOKIE, POLICY, Guard
 from ray_gym.viewer.places import Places
+from ray_gym.viewer.serving import _listen
 
 HOST = "127.0.0.1:7266"
 
@@ -151,3 +153,16 @@ def test_folders_without_runs_and_runs_of_one_name_are_refused(tmp_path: Path, f
     write(tmp_path / "other" / "before", episode(0))
     with pytest.raises(UserError, match="is called before, too"):
         Places.of([str(folder / "before"), str(tmp_path / "other" / "before")])
+    with pytest.raises(UserError, match="named twice"):
+        Places.of([str(folder / "before"), str(folder / "before")])
+
+
+def test_addresses_that_can_not_be_listened_at_are_told() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(UserError, match=r"--port: .* in use; --port 0"),
+    ):
+        _listen("127.0.0.1", taken.getsockname()[1])
+    for host in ("192.0.2.1", "no such host"):
+        with pytest.raises(UserError, match=rf"--host: {host} can't be listened at"):
+            _listen(host, 0)

@@ -86,7 +86,7 @@ def _folders_in(folder: str) -> list[str]:
     except NotADirectoryError:
         raise UserError(f"{folder}: this is a file; give a folder of runs") from None
     except FileNotFoundError:
-        raise UserError(f"{folder}: there is no such folder; give that of your runs, e.g. --dir runs") from None
+        raise UserError(f"{folder}: there is no such folder; give that of your runs, e.g. runs") from None
     except OSError as error:
         raise UserError(f"{folder}: can't be read: {error.strerror or error}") from None
     return sorted(info.base_name for info in found if info.type == FileType.Directory)
