@@ -14,6 +14,10 @@ LONGEST = 100_000
 """Most characters of a picture. A longer one is not recorded, and a line in its place says so."""
 
 
+FAILED = "`render` failed: "
+"""Beginning of what is recorded in the place of a picture that could not be made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Markdown:
     """Shows a state as Markdown (CommonMark with tables)."""

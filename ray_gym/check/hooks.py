@@ -12,6 +12,7 @@ from ray_gym.check.scores import has_no_score
 from ray_gym.check.tools import has_failed_in_tool
 from ray_gym.errors import FailureKind
 from ray_gym.messages import ToolSchema
+from ray_gym.rendering import FAILED
 from ray_gym.task import Opening
 
 if TYPE_CHECKING:
@@ -26,7 +27,18 @@ async def look(evidence: Evidence) -> list[Finding]:
     """
     raised = [finding for play in evidence.plays for finding in _errors_raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}
-    return [*by_place.values(), *_check_result(evidence), *_not_closed(evidence)]
+    return [*by_place.values(), *_check_result(evidence), *_no_picture(evidence), *_not_closed(evidence)]
+
+
+def _no_picture(evidence: Evidence) -> Iterator[Finding]:
+    """Finds the first picture that `render` could not make, which fails no episode in a run."""
+    for play in evidence.plays:
+        for picture in play.played.episode.renderings:
+            if picture.text.startswith(FAILED):
+                where = f"{evidence.subject.environment_class.__name__}.render"
+                message = f"{shorten(picture.text.removeprefix(FAILED))} ({play.scene})"
+                yield Finding(where, message, "draw any state that the game can reach, also that after bad calls")
+                return
 
 
 def _not_closed(evidence: Evidence) -> Iterator[Finding]:

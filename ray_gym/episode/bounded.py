@@ -20,7 +20,7 @@ from ray_gym.errors import EpisodeFailure, describe, wrong_return
 from ray_gym.events import EventKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion
-from ray_gym.rendering import Html, Markdown, rendering_of
+from ray_gym.rendering import FAILED, Html, Markdown, rendering_of
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.tools.answer import ToolAnswer, WhenLost
 from ray_gym.tools.calling import call_tool
@@ -202,7 +202,7 @@ class BoundedEpisode(EpisodeView):
             if rendered is not None and not isinstance(rendered, Markdown | Html):
                 raise wrong_return(self.environment, "render", rendered, "Markdown, Html or None")
         except Exception as error:
-            rendered = Markdown(f"`render` failed: {describe(error)}")
+            rendered = Markdown(f"{FAILED}{describe(error)}")
         if rendered is None:
             return
         made = rendering_of(self.events[-1].seq if self.events else -1, rendered)

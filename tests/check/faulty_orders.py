@@ -300,6 +300,11 @@ class OddOutcome(Sound):
         return None if state.wanted else True
 
 
+class BadPicture(Sound):
+    def render(self, state: Order, episode: Episode) -> Any:
+        return f"<b>{state.wanted}</b>"
+
+
 class BadEnd(Sound):
     async def close(self) -> None:
         raise ConnectionError("nobody is there")
