@@ -200,7 +200,7 @@ class BoundedEpisode(EpisodeView):
         try:
             rendered = self.environment.render(self.state, self)
             if rendered is not None and not isinstance(rendered, Markdown | Html):
-                raise wrong_return(self.environment, "render", rendered, "Markdown, Html or None")
+                raise TypeError(f"it returned a {type(rendered).__name__}; expected Markdown, Html or None")
         except Exception as error:
             rendered = Markdown(f"{FAILED}{describe(error)}")
         if rendered is None:
