@@ -48,7 +48,9 @@ def stats(
     ] = ">=1",
     attempts: Annotated[
         str | None,
-        typer.Option("--attempts", metavar="K,...", help="Numbers of attempts, for pass@k. Default: powers of two."),
+        typer.Option(
+            "--attempts", metavar="K,...", help="Numbers of attempts, for pass@k. Default: powers of two up to 128."
+        ),
     ] = None,
     answers: Annotated[
         str | None,

@@ -16,6 +16,8 @@ from ray_gym.statistics.proportions import proportion_over_tasks
 
 RIGHT = ("right",)
 """Stands for all answers of a task that were right."""
+MOST_ATTEMPTS = 128
+"""Largest number of attempts that is told of unless others are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,9 @@ def _majority(k: int, answers: list[list[Hashable | None]] | None) -> Interval |
 
 
 def powers_of_two(most: int) -> list[int]:
-    """Returns 1, 2, 4, ... up to `most`, and `most` itself; none for 0."""
-    powers = [2**power for power in range(most.bit_length())]
-    return powers if not powers or powers[-1] == most else [*powers, most]
+    """Returns 1, 2, 4, ... up to `most`, and `most` itself, as far as they are at most `MOST_ATTEMPTS`; none for 0."""
+    powers = [2**power for power in range(min(most, MOST_ATTEMPTS).bit_length())]
+    return powers if not powers or powers[-1] == most or most > MOST_ATTEMPTS else [*powers, most]
 
 
 def rows_by(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:

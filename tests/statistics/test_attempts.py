@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ray_gym.statistics.attempts import best_of, majority_at, pass_at, pass_hat
+from ray_gym.statistics.groups import powers_of_two
 
 
 @pytest.mark.parametrize("hits", [[1, 0, 0, 1, 0], [0, 0, 0], [1, 1, 1], [1]])
@@ -39,3 +40,11 @@ def test_the_majority_of_k_answers() -> None:
     assert majority_at([None, None, "4"], "4", 3) == 1, "no answer is no majority"
     assert majority_at([None, None], "4", 2) == 0
     assert majority_at(["4"], "4", 2) is None and majority_at(["4"] * 40, "4", 20) is None
+
+
+@pytest.mark.parametrize(
+    ("most", "ks"),
+    [(0, []), (1, [1]), (6, [1, 2, 4, 6]), (128, [1, 2, 4, 8, 16, 32, 64, 128]), (3240, [1, 2, 4, 8, 16, 32, 64, 128])],
+)
+def test_numbers_of_attempts_that_are_told(most: int, ks: list[int]) -> None:
+    assert powers_of_two(most) == ks
