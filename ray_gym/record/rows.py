@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec.structs import asdict
 
 from ray_gym.episode.ledger import Sample, Span
@@ -181,6 +180,8 @@ def _renderings(episodes: Sequence[EpisodeView]) -> pa.Array:
     of_each = [one.renderings for one in episodes]
     if not any(of_each):
         return pa.nulls(len(of_each), RENDERINGS)
+    import pyarrow.compute as pc  # late, for it takes 0.07 s
+
     made = lists_of_structs(RENDERINGS, of_each, fields_of(Rendering, of_each))
     return pc.if_else(pa.array([bool(one) for one in of_each]), made, pa.scalar(None, RENDERINGS))
 
