@@ -34,7 +34,7 @@ class Scored(Plain):
 
 def moody(request: CompletionRequest, rng: random.Random) -> Message:
     """Some of a judge's answers have a label."""
-    return Message("assistant", rng.choice(["[[YES]]", "[[NO]]", "Hm.", "Well."]) + f" {rng.random()}")
+    return Message("assistant", rng.choice(["[[YES]]", "[[NO]]", "Hm.", "Well."]) + f"\n{rng.random()}")
 
 
 async def played(folder: Path, adopted: tuple[str, ...] = ()) -> Attempt:

@@ -142,7 +142,7 @@ def test_a_sampling_seed_on_a_cpu_is_refused_with_the_reason() -> None:
     ("options", "told"),
     [
         ({}, "models.small: set model (what to load) or app"),
-        ({"model": "./no/checkpoint"}, "models.small.model: no/checkpoint is no checkpoint (it has no config.json)"),
+        ({"model": "./no/checkpoint"}, "models.small.model: no/checkpoint is no checkpoint (there is no such folder)"),
         (
             {"model": "smollm2-135m-instruct", "chat_template": "no.jinja"},
             "models.small.chat_template: there is no file no.jinja",
