@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -229,17 +230,45 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     row = run.episodes.slice(found[0], 1).to_pylist()[0]
     console.print(
         f"[bold]{data(row['env_id'])}[/bold] episode {data(row['episode_id'])} (task {data(row['task_id'])}, "
-        f"repeat {row['repeat']})"
+        f"repeat {row['repeat']}{_tries(row)})"
     )
     participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
     colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(participants)}
     turn = None
-    for event in row["events"]:
+    for event in _said_once(row["events"]):
         if event["turn"] != turn and event["kind"] == "message":
             turn = event["turn"]
             console.rule(f"turn {turn + 1}: {data(event['participant'])}", align="left", style="dim")
         _print_event(console, event, colours)
     _print_end(console, row)
+
+
+def _tries(row: dict[str, Any]) -> str:
+    """Returns words for an episode that was not kept at its first try."""
+    again = [f"{name} {row[name] + 1}" for name in ("try", "attempt") if row[name]]
+    return "".join(f", {words}" for words in again)
+
+
+def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields events without what a judge was shown again: a judge whose answer can't be read is asked in a conversation
+    that begins with the one before.
+    """
+    threads: dict[str, list[tuple[str, Any]]] = {}
+    before: dict[str, list[tuple[str, Any]]] = {}
+    last_of: dict[str, str] = {}
+    ends = {event["thread"]: at for at, event in enumerate(events) if event["kind"] == "judge"}
+    for at, event in enumerate(events):
+        if event["kind"] != "judge" or not event["thread"]:
+            yield event
+            continue
+        name, thread = event["participant"], event["thread"]
+        if thread not in threads:
+            before[thread] = threads.get(last_of.get(name, ""), [])
+            threads[thread], last_of[name] = [], thread
+        said = threads[thread]
+        said.append((event["role"], event["content"]))
+        if at == ends[thread] or said != before[thread][: len(said)]:
+            yield event
 
 
 def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:

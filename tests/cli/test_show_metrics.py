@@ -165,14 +165,45 @@ def test_data_is_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_a_judges_question_and_its_answer_are_told_apart(tmp_path: Path) -> None:
-    def event(role: str, text: str) -> dict[str, Any]:
-        said = {"kind": "judge", "role": role, "participant": "judge", "content": [{"type": "text", "text": text}]}
-        return {**said, "tool_calls": [], "visible_to": ["judge"]}
+    shown = shown_judges(tmp_path, [("judge/1", "user", "Is it right?"), ("judge/1", "assistant", "[[YES]]")])
+    assert shown == ["judge is asked: Is it right?", "judge answers: [[YES]]"]
 
+
+def test_what_a_judge_is_asked_again_is_shown_once(tmp_path: Path) -> None:
+    first = [("user", "Is it right?"), ("assistant", "Hm.")]
+    second = [*first, ("user", "Say YES or NO."), ("assistant", "Hm.")]
+    third = [*second, ("user", "Say YES or NO."), ("assistant", "NO")]
+    other = [("user", "Is it kind?"), ("assistant", "NO")]
+    said = [(f"judge/{n}", *one) for n, asked in enumerate((first, second, third, other), 1) for one in asked]
+    assert shown_judges(tmp_path, said) == [
+        "judge is asked: Is it right?",
+        "judge answers: Hm.",
+        "judge is asked: Say YES or NO.",
+        "judge answers: Hm.",
+        "judge is asked: Say YES or NO.",
+        "judge answers: NO",
+        "judge is asked: Is it kind?",
+        "judge answers: NO",
+    ]
+
+
+def test_a_question_that_is_asked_anew_has_each_answer(tmp_path: Path) -> None:
+    said = [(f"judge/{n}", role, text) for n in (1, 2) for role, text in (("user", "Is it?"), ("assistant", "NO"))]
+    assert shown_judges(tmp_path, said) == ["judge is asked: Is it?", "judge answers: NO", "judge answers: NO"]
+
+
+def shown_judges(run: Path, said: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Returns the lines that `show` prints of what judges were asked and said, given by thread, role and text."""
     row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
-    row["events"] = [event("user", "Is it right?"), event("assistant", "[[YES]]")]
-    (tmp_path / "episodes").mkdir(parents=True)
-    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
+    row["try"] = 1
+    row["events"] = [
+        {"kind": "judge", "thread": thread, "role": role, "participant": "judge", "tool_calls": [], "visible_to": []}
+        | {"content": [{"type": "text", "text": text}], "seq": seq}
+        for seq, (thread, role, text) in enumerate(said)
+    ]
+    (run / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), run / "episodes" / "a.parquet")
     out = io.StringIO()
-    show_episode(Console(file=out, width=160), load(tmp_path), "e1")
-    assert "judge is asked: Is it right?" in out.getvalue() and "judge answers: [[YES]]" in out.getvalue()
+    show_episode(Console(file=out, width=160), load(run), "e1")
+    assert "repeat 0, try 2)" in out.getvalue()
+    return [line for line in out.getvalue().splitlines() if line.startswith("judge ")]
