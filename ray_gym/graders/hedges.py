@@ -121,7 +121,7 @@ PRAISE = re.compile(
 """Words of negation that find no fault, and so deny no label that is no negative one."""
 DENIALS = re.compile(
     r"(?i:(?<![^\W_])(?:"
-    r"(?P<answer>(?:no|nope|nah|nein|non|false|wrong|incorrect|falsch|faux|\x66also)(?=[\s\"'*_`)\]]*(?:[,.:;!\u2014-]|\Z)))"
+    r"(?P<answer>(?:no|nope|nah|nein|non|false|wrong|incorrect|falsch|faux|falso)(?=[\s\"'*_`)\]]*(?:[,.:;!\u2014-]|\Z)))"
     r"|[a-z]+n['\u2019]t|not|cannot|never|no|none|nothing|nobody|nowhere|nor|n?either|non|without|hardly|barely|scarcely"
     r"|rarely|seldom|unlikely|doubt\w*|un(?:certain|sure|clear|able|true|warranted|justified)|fail(?:s|ed|ing|ures?)?"
     r"|lack(?:s|ed|ing)?|den(?:y|ies|ied)|refut\w+|refus\w+|reject\w*|disagree\w*|dismiss\w*|excluded?|excludes|excluding|ruled\s+out"
@@ -131,7 +131,7 @@ DENIALS = re.compile(
     r"|nicht|nie|niemals|kein\w*|weder|kaum|nein|falsch|zweifel\w*|vielleicht|m\u00f6glicherweise"
     r"|pas|jamais|aucune?|faux|peut-\u00eatre|gu\u00e8re"
     r"|n\u00e3o|nem|niet|geen|nooit|de\u011fil|\u043d\u0435|\u043d\u0435\u0442|\u0644\u064a\u0633"
-    r"|nunca|jam\u00e1s|tampoco|ning\u00fan\w*|\x66also|quiz\u00e1s?|tal\s+vez|dud[ao]\w*"
+    r"|nunca|jam\u00e1s|tampoco|ning\u00fan\w*|falso|quiz\u00e1s?|tal\s+vez|dud[ao]\w*"
     r")(?![^\W_]))"
     r"|[\u4e0d\u6ca1\u6c92\u672a\u65e0\u7121\u5426\u52ff\u9519\u932f]|\u975e(?!\u5e38)"  # Chinese
     r"|\u53ef\u80fd|\u6216\u8bb8|\u6216\u8a31|\u4e5f\u8bb8|\u4e5f\u8a31|\u96be\u4ee5|\u96e3\u4ee5"

@@ -20,7 +20,7 @@ _FILLER = (
 _COPULA = (
     r"(?:is|are|was|were|(?:has|have)\s+been|(?:can|should|must|has\s+to|ought\s+to)\s+be"
     r"(?=\s+(?:\w+ly\s+)?(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|counted|evaluated|given|awarded))"
-    r"|(?:it|that|this|he|she|they|answer|response|verdict)['\u2019](?:s|re)|\u0069st|sind|lautet|bleibt|est|sont|r\u0065ste|es|son|queda|\u00e9|\u00e8|\u662f|\u70ba|\u4e3a)"
+    r"|(?:it|that|this|he|she|they|answer|response|verdict)['\u2019](?:s|re)|ist|sind|lautet|bleibt|est|sont|reste|es|son|queda|\u00e9|\u00e8|\u662f|\u70ba|\u4e3a)"
 )
 _NOUN = (
     r"(?:verdict|answer|label|rating|grade|score|judgment|judgement|decision|conclusion|result|class|classification|category"
