@@ -114,14 +114,21 @@ def check_files(folder: Path) -> None:
     assert curves.column("step").to_pylist() == list(range(1, STEPS + 1))
     files = sorted((run / FOLDER).iterdir())
     assert [file.stem for file in files] == [f"step-{step:06d}" for step in range(1, STEPS + 1)]
-    samples = ray_gym.load(run).samples
-    generated = dict.fromkeys(samples.column("episode_id").to_pylist(), 0)
-    for row in samples.select(["episode_id", "loss_mask"]).to_pylist():
+    loaded = ray_gym.load(run)
+    step_of = {
+        row["episode_id"]: number_of(row["group_id"]) // GROUPS
+        for row in loaded.episodes.select(["episode_id", "group_id"]).to_pylist()
+    }
+    generated, drawn = dict.fromkeys(step_of, 0), [0] * STEPS
+    for row in loaded.samples.select(["episode_id", "loss_mask"]).to_pylist():
         generated[row["episode_id"]] += sum(row["loss_mask"])
-    for file, withheld in zip(files, curves.column("withheld_tokens").to_pylist(), strict=True):
+    for episode, tokens in generated.items():
+        if step_of[episode] < STEPS:
+            drawn[step_of[episode]] += tokens
+    for step, (file, withheld) in enumerate(zip(files, curves.column("withheld_tokens").to_pylist(), strict=True)):
         table = pq.read_table(file)
         counts = table.group_by("episode_id").aggregate([("position", "count")]).to_pylist()
-        left_out = [generated[row["episode_id"]] - row["position_count"] for row in counts]
-        assert min(left_out) >= 0 and sum(left_out) == withheld, "tokens that were too old have no annotation"
+        assert all(row["position_count"] <= generated[row["episode_id"]] for row in counts)
+        assert drawn[step] - table.num_rows == withheld, "tokens that were too old have no annotation"
     report = json.loads((folder / "report.json").read_text())
     assert report["steps"] == STEPS and report["episodes"] == 8
