@@ -20,6 +20,7 @@ from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
+from ray_gym.openai_api.conversation import WAS_READ
 from ray_gym.task import Task
 
 STRICT = frozenset(
@@ -92,7 +93,7 @@ def require_types(text: str, task_type: type[Task]) -> None:
     Errors: BadRow with a line for each wrong value.
     """
     try:
-        task_type.model_validate_json(text, strict=True)
+        _validate_strictly(text, task_type)
     except ValidationError as error:
         wrong = [
             line
@@ -101,6 +102,18 @@ def require_types(text: str, task_type: type[Task]) -> None:
         ]
         if wrong:
             raise BadRow(wrong) from None
+
+
+def _validate_strictly(text: str, task_type: type[Task]) -> None:
+    """Validates a row in pydantic's strict mode, without its conversations, which have no types but those that their
+    reader makes. Errors: ValidationError; those of the task's own validators.
+    """
+    try:
+        task_type.model_validate_json(text, strict=True, context=WAS_READ)
+    except ValidationError:
+        raise
+    except Exception:  # of a validator of the task's own, which missed the messages
+        task_type.model_validate_json(text, strict=True)
 
 
 def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: tuple[Any, ...]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
 from ray_gym.messages import Message, Role, ToolCall, is_blank
 from ray_gym.models.thoughts import tell_apart
@@ -106,7 +106,15 @@ def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
     return list(zip(numbers, found, strict=True))
 
 
-Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(read_conversation)]
+WAS_READ = "conversations were read"
+"""Context of a validation of what is valid already, which looks only at the types of other fields."""
+
+
+def _read(items: Any, info: ValidationInfo) -> Any:
+    return () if info.context == WAS_READ else read_conversation(items)
+
+
+Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(_read)]
 """Type of a pydantic field that takes chat messages or Responses items."""
 
 
