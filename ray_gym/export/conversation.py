@@ -12,8 +12,8 @@ POLICY = "policy"
 
 Chat = list[dict[str, Any]]
 """Chat messages in OpenAI's form."""
-ArgumentsAs = Literal["object", "text"]
-"""Type of the arguments of tool calls in the output."""
+ArgumentsAs = Literal["object", "text", "said"]
+"""Type of the arguments of tool calls in the output. `said` is the text as the model gave it, which may be no JSON."""
 
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
@@ -42,23 +42,44 @@ def conversation_in_two(
     while found and found[-1][1]["role"] != "assistant":
         found.pop()
     own = (event["kind"] == "message" and message["role"] == "assistant" for event, message in found)
-    begins = next((place for place, is_own in enumerate(own) if is_own), None)
+    begins = next((place for place, is_first in enumerate(own) if is_first), None)
     if begins is None:
         raise LeftOut(SILENT)
     return [message for _, message in found], begins
+
+
+def as_seen(event: dict[str, Any], participant: str) -> dict[str, Any] | None:
+    """Returns an event as a participant has it in its conversation: those of its own thread as they are, and what others
+    said and it heard as words of the user. None if it has the event in neither way.
+    """
+    if event["thread"] == participant:
+        return event if event["role"] else None
+    if event["kind"] == "message" and participant in (event["visible_to"] or ()):
+        return {**event, "role": "user", "reasoning": None, "tool_calls": [], "tool_call_id": None}
+    return None
+
+
+def is_own(seen: dict[str, Any]) -> bool:
+    """Says whether an event as it is seen (`as_seen`) is an answer of the participant's own model."""
+    return bool(seen["kind"] == "message" and seen["role"] == "assistant")
+
+
+def text_of(event: dict[str, Any]) -> str:
+    """Returns the text of an event."""
+    return "".join(part["text"] for part in event["content"] or ())
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
     """Returns an event as a chat message; None if the participant neither has the event in its own thread nor heard it.
     Errors: LeftOut if the arguments of a call are no JSON object.
     """
-    text = "".join(part["text"] for part in event["content"])
-    if event["thread"] != participant:
-        heard = event["kind"] == "message" and participant in (event["visible_to"] or ())
-        return {"role": "user", "content": text} if heard else None
-    if not event["role"]:
-        return None
-    message: dict[str, Any] = {"role": event["role"], "content": text}
+    seen = as_seen(event, participant)
+    return None if seen is None else chat_message(seen, arguments_as)
+
+
+def chat_message(event: dict[str, Any], arguments_as: ArgumentsAs) -> dict[str, Any]:
+    """Returns an event with a role as a chat message. Errors: LeftOut if the arguments of a call are no JSON object."""
+    message: dict[str, Any] = {"role": event["role"], "content": text_of(event)}
     if event["reasoning"]:
         message["reasoning_content"] = event["reasoning"]
     if event["tool_calls"]:
@@ -69,12 +90,12 @@ def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs)
 
 
 def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
-    arguments = _object(call["arguments"])
+    arguments = call["arguments"] if arguments_as == "said" else json_object(call["arguments"])
     function = {"name": call["name"], "arguments": call["arguments"] if arguments_as == "text" else arguments}
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def _object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
     """Returns the JSON object that a text holds. Errors: LeftOut if it is none."""
     try:
         read = json.loads(text, parse_constant=_refuse)

@@ -23,6 +23,7 @@ TEXT_COLUMNS = ("task", "events", "tools_shown")
 OWN_WORDS = frozenset(
     {"run_id", "episode_id", "group_id", "env_id", "status", "stop_reason", "kind", "role", "from", "type", "thread"}
     | {"participant", "visible_to", "finish_reason", "fork_reason"}
+    | {"schema_version", "session_id", "trajectory_id", "node_id", "source", "timestamp", "object", "tool_choice"}
 )
 """Fields whose values are the engine's own words and ids. A user's pattern does not change them."""
 

@@ -18,7 +18,7 @@ def response_items(events: Iterable[Event], thread: str = "policy") -> list[Item
     """Returns the items of a thread that follow its opening, in order: reasoning, messages, calls and their results,
     users' messages.
     """
-    return [item for event in events if event.thread == thread and event.kind in _SAID for item in _items(event)]
+    return [item for event in events if event.thread == thread and event.kind in _SAID for item in items_of(event)]
 
 
 def is_cut(events: Iterable[Event], thread: str = "policy") -> bool:
@@ -35,7 +35,8 @@ def event_of(row: Mapping[str, Any]) -> Event:
     return Event(**fields)
 
 
-def _items(event: Event) -> list[Item]:
+def items_of(event: Event) -> list[Item]:
+    """Returns the items of one event that has a role."""
     if event.role == "tool":
         return [{"type": "function_call_output", "call_id": event.tool_call_id, "output": event.content}]
     if event.role != "assistant":

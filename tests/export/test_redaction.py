@@ -108,7 +108,7 @@ def test_a_planted_key_is_in_no_export(tmp_path: Path, monkeypatch: pytest.Monke
         assert not is_planted(lines), name
         left_out |= {name} if counts.left_out[SPELLED] else set()
     assert had == set(FORM.ours), "it is there without the redaction"
-    assert left_out == {"rollouts", "trl-tokens"}, "the tokens would spell the key"
+    assert left_out == {"openenv", "rollouts", "trl-tokens"}, "the tokens would spell the key"
 
 
 def is_planted(lines: list[dict[str, Any]]) -> bool:
