@@ -114,7 +114,7 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 
 readers: setup  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb, mlflow) in the cache folder, for tests
 	$(BIN)/python -m venv $(READERS)
-	$(READERS)/bin/python -m pip install --quiet openenv==0.10.0 wandb==0.31.0 mlflow-skinny==3.17.2
+	$(READERS)/bin/python -m pip install --quiet openenv==0.10.0 wandb==0.31.0 mlflow-skinny==3.17.2 sqlalchemy alembic
 	$(READERS)/bin/python -m pip install --quiet --no-deps --ignore-requires-python harbor==0.26.0
 
 trainer:  ## a venv with the packages of the trainer NAME in the cache folder, from its lock in examples/trainers

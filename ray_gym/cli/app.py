@@ -13,7 +13,22 @@ from typing import Annotated, Any
 
 import typer
 
-from ray_gym.cli import configs, data, doctor, export, health, model, report, runs, score, serve, stats, view, weights
+from ray_gym.cli import (
+    configs,
+    data,
+    doctor,
+    export,
+    health,
+    model,
+    report,
+    runs,
+    score,
+    serve,
+    stats,
+    track,
+    view,
+    weights,
+)
 from ray_gym.cli.output import DataTable, make_console, say
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -276,6 +291,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "view": view.view,
     "report": report.report,
     "export": export.export,
+    "track": track.track,
     "score": score.score,
     "serve": serve.serve,
     "configs": configs.configs,

@@ -40,7 +40,7 @@ def stats(
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="COLUMN,...", help="Also tell parts of the run apart: env, task, stop, turns, ..."
+            "--by", metavar="COLUMN,...", help="Also tell parts of the run apart: env, task, stop, version, ..."
         ),
     ] = None,
     success: Annotated[
@@ -81,11 +81,11 @@ def stats(
         read_columns(by) if by is not None else [],
         as_json,
     )
-    extract = read_extract(answers) if answers is not None else None
+    extract, versions = read_extract(answers) if answers is not None else None, "version" in asked.columns
     if second is None:
-        _describe(read_run(run, extract), asked)
+        _describe(read_run(run, extract, versions), asked)
     else:
-        _compare(read_run(run, extract), read_run(second, extract), asked)
+        _compare(read_run(run, extract, versions), read_run(second, extract, versions), asked)
 
 
 def _describe(read: ReadRun, asked: Asked) -> None:

@@ -14,7 +14,7 @@ from ray_gym.load import load
 from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
 from ray_gym.run.directory.parquet import DamagedRows
 from ray_gym.run.directory.reading import Run
-from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, Collected, Extract, collect
+from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, VERSION_COLUMNS, Collected, Extract, collect
 from ray_gym.statistics.slices import columns_of
 
 ROWS = 512
@@ -37,13 +37,14 @@ class ReadRun:
     """Warnings that some of the run is missing."""
 
 
-def read_run(location: str, extract: Extract | None = None) -> ReadRun:
+def read_run(location: str, extract: Extract | None = None, versions: bool = False) -> ReadRun:
     """Reads a run, of which a file that is damaged counts up to the damage. `extract`: finds answers in messages.
+    `versions`: True to read the versions of the policy's weights too.
 
     Errors: UserError if it is no run, has no episodes that can be read, or has files of an unknown version; OSError.
     """
     run, damages = load(location), list[str]()
-    columns = [*COLUMNS, *(ANSWER_COLUMNS if extract is not None else ())]
+    columns = [*COLUMNS, *(ANSWER_COLUMNS if extract is not None else ()), *(VERSION_COLUMNS if versions else ())]
     collected = collect(_batches(run, columns, damages), extract)
     if not len(collected):
         raise UserError(damages[0] if damages else f"{location}: it has no episodes yet")

@@ -38,10 +38,13 @@ COLUMNS = (
 """Columns of the record that are read, as paths of Parquet columns."""
 ANSWER_COLUMNS = tuple(f"{_EVENT}.{name}" for name in _OF_ANSWERS)
 """Further columns that are read to extract answers."""
-SLICED_BY = (*TEXTS, "repeat", "try", "attempt", "turns", "failure_kind")
+VERSION_COLUMNS = tuple(f"samples.list.element.{name}" for name in ("participant", "versions.list.element.version"))
+"""Further columns that are read for the versions of the policy's weights."""
+SLICED_BY = (*TEXTS, "repeat", "try", "attempt", "turns", "failure_kind", "version")
 """Columns of `Collected.episodes` by which episodes can be sliced."""
 Extract = Callable[[str], str | None]
 """Function that returns the answer in a text; None if there is none (`ray_gym.graders.extract` has some)."""
+POLICY = "policy"
 UNKNOWN_TOOL = "(unknown)"
 """Name of the tool of a result whose call is not in the record."""
 
@@ -51,7 +54,8 @@ class Collected:
     """Holds what statistics need of the episodes of a run."""
 
     episodes: pa.Table
-    """A row for each episode: `TEXTS`, `NUMBERS`, `failure_kind`, `COUNTS`, and `answer` (null without any)."""
+    """A row for each episode: `TEXTS`, `NUMBERS`, `failure_kind`, `COUNTS`, `answer` (null without any), and
+    `version`: the lowest version of the weights that generated words of the policy (null if it is not known)."""
     calls: pa.Table
     """A row for each tool call that was answered: `episode` (int32, row of `episodes`), `tool`, `is_error`."""
 
@@ -100,6 +104,7 @@ _FLAT = pa.schema(
         ("failure_kind", pa.string()),
         *((name, pa.int64()) for name in COUNTS),
         ("answer", pa.string()),
+        ("version", pa.int64()),
     ]
 )
 _CALLS = pa.schema([("episode", pa.int32()), ("tool", pa.string()), ("is_error", pa.bool_())])
@@ -109,6 +114,7 @@ def collect(batches: Iterable[pa.RecordBatch | pa.Table], extract: Extract | Non
     """Collects what statistics need from rows of the record, of which `COLUMNS` are enough.
 
     `extract`: finds the answer in the last message of the policy that has words; then `ANSWER_COLUMNS` are needed too.
+    Versions of the weights are collected where the rows have `VERSION_COLUMNS`.
     """
     episodes: list[pa.Table] = [_FLAT.empty_table()]
     calls: list[pa.Table] = [_CALLS.empty_table()]
@@ -130,7 +136,19 @@ def _flat(batch: pa.RecordBatch, answers: list[str | None]) -> pa.Table:
     columns["failure_kind"] = pc.struct_field(batch.column("failure"), "kind")
     columns |= {name: pc.struct_field(usage, name) for name in COUNTS}
     columns["answer"] = pa.array(answers, pa.string())
+    columns["version"] = pa.array(_versions(batch), pa.int64())
     return pa.table([pc.cast(columns[field.name], field.type) for field in _FLAT], schema=_FLAT)
+
+
+def _versions(batch: pa.RecordBatch) -> list[int | None]:
+    """Returns the lowest version of the weights that generated words of each episode's policy; None without any."""
+    if "samples" not in batch.schema.names:
+        return [None] * batch.num_rows
+    return [min(_own_versions(samples or ()), default=None) for samples in batch.column("samples").to_pylist()]
+
+
+def _own_versions(samples: Iterable[dict[str, Any]]) -> Iterator[int]:
+    return (span["version"] for one in samples if one["participant"] == POLICY for span in one["versions"] or ())
 
 
 def _calls_of(batch: pa.RecordBatch) -> Iterator[tuple[int, str, bool]]:

@@ -29,6 +29,8 @@ CASES = [
     ("torch", "cpu", ("model",)),
     ("statsmodels", "stats", ("stats", "runs/mine")),
     ("scipy", "stats", ("stats", "runs/mine", "runs/other")),
+    ("wandb", "wandb", ("track", "runs/mine", "--to", "wandb")),
+    ("mlflow", "mlflow", ("track", "runs/mine", "--to", "mlflow")),
     ("statsmodels", "stats", ("report", "runs/mine", "-o", "report.html")),
 ]
 

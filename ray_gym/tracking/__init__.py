@@ -1,0 +1,1 @@
+"""Writes a run's figures to programs that track experiments: `ray-gym track`."""
