@@ -12,6 +12,7 @@ from ray_gym.errors import UserError
 
 if TYPE_CHECKING:
     from ray_gym.export.filters import Filters
+    from ray_gym.export.hub import Push
     from ray_gym.export.redaction import Redaction
     from ray_gym.run.directory.reading import Run
 
@@ -58,6 +59,10 @@ def export(
     ] = False,
     partial: Annotated[bool, typer.Option("--partial", help="Accept a run that is not finished.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
+    push_to_hub: Annotated[
+        str | None, typer.Option(metavar="REPO", help="Also send it to a private data set of the Hugging Face hub.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="--push-to-hub: let the repository be public.")] = False,
 ) -> None:
     """Write a finished run for whoever reads it next: trainers, other formats (`docs/export.md`), or your own
     (`docs/extending.md`).
@@ -68,7 +73,7 @@ def export(
 
         ray-gym export runs/NAME --to jsonl --out episodes.jsonl
 
-        ray-gym export runs/NAME --to trl --form sft --min-reward 1 --redact '[\\w.]+@[\\w.]+' --out train.jsonl
+        ray-gym export runs/NAME --to trl --form sft --min-reward 1 --redact '[\\w.]+@[\\w.]+' --out train.parquet
     """
     from ray_gym.export import writing
     from ray_gym.export.form import choose_form, read_options
@@ -87,11 +92,25 @@ def export(
     loaded = load(run)
     filters = _filters(loaded, status or [], bounds, label or [], trainable)
     redaction, unknown = make_redaction(loaded, redact or [])
+    push = _push(push_to_hub, public, overwrite)
+    if push is not None:
+        push.check(name, chosen)
     with chosen.open_form(read, loaded) as wanted:
         counts = writing.export(
             loaded, wanted, out, filters=filters, redaction=redaction, partial=partial, overwrite=overwrite
         )
     say("\n".join([*writing.report_lines(counts, out), *unknown]))
+    if push is not None:
+        say(f"sent to {push.send(out)}")
+
+
+def _push(repo: str | None, public: bool, overwrite: bool) -> Push | None:
+    """Returns where on the hub the file goes; None for nowhere. Errors: UserError for `--public` alone."""
+    from ray_gym.export.hub import Push
+
+    if repo is None and public:
+        raise UserError("--public: it is an option of --push-to-hub REPO")
+    return None if repo is None else Push(repo, public, overwrite)
 
 
 def _filters(run: Run, status: list[str], bounds: list[tuple[str, str]], label: list[str], trainable: bool) -> Filters:
