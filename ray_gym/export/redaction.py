@@ -134,17 +134,23 @@ def _deep(value: Any, patterns: Patterns, secrets: Patterns) -> Any:
 
 
 def _text(text: str, patterns: Patterns) -> str:
-    """Returns a text with its matches replaced. Where it is JSON, each of its strings and keys is redacted, so that it
-    stays JSON, and no escape hides a match.
+    """Returns a text with its matches replaced. Where it is JSON, each of its strings, keys and numbers is redacted, so
+    that no escape hides a match, and then what matches over several of them; it stays JSON.
     """
-    if text.lstrip()[:1] in ("{", "[", '"'):
-        try:
-            read = json.loads(text)
-        except (ValueError, RecursionError):
-            read = None
-        if (made := _json(read, patterns)) != read:
-            text = json.dumps(made, ensure_ascii=False)
-    return _sub(text, patterns)
+    if text.lstrip()[:1] not in ("{", "[", '"') or (read := _read_json(text)) is None:
+        return _sub(text, patterns)
+    made = _json(read, patterns)
+    text = text if made == read else json.dumps(made, ensure_ascii=False)
+    swept = _sub(text, patterns)
+    return text if _read_json(swept) is None else swept
+
+
+def _read_json(text: str) -> Any:
+    """Returns what a text of JSON says; None for a text that is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json(value: Any, patterns: Patterns) -> Any:
@@ -152,6 +158,8 @@ def _json(value: Any, patterns: Patterns) -> Any:
         return _text(value, patterns)
     if isinstance(value, dict):
         return {_sub(key, patterns): _json(item, patterns) for key, item in value.items()}
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return REDACTED if any(pattern.search(json.dumps(value)) for pattern in patterns) else value
     return [_json(item, patterns) for item in value] if isinstance(value, list) else value
 
 

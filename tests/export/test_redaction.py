@@ -171,3 +171,17 @@ def test_roles_stay_where_a_pattern_is_a_role(tmp_path: Path, name: str) -> None
     text = json.dumps(lines)
     assert "Read" not in text and "[redacted]" in text and len(lines) == len(as_they_are)
     assert json.loads(json.dumps(as_they_are).replace("Read", "[redacted]")) == lines
+
+
+@pytest.mark.parametrize(
+    ("patterns", "told"),
+    [
+        (["[0-9]"], {"card": REDACTED, "ok": False, "name": "Ada", "lines": ["x"]}),
+        (["a"], {"c[redacted]rd": 4111, "ok": False, "n[redacted]me": "Ad[redacted]", "lines": ["x"]}),
+        (["[0-9]", "l"], {"card": REDACTED, "ok": False, "name": "Ada", "[redacted]ines": ["x"]}),
+        (["4111"], {"card": REDACTED, "ok": False, "name": "Ada", "lines": ["x"]}),
+    ],
+)
+def test_json_stays_json_and_its_numbers_are_redacted(patterns: list[str], told: dict[str, Any]) -> None:
+    arguments = json.dumps({"card": 4111, "ok": False, "name": "Ada", "lines": ["x"]})
+    assert json.loads(Redaction.of(patterns, NONE).row({"task": arguments})["task"]) == told
