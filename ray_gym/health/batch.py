@@ -59,16 +59,17 @@ class Batch:
         return flags(pc.equal(self.table.column("status"), "completed"))
 
     @cached_property
-    def _events(self) -> Any:
+    def events(self) -> Any:
+        """Returns the column of events."""
         return self.table.column("events").combine_chunks()
 
     @cached_property
     def event_rows(self) -> Rows:
-        return numbers(pc.list_parent_indices(self._events))
+        return numbers(pc.list_parent_indices(self.events))
 
     def event(self, name: str) -> Any:
         """Returns a field of all events."""
-        return pc.struct_field(self._events.flatten(), name)
+        return pc.struct_field(self.events.flatten(), name)
 
     @cached_property
     def said(self) -> Any:
@@ -90,14 +91,6 @@ class Batch:
     def messages(self) -> Mask:
         """Returns whether each event is a message that a participant's model made."""
         return flags(pc.equal(self.event("kind"), "message"))
-
-    @cached_property
-    def calls(self) -> tuple[Rows, Any, Any]:
-        """Returns the row, the id and the tool's name of every call that a message made."""
-        calls = self.event("tool_calls")
-        events = numbers(pc.list_parent_indices(calls))
-        flat = calls.flatten()
-        return self.event_rows[events], pc.struct_field(flat, "id"), pc.struct_field(flat, "name")
 
     @cached_property
     def _samples(self) -> Any:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ray_gym.health.batch import Batch, Mask, Rows, flags, numbers
 from ray_gym.health.tally import Tally
+from ray_gym.statistics.calls import calls_of
 
 Value = TypeVar("Value")
 
@@ -114,17 +115,10 @@ def repeats_itself(text: str) -> bool:
 def check_tools(batch: Batch, tally: Tally) -> None:
     """Counts the calls that were answered with an error, by tool. What is counted is calls."""
     ids = batch.texts("episode_id")
-    rows, call_ids, names = batch.calls
-    tools = dict(zip(zip(rows.tolist(), call_ids.to_pylist(), strict=True), names.to_pylist(), strict=True))
-    results = flags(pc.equal(batch.event("kind"), "tool_result"))
-    answered = batch.event("tool_call_id").to_pylist()
-    wrong = flags(pc.is_valid(batch.event("error")))
     made, errors = Counter[str](), dict[str, list[str]]()
-    for place in np.flatnonzero(results).tolist():
-        row = int(batch.event_rows[place])
-        name = tools.get((row, answered[place])) or "unknown"
+    for row, name, is_error in calls_of(batch.events):
         made[name] += 1
-        if wrong[place]:
+        if is_error:
             errors.setdefault(name, []).append(ids[row])
     for name, count in made.items():
         tally.add("tool_error", errors.get(name, ()), count, name)

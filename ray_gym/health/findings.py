@@ -55,7 +55,6 @@ LIMITS = {
         2,
         "have forks ({detail})",
         "a fork is trained on as a sample of its own, whose beginning the model did not write under this prompt",
-        "forks > 0",
     ),
     "logprobs_zero": Limit(
         0.01,
@@ -195,6 +194,9 @@ def _finding(
     ids = tally.examples.get(key, [])
     told = key[1] if detail is None else detail
     where = condition.replace("{detail}", _escaped(told)) if condition else _listed(ids)
+    # A condition is pasted whole: a comment in it says that it does not select all.
+    if not condition and len(ids) > MOST_IDS:
+        where += f" /* the first {MOST_IDS} of them */"
     return Finding(kind or key[0], told, tally.found[key], of, unit, text, why, tuple(ids[:NAMED]), where)
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from ray_gym.statistics.calls import calls_of
 
 TEXTS = ("env_id", "task_id", "group_id", "status", "stop_reason")
 NUMBERS = ("repeat", "try", "attempt", "turns", "reward")
@@ -45,8 +46,6 @@ SLICED_BY = (*TEXTS, "repeat", "try", "attempt", "turns", "failure_kind", "versi
 Extract = Callable[[str], str | None]
 """Function that returns the answer in a text; None if there is none (`ray_gym.graders.extract` has some)."""
 POLICY = "policy"
-UNKNOWN_TOOL = "(unknown)"
-"""Name of the tool of a result whose call is not in the record."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def collect(batches: Iterable[pa.RecordBatch | pa.Table], extract: Extract | Non
         for batch in given.to_batches() if isinstance(given, pa.Table) else [given]:
             nothing: list[str | None] = [None] * batch.num_rows
             episodes.append(_flat(batch, _answers(batch, extract) if extract is not None else nothing))
-            rows = [(seen + row, tool, is_error) for row, tool, is_error in _calls_of(batch)]
+            rows = [(seen + row, tool, is_error) for row, tool, is_error in calls_of(batch.column("events"))]
             columns = [[row[place] for row in rows] for place in range(len(_CALLS))]
             calls.append(pa.table(dict(zip(_CALLS.names, columns, strict=True)), schema=_CALLS))
             seen += batch.num_rows
@@ -149,37 +148,6 @@ def _versions(batch: pa.RecordBatch) -> list[int | None]:
 
 def _own_versions(samples: Iterable[dict[str, Any]]) -> Iterator[int]:
     return (span["version"] for one in samples if one["participant"] == POLICY for span in one["versions"] or ())
-
-
-def _calls_of(batch: pa.RecordBatch) -> Iterator[tuple[int, str, bool]]:
-    """Yields the row, the tool, and whether the answer was an error, of each tool call that was carried out.
-
-    A call from outside, of a black-box agent, is an event of its own with its answer. The agent tells its model of it,
-    which is recorded again and does not count.
-    """
-    flat = batch.column("events").flatten()
-    counts = pc.fill_null(pc.list_value_length(pc.struct_field(flat, "tool_calls")), 0)
-    is_answer = pc.is_in(pc.struct_field(flat, "kind"), value_set=pa.array(["tool_result", "tool_call"]))
-    wanted = pc.or_(is_answer, pc.greater(counts, 0))
-    rows = pc.list_parent_indices(batch.column("events")).filter(wanted).to_pylist()
-    events = flat.filter(wanted)
-    kinds, participants, answered = (_field(events, name) for name in ("kind", "participant", "tool_call_id"))
-    is_error = pc.is_valid(pc.struct_field(events, "error")).to_pylist()
-    calls = pc.struct_field(events, "tool_calls").flatten()
-    made = iter(zip(_field(calls, "id"), _field(calls, "name"), strict=True))
-    current, names, from_outside = -1, dict[str, str](), set[str]()
-    events_of_calls = zip(rows, kinds, participants, answered, is_error, counts.filter(wanted).to_pylist(), strict=True)
-    for row, kind, participant, call_id, error, count in events_of_calls:
-        if row != current:
-            current, names, from_outside = row, {}, set()
-        of_event = list(islice(made, count))
-        if kind == "tool_call":
-            from_outside.add(participant)
-            yield from ((row, name, error) for _, name in of_event)
-        elif kind != "tool_result":
-            names.update(of_event)
-        elif participant not in from_outside:
-            yield row, names.get(call_id, UNKNOWN_TOOL), error
 
 
 def _answers(batch: pa.RecordBatch, extract: Extract) -> list[str | None]:

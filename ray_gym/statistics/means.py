@@ -19,13 +19,15 @@ from ray_gym.statistics.interval import LEVEL, Interval
 
 Tasks: TypeAlias = Sequence[Any] | NDArray[Any]
 """Task of each episode: anything that can be compared, of the same length as the values."""
+ROUNDING = 1e-9
+"""Difference, relative to the largest value, up to which values are equal but for rounding."""
 ONE_TASK = "one task only, and other tasks may differ from it by any amount"
 
 
 def mean_over_tasks(values: ArrayLike, tasks: Tasks, level: float = LEVEL) -> Interval:
     """Returns the mean of episodes' values (float [n], finite), with an interval for the mean over more such tasks.
 
-    `tasks`: task of each episode. Where all values are equal, the interval has no width: they show no spread to take it
+    `tasks`: task of each episode. Where all values are equal but for `ROUNDING`, the interval has no width: they show no spread to take it
     from. Errors: ValueError without values, or for another number of tasks than of values.
     """
     given = np.asarray(values, dtype=np.float64)
@@ -35,7 +37,7 @@ def mean_over_tasks(values: ArrayLike, tasks: Tasks, level: float = LEVEL) -> In
     mean, count = float(given.mean()), int(codes.max()) + 1
     if count < 2:
         return Interval(mean, None, None, None, len(given), count, ONE_TASK)
-    if (given == given[0]).all():
+    if np.ptp(given) <= ROUNDING * np.abs(given).max():
         return Interval(mean, 0.0, mean, mean, len(given), count)
     fitted = OLS(given, np.ones(len(given))).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     low, high = fitted.conf_int(alpha=1 - level)[0]

@@ -31,7 +31,7 @@ def proportion_over_tasks(hits: ArrayLike, tasks: Tasks, level: float = LEVEL, *
 
 def effective_size(hits: ArrayLike, tasks: Tasks, most: int | None = None) -> float:
     """Returns as how many independent episodes the given ones count: at least one a task, at most one an episode. Where
-    all are alike, nothing is known of the tasks' differences, and only the tasks count.
+    all are hits, or none is, nothing is known of the tasks' differences, and only the tasks count.
 
     The arguments are those of `proportion_over_tasks`.
     """
@@ -39,7 +39,7 @@ def effective_size(hits: ArrayLike, tasks: Tasks, most: int | None = None) -> fl
 
 
 def _worth(mean: Interval, most: int | None) -> float:
-    alone = mean.value * (1 - mean.value)
-    if not mean.se or alone <= 0:
+    alone, most = mean.value * (1 - mean.value), mean.episodes if most is None else most
+    if alone <= 0:
         return float(mean.tasks)
-    return float(np.clip(alone / mean.se**2, mean.tasks, mean.episodes if most is None else most))
+    return float(np.clip(alone / mean.se**2, mean.tasks, most)) if mean.se else float(max(mean.tasks, most))

@@ -208,6 +208,24 @@ def test_copies_of_tasks_that_chance_drew_are_no_finding(
     assert [finding.kind for finding in health.findings] == kinds
 
 
+def test_errors_are_of_the_tool_that_was_called_last_by_the_id_and_also_from_outside(tmp_path: Path) -> None:
+    def called(seq: int, name: str, error: str | None, kind: str = "tool_result") -> list[Row]:
+        calls = [{"id": "c0", "name": name, "arguments": "{}"}]
+        if kind == "tool_call":
+            return [event(seq, kind, "", "policy", tool_calls=calls, error=error)]
+        return [event(seq, "message", "", tool_calls=calls), event(seq + 1, kind, "", tool_call_id="c0", error=error)]
+
+    same_id = [*called(0, "broken", "gone"), *called(2, "good", None)]
+    outside = [*called(0, "fetch", "gone", "tool_call"), *called(1, "fetch", None, "tool_call")]
+    for name, events in (("same", same_id), ("outside", outside)):
+        write(tmp_path / name, *({**good_row(number), "events": events} for number in range(10)))
+    told = [str(one) for name in ("same", "outside") for one in examine(storage_at(str(tmp_path / name))).findings]
+    assert [line for line in told if "answered with an error" in line] == [
+        "10 of 10 calls (100.0%) of broken were answered with an error",
+        "10 of 20 calls (50.0%) of fetch were answered with an error",
+    ]
+
+
 def test_one_odd_episode_is_no_finding(tmp_path: Path, good_files: dict[int, Path]) -> None:
     def plant(rows: list[Row]) -> None:
         for number, function in enumerate(PER_EPISODE.values()):

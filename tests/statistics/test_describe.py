@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from ray_gym.statistics.collect import UNKNOWN_TOOL
+from ray_gym.statistics.calls import UNKNOWN_TOOL
 from ray_gym.statistics.describe import Description, describe
 from ray_gym.statistics.interval import Interval
 

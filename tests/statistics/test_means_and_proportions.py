@@ -90,3 +90,9 @@ def test_wilson_on_the_effective_number_of_episodes() -> None:
 def test_intervals_hold_the_true_mean_about_as_often_as_they_say(mean: float, alike: float) -> None:
     """See `test_coverage` for ten times as many simulations, and further cases."""
     assert coverage(mean, alike, 400) == pytest.approx((0.95, 0.95), abs=0.035)
+
+
+@pytest.mark.parametrize("tasks", [9, 10, 11, 40])
+def test_tasks_with_one_rate_count_all_their_episodes_whatever_the_rounding(tasks: int) -> None:
+    hits = [1.0, *[0.0] * 7] * tasks
+    assert effective_size(hits, np.repeat(np.arange(tasks), 8)) == 8 * tasks

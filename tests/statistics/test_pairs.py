@@ -52,3 +52,12 @@ def test_flips_and_their_exact_p() -> None:
 def test_p_values_of_several_comparisons() -> None:
     assert adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert adjusted([]) == []
+
+
+@pytest.mark.parametrize("count", [12, 24, 40])
+def test_changes_that_are_equal_but_for_rounding_have_no_p_value(count: int) -> None:
+    before = [(f"t{number}", (0.2, 0.3, 0.5)[number % 3]) for number in range(count)]
+    after = [(task, value + 0.1) for task, value in before]
+    found = difference(before, after)
+    assert (found.p, found.least_effect) == (None, None)
+    assert found.interval.low == found.interval.high == pytest.approx(0.1)
