@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
 from fastapi import Depends, FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from ray_gym.advantages import group_normalised
@@ -52,6 +54,7 @@ def make_app(places: Places) -> FastAPI:
     app = FastAPI(title="ray_gym viewer", docs_url=None, redoc_url=None, openapi_url=None, default_response_class=Json)
     app.add_exception_handler(UserError, _refuse)
     app.add_exception_handler(RunFailed, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_request)
     app.state.places = places
     _add_runs(app, places)
     _add_comparison(app, places)
@@ -130,7 +133,8 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
     @app.get("/api/runs/{run}/search")
     def find(run: str, text: str, selection: Selected, most: Limit = 50) -> Any:
         found = search(places.run(run).refresh(), text, selection, most)
-        return StreamingResponse(_lines(found), media_type="application/x-ndjson")
+        first = list(islice(found, 1))  # so that what is wrong is told by the status
+        return StreamingResponse(_lines(chain(first, found)), media_type="application/x-ndjson")
 
     @app.get("/api/runs/{run}/episodes/{episode}")
     def episode(run: str, episode: str) -> Any:
@@ -185,6 +189,8 @@ def _add_notes(app: FastAPI, places: Places) -> None:
 def _add_page(app: FastAPI) -> None:
     @app.get("/{path:path}", include_in_schema=False)
     def page(path: str) -> Response:
+        if "\0" in path:
+            return PlainTextResponse("there is nothing here\n", 404)
         file = (STATIC / path).resolve()
         if path and file.is_file() and file.is_relative_to(STATIC.resolve()):
             return FileResponse(file)
@@ -224,7 +230,7 @@ def _with_advantages(page: Page) -> dict[str, Any]:
     return asdict(page)
 
 
-def _lines(found: Iterator[Found]) -> Iterator[bytes]:
+def _lines(found: Iterable[Found]) -> Iterator[bytes]:
     for one in found:
         yield json.dumps(asdict(one), ensure_ascii=True).encode() + b"\n"
 
@@ -233,6 +239,13 @@ def _refuse(request: Request, error: Exception) -> Response:
     missing = isinstance(error, NoSuchRun | NoSuchEpisode)
     status = 404 if missing else 400 if isinstance(error, UserError) else 500
     return Json({"error": str(error)}, status)
+
+
+def _refuse_request(request: Request, error: Exception) -> Response:
+    """Says the first thing that is wrong with a request, without what it was given: that may be anything."""
+    assert isinstance(error, RequestValidationError)
+    problem = error.errors()[0]
+    return Json({"error": f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"}, 422)
 
 
 def _finite(value: Any) -> Any:

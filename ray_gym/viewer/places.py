@@ -122,6 +122,7 @@ class Places:
                 self.folder is None
                 or name in ("", ".", "..")
                 or "/" in name
+                or "\0" in name
                 or not _is_run(child_of(self.folder, name))
             ):
                 raise NoSuchRun(f"there is no run {name!r} here")

@@ -3,7 +3,7 @@
 A filter is written `COLUMN OP VALUE` without spaces, as it stands in the viewer's address: `status=failed`, `reward<0.5`,
 `stop_text~limit` (contains, whatever the case), `failure_kind!=infra`, `reward=` (null). A `where` is a condition of
 SQL over the index's columns. It is only ever parsed as one expression, so it can be no statement; DuckDB's settings keep
-it from files, and time from running on.
+it from files, `conditions` from functions that never end, and time from running on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ray_gym.errors import UserError
+from ray_gym.viewer.conditions import check_condition
 from ray_gym.viewer.index_rows import INDEX
 from ray_gym.viewer.run_index import TABLE, RunIndex
 
@@ -73,7 +74,8 @@ def page_of(index: RunIndex, selection: Selection, offset: int, limit: int) -> P
 
 
 def groups_of(index: RunIndex, selection: Selection, offset: int, limit: int) -> Page:
-    """Returns `limit` groups of the selected episodes from an offset on, in the order in which they were committed.
+    """Returns `limit` groups of which an episode is selected from an offset on, in the order in which they were committed.
+    They are whole: a spread is that of the group, whatever is selected of it.
 
     A group has `group_id`, `task_id`, `spread` (highest less lowest reward of its completed episodes; null without one)
     and `episodes`, each with its id, repeat, status, reward and stop reason. Errors: as `page_of`.
@@ -87,7 +89,8 @@ def groups_of(index: RunIndex, selection: Selection, offset: int, limit: int) ->
         f"list(struct_pack({of_each}) ORDER BY repeat, file, place) AS episodes"
     )
     with _relation(index, selection) as found:
-        groups = found.aggregate(columns, "group_id")
+        whole = found.query("selected", f"SELECT * FROM {TABLE} WHERE group_id IN (SELECT group_id FROM selected)")
+        groups = whole.aggregate(columns, "group_id")
         figures = _rows(groups.aggregate("count(*) AS groups, count(*) FILTER (spread = 0) AS without_spread"))[0]
         sorts = {"spread": "spread DESC NULLS LAST, first", "-spread": "spread NULLS LAST, first"}
         order = sorts.get(next(iter(selection.sort), ""), "first")
@@ -149,6 +152,8 @@ def _relation(index: RunIndex, selection: Selection) -> Iterator[DuckDBPyRelatio
                 found = found.filter(_is_among(selection.only))
             for one in selection.filters:
                 found = found.filter(_condition(one))
+            if selection.where.strip():
+                check_condition(connection, selection.where)
             yield _filtered(found, selection.where)
         except duckdb.InterruptException:
             raise UserError(f"the query took longer than {LIMIT_S:g} s; narrow it down") from None

@@ -76,7 +76,8 @@ def search(index: RunIndex, text: str, selection: Selection, most: int) -> Itera
     """
     if not text:
         raise UserError("search: give a text to look for")
-    places = places_of(index, selection) if selection.filters or selection.where.strip() else None
+    is_narrowed = selection.filters or selection.where.strip() or selection.only is not None
+    places = places_of(index, selection) if is_narrowed else None
     names = [(number, name) for number, name in enumerate(index.files) if name]
     wanted = [(name, None if places is None else places.get(number)) for number, name in names]
     jobs = [(name, places_in) for name, places_in in wanted if places is None or places_in is not None]

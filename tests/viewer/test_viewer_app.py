@@ -97,6 +97,9 @@ def test_what_is_wrong_is_told(web: TestClient, path: str, status: int, said: st
     assert "import" not in answer.text and "Traceback" not in answer.text
 
 
+AS_JSON = {"content-type": "application/json"}
+
+
 def test_notes_are_beside_the_run_and_empty_ones_go(folder: Path, web: TestClient) -> None:
     before = (folder / "before" / "episodes" / "part-00000001-a.parquet").read_bytes()
     made = web.put("/api/runs/before/notes/e1", json={"labels": ["odd"], "remark": "<b>why</b>"})
@@ -104,9 +107,20 @@ def test_notes_are_beside_the_run_and_empty_ones_go(folder: Path, web: TestClien
     assert json.loads((folder / "before" / "notes.json").read_text())["notes"]["e1"]["remark"] == "<b>why</b>"
     assert web.put("/api/runs/before/notes/e77", json={"labels": []}).status_code == 404
     assert web.put("/api/runs/before/notes/e1", json={"labels": ["a\nb"]}).status_code == 422
+    for wrong in ({"labels": ["*"]}, {"labels": [" "]}, {"remark": "\ud800"}):
+        body = json.dumps(wrong)
+        assert (
+            web.put("/api/runs/before/notes/e1", content=body, headers={"content-type": "application/json"}).status_code
+            == 422
+        )
+    twice = web.put("/api/runs/before/notes/e1", json={"labels": ["=cmd", " odd", "odd"], "remark": "@x"})
+    assert twice.json()["labels"] == ["=cmd", "odd"]
+    assert "e1,\"'=cmd,odd\",'@x," in web.get("/api/runs/before/notes.csv").text
     assert web.put("/api/runs/before/notes/e1", json={"labels": [], "remark": " "}).status_code == 200
     assert web.get("/api/runs/before/notes").json() == {}
     assert (folder / "before" / "episodes" / "part-00000001-a.parquet").read_bytes() == before
+    (folder / "before" / "notes.json").write_text('{"version": 2, "notes": {}}')
+    assert "no file of notes" in web.get("/api/runs/before/notes").json()["error"]
     (folder / "before" / "notes.json").write_text("half")
     assert "no file of notes" in web.get("/api/runs/before/notes").json()["error"]
 
@@ -166,3 +180,12 @@ def test_addresses_that_can_not_be_listened_at_are_told() -> None:
     for host in ("192.0.2.1", "no such host"):
         with pytest.raises(UserError, match=rf"--host: {host} can't be listened at"):
             _listen(host, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/%00", 404), ("/api/runs/a%00b", 404), ("/api/runs/before/search?text=", 400)]
+    + [(f"/api/runs/before/search?text=tea&{wrong}", 400) for wrong in ("where=(", "f=nobody%3D1")],
+)
+def test_what_is_wrong_is_told_by_the_status(web: TestClient, path: str, status: int) -> None:
+    assert web.get(path).status_code == status

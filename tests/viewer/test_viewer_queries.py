@@ -86,11 +86,25 @@ def test_what_is_no_condition_is_refused(index: RunIndex, where: str) -> None:
 
 def test_a_condition_that_takes_too_long_is_ended(index: RunIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "LIMIT_S", 0.2)
-    where = (
-        "(SELECT count(*) FROM range(100000) a, range(100000) b, range(1000) c WHERE a.range + b.range > c.range) > 1"
-    )
+    many = ", ".join(f"episodes e{number}" for number in range(14))
+    where = f"(SELECT sum(sqrt(e0.seed + e7.seed + e13.seed)) FROM {many}) > 1"
     with pytest.raises(UserError, match=r"longer than 0\.2 s"):
         page_of(index, Selection(where=where), 0, 10)
+
+
+@pytest.mark.parametrize(
+    "where", ["length(repeat('a', 300000000)) > 0", "len(range(30000000)) > 0", "getenv('HOME') = ''"]
+)
+def test_a_function_that_may_take_any_time_or_memory_is_refused(index: RunIndex, where: str) -> None:
+    with pytest.raises(UserError, match=r"where: the function (repeat|range|getenv) can't be called here"):
+        page_of(index, Selection(where=where), 0, 10)
+    with pytest.raises(UserError, match="at most 20,000 are read"):
+        page_of(index, Selection(where=f"reward > {'1' * 20_000}"), 0, 10)
+
+
+def test_common_functions_can_be_called(index: RunIndex) -> None:
+    assert ids(index, where="lower(status) LIKE 'fail%' AND abs(turns) + 1 > round(0.5) -- why") == "e2"
+    assert ids(index, where="reward = (SELECT max(reward) FROM episodes) AND regexp_matches(task_id, 't[0-9]')") == "e0"
 
 
 @pytest.mark.parametrize(
@@ -119,3 +133,9 @@ def test_values_versions_and_places(index: RunIndex) -> None:
     ]
     assert [(row["version"], row["episodes"]) for row in by_version(index)] == [(None, 1), (3, 5)]
     assert places_of(index, Selection(("reward<0.5",))) == {0: [1, 4, 5]}
+
+
+def test_a_selected_group_is_whole(index: RunIndex) -> None:
+    page = groups_of(index, Selection(("reward=1",)), 0, 10)
+    assert [(group["group_id"], group["spread"], len(group["episodes"])) for group in page.rows] == [("g0", 1.0, 2)]
+    assert page.figures == {"groups": 1, "without_spread": 0}

@@ -71,3 +71,8 @@ def test_a_search_can_be_left_early(index: RunIndex) -> None:
 def test_an_empty_text_is_refused(index: RunIndex) -> None:
     with pytest.raises(UserError, match="give a text"):
         next(search(index, "", Selection(), 50))
+
+
+def test_labels_narrow_it(index: RunIndex) -> None:
+    told = list(search(index, "coffee", Selection(only={"e1", "e4"}), 50))
+    assert [hit.episode_id for one in told for hit in one.hits] == ["e1"]

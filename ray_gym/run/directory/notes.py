@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.run.directory.storage import Storage
@@ -18,7 +18,26 @@ from ray_gym.run.directory.storage import Storage
 FILE = "notes.json"
 """Name of the file in the run's directory."""
 LONGEST_REMARK = 20_000
-Label = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f,]+$")]
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of what programs for tables take for a formula."""
+
+
+def _named(label: str) -> str:
+    """Returns a label without white space around it. Errors: ValueError for one that names nothing."""
+    if not label.strip() or label.strip() == "*":
+        raise ValueError("a label needs letters; * stands for any")
+    return label.strip()
+
+
+def _each_once(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(labels))
+
+
+Label = Annotated[
+    str,
+    Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f,]+$"),
+    AfterValidator(_named),
+]
 
 
 class Note(BaseModel):
@@ -26,7 +45,7 @@ class Note(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    labels: Annotated[tuple[Label, ...], Field(max_length=50)] = ()
+    labels: Annotated[tuple[Label, ...], Field(max_length=50), AfterValidator(_each_once)] = ()
     remark: Annotated[str, Field(max_length=LONGEST_REMARK)] = ""
     changed_at: float = 0.0
     """Unix time of the last change."""
@@ -42,18 +61,21 @@ class NotesFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    version: int = 1
+    version: Literal[1] = 1
     notes: dict[str, Note] = {}
     """Notes by the episode's id."""
 
 
 def csv_of(notes: Mapping[str, Note]) -> str:
-    """Returns notes as CSV: a line an episode with its labels, which are separated by commas, and its remark."""
+    """Returns notes as CSV: a line an episode with its labels, which are separated by commas, and its remark. A text that
+    would be a formula has an apostrophe before it.
+    """
     written = io.StringIO()
     lines = csv.writer(written)
     lines.writerow(("episode_id", "labels", "remark", "changed_at"))
     for name, note in notes.items():
-        lines.writerow((name, ",".join(note.labels), note.remark, note.changed_at))
+        texts = (f"'{text}" if text.startswith(FORMULA) else text for text in (",".join(note.labels), note.remark))
+        lines.writerow((name, *texts, note.changed_at))
     return written.getvalue()
 
 

@@ -22,9 +22,8 @@ async function refuse(answer: Response): Promise<never> {
   const text = await answer.text();
   let said = text.trim() || `the server answered ${answer.status}`;
   try {
-    const read = JSON.parse(text) as { error?: unknown; detail?: unknown };
+    const read = JSON.parse(text) as { error?: unknown };
     if (typeof read.error === "string") said = read.error;
-    else if (Array.isArray(read.detail)) said = read.detail.map((one: { msg?: string }) => one.msg ?? "").join("; ");
   } catch {
     // the answer is text
   }
