@@ -90,6 +90,7 @@ def prune(
     listed, now = list(runs_in(folder or context.obj)), time.time()
     old = [run for run in listed if run.may_be_removed(older_than * DAY_S, now)]
     kept = len(listed) - len(old)
+    left = 0
     for run in old:
         try:
             if yes:
@@ -99,10 +100,13 @@ def prune(
             kept += 1
             say(f"kept {run.location}: {error}")
         except OSError as error:
-            raise RunFailed(f"{run.location} can't be removed: {error.strerror or error}") from None
+            left += 1
+            say(f"kept {run.location}: it can't be removed: {error.strerror or error}")
     whole = size_of(sum(run.size for run in old))
     hint = "" if yes or not old else "; --yes removes them"
     say(f"{len(old)} runs with {whole} are finished and older than {older_than:g} days; {kept} are kept{hint}")
+    if left:
+        raise RunFailed(f"{left} of them can't be removed; see above")
 
 
 def newest_in(folder: str) -> str:

@@ -12,6 +12,8 @@ from ray_gym.report.numbers import plain
 WIDTH, HEIGHT = 360, 210
 """Size of a plot in units of its own; on the page it is as wide as its column."""
 LEFT, RIGHT, TOP, BOTTOM = 58, 10, 10, 42
+LARGEST = 1e300
+"""Largest value of an axis."""
 TICKS = 5
 """Number of steps of an axis, about."""
 Points = Sequence[tuple[float, float]]
@@ -128,5 +130,6 @@ def _r(value: float) -> float:
 
 
 def _wide(low: float, high: float) -> tuple[float, float]:
-    """Returns bounds that are apart."""
+    """Returns bounds that are apart, and that floats can be between."""
+    low, high = max(low, -LARGEST), min(high, LARGEST)
     return (low, high) if high > low else (low - 0.5, high + 0.5)

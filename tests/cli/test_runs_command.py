@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -54,6 +55,25 @@ def test_prune_removes_old_finished_runs_only_when_told_to(folder: Path) -> None
     done = ray_gym_here("runs", "prune", "--dir", str(folder), "--yes", "--older-than", "30.5")
     assert done.returncode == 0 and f"removed {folder / 'old'}" in done.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["cut", "new"]
+
+
+def test_prune_goes_on_after_a_run_that_it_cannot_remove(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "kept"
+    (folder / "old").rename(elsewhere)
+    (folder / "a-link").symlink_to(elsewhere)
+    shutil.copytree(elsewhere, folder / "old")
+    done = ray_gym_here("runs", "prune", "--dir", str(folder), "--yes", "--older-than", "30.5")
+    assert done.returncode == 1 and f"kept {folder / 'a-link'}: it can't be removed" in done.stdout
+    assert "1 of them can't be removed" in done.stderr and "Traceback" not in done.stderr
+    assert not (folder / "old").exists() and any((elsewhere / "episodes").iterdir())
+
+
+def test_one_odd_summary_is_named_and_the_other_runs_are_listed(folder: Path) -> None:
+    (folder / "new" / "summary.json").write_text('{"interrupted": false, "episodes": 1, "of": 1, "status": []}')
+    done = ray_gym_here("runs", "--dir", str(folder))
+    assert done.returncode == 0 and "damaged" in done.stdout and "old" in done.stdout
 
 
 def test_a_folder_that_is_not_there_or_empty(tmp_path: Path) -> None:

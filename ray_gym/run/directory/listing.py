@@ -99,7 +99,7 @@ def listed(location: str, storage: Storage) -> ListedRun:
     try:
         figures = _figures(storage)
         return ListedRun(storage.name, location, changed=changed, size=size, **figures)
-    except (UserError, OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+    except (UserError, OSError, pa.ArrowException, ValueError, KeyError, TypeError, AttributeError) as error:
         problem = str(error) if isinstance(error, UserError) else describe(error)
         return ListedRun(storage.name, location, "damaged", changed, size, problem=problem)
 
