@@ -131,8 +131,8 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
         return {**_with_advantages(groups_of(index, selection, offset, limit)), **progress}
 
     @app.get("/api/runs/{run}/search")
-    def find(run: str, text: str, selection: Selected, most: Limit = 50) -> Any:
-        found = search(places.run(run).refresh(), text, selection, most)
+    def find(run: str, text: str, selection: Selected, most: Limit = 50, by: str | None = None) -> Any:
+        found = search(places.run(run).refresh(), text, selection, most, by)
         first = list(islice(found, 1))  # so that what is wrong is told by the status
         return StreamingResponse(_lines(chain(first, found)), media_type="application/x-ndjson")
 

@@ -90,6 +90,7 @@ def groups_of(index: RunIndex, selection: Selection, offset: int, limit: int) ->
     )
     with _relation(index, selection) as found:
         whole = found.query("selected", f"SELECT * FROM {TABLE} WHERE group_id IN (SELECT group_id FROM selected)")
+        assert whole is not None  # of a SELECT it never is
         groups = whole.aggregate(columns, "group_id")
         figures = _rows(groups.aggregate("count(*) AS groups, count(*) FILTER (spread = 0) AS without_spread"))[0]
         sorts = {"spread": "spread DESC NULLS LAST, first", "-spread": "spread NULLS LAST, first"}

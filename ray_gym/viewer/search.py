@@ -6,7 +6,7 @@ it has a capital. Nothing is kept between two searches: the files are read anew.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -67,12 +67,14 @@ class Found:
     """Number of the files that were read."""
     of: int = 0
     """Number of the files to read."""
+    by: dict[str, int] = field(default_factory=dict)
+    """Numbers of the hits by the participant whose event has them; "" for events of nobody."""
 
 
-def search(index: RunIndex, text: str, selection: Selection, most: int) -> Iterator[Found]:
+def search(index: RunIndex, text: str, selection: Selection, most: int, by: str | None = None) -> Iterator[Found]:
     """Yields how far the search is after each file, with at most `most` hits in all. Ends early when it is closed.
 
-    Errors: UserError for an empty text; those of `places_of`.
+    `by`: participant whose events are searched; None for all. Errors: UserError for an empty text; those of `places_of`.
     """
     if not text:
         raise UserError("search: give a text to look for")
@@ -85,14 +87,16 @@ def search(index: RunIndex, text: str, selection: Selection, most: int) -> Itera
     with ThreadPoolExecutor(AHEAD) as pool:
         coming = iter(jobs)
         running: deque[Future[Any]] = deque(
-            pool.submit(_search_file, index, name, text, at, most) for name, at in islice(coming, AHEAD)
+            pool.submit(_search_file, index, name, text, at, most, by) for name, at in islice(coming, AHEAD)
         )
         try:
             while running:
-                hits, count, episodes = running.popleft().result()
+                hits, of_each, episodes = running.popleft().result()
                 for name, at in islice(coming, 1):
-                    running.append(pool.submit(_search_file, index, name, text, at, left))
-                found = Found(hits[:left], found.count + count, found.episodes + episodes, found.files + 1, found.of)
+                    running.append(pool.submit(_search_file, index, name, text, at, left, by))
+                of_each.update(found.by)
+                counts = found.count + of_each.total() - sum(found.by.values()), found.episodes + episodes
+                found = Found(hits[:left], *counts, found.files + 1, found.of, dict(of_each))
                 left -= len(found.hits)
                 yield found
         finally:
@@ -101,25 +105,26 @@ def search(index: RunIndex, text: str, selection: Selection, most: int) -> Itera
 
 
 def _search_file(
-    index: RunIndex, name: str, text: str, places: Sequence[int] | None, most: int
-) -> tuple[list[Hit], int, int]:
-    """Returns at most `most` hits of a file, the number of all, and the number of the episodes that have one. A file that
-    is gone or damaged has none: the index names it.
+    index: RunIndex, name: str, text: str, places: Sequence[int] | None, most: int, by: str | None
+) -> tuple[list[Hit], Counter[str], int]:
+    """Returns at most `most` hits of a file, the numbers of all by participant, and the number of the episodes that have
+    one. A file that is gone or damaged has none: the index names it.
     """
     try:
         with index.storage.open_committed(name) as file:
             table = file.table(READ)
     except (UserError, OSError):
-        return [], 0, 0
+        return [], Counter(), 0
     rows, events = _events_of(table.column("events").combine_chunks())
     found = [_matches(part, events, text) for part in PARTS]
-    places_found = np.concatenate([event for event, _ in found])
+    who = pc.fill_null(pc.struct_field(events, "participant"), "")
+    wanted = np.ones(len(rows), dtype=bool) if by is None else pc.equal(who, by).to_numpy(zero_copy_only=False)
     if places is not None:
-        kept = np.isin(rows[places_found], np.asarray(places))
-        places_found = places_found[kept]
-    count, episodes = len(places_found), len(np.unique(rows[places_found]))
-    hits = list(islice(_hits(table, rows, events, found, text, places), most)) if most > 0 else []
-    return hits, count, episodes
+        wanted = wanted & np.isin(rows, np.asarray(places))
+    at = np.concatenate([event for event, _ in found])
+    at = at[wanted[at]]
+    hits = list(islice(_hits(table, rows, events, found, text, wanted), most)) if most > 0 else []
+    return hits, Counter(who.take(pa.array(at)).to_pylist()), len(np.unique(rows[at]))
 
 
 def _events_of(events: Any) -> tuple[Any, Any]:
@@ -143,11 +148,10 @@ def _matches(part: str, events: Any, text: str) -> tuple[Any, Any]:
     return owners[is_found.to_numpy(zero_copy_only=False)], texts.filter(is_found)
 
 
-def _hits(
-    table: pa.Table, rows: Any, events: Any, found: Sequence[Any], text: str, places: Sequence[int] | None
-) -> Iterator[Hit]:
-    """Yields the hits of a file by the order of the events. `found`: matches by part, in the order of `PARTS`."""
-    allowed = None if places is None else set(places)
+def _hits(table: pa.Table, rows: Any, events: Any, found: Sequence[Any], text: str, wanted: Any) -> Iterator[Hit]:
+    """Yields the hits of a file by the order of the events. `found`: matches by part, in the order of `PARTS`. `wanted`:
+    whether each event is searched, bool [events].
+    """
     each = sorted(
         (int(event), number, place)
         for number, (owners, _) in enumerate(found)
@@ -156,9 +160,9 @@ def _hits(
     names, parts = table.column("episode_id"), list(PARTS)
     seqs, participants, kinds = (pc.struct_field(events, name) for name in ("seq", "participant", "kind"))
     for event, number, place in each:
-        row = int(rows[event])
-        if allowed is not None and row not in allowed:
+        if not wanted[event]:
             continue
+        row = int(rows[event])
         snippet = _snippet(found[number][1][place].as_py(), text)
         yield Hit(
             names[row].as_py(),

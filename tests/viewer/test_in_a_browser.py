@@ -151,6 +151,14 @@ def test_two_runs_are_compared(at: Watched) -> None:
     assert "task=t0" in at.page.url
 
 
+def test_a_search_can_be_of_one_participant(at: Watched) -> None:
+    at.open("/run/after?q=order", ".hits li")
+    at.page.select_option(".hits-head select", "user")
+    at.until("location.search.includes('by=user')")
+    at.until("[...document.querySelectorAll('.hit-of')].every(one => one.textContent.startsWith('user'))")
+    assert "Where is order" in str(at.page.text_content(".hits li"))
+
+
 def test_notes_are_kept_and_filter(at: Watched, folder: Path) -> None:
     at.open("/run/after/episode/e2", ".note-editor")
     at.page.keyboard.press("n")

@@ -76,3 +76,15 @@ def test_an_empty_text_is_refused(index: RunIndex) -> None:
 def test_labels_narrow_it(index: RunIndex) -> None:
     told = list(search(index, "coffee", Selection(only={"e1", "e4"}), 50))
     assert [hit.episode_id for one in told for hit in one.hits] == ["e1"]
+
+
+def test_one_participant_is_searched(tmp_path: Path) -> None:
+    told = [event(0, "message", "Tea?", "user"), event(1, "message", "Tea."), event(2, "note", "tea", None)]
+    write(tmp_path, *(episode(number, events=told) for number in range(3)))
+    index = RunIndex(storage_at(str(tmp_path)))
+    index.refresh()
+    [every] = search(index, "tea", Selection(), 50)
+    assert every.count == 9 and every.by == {"user": 3, "policy": 3, "": 3}
+    [found] = search(index, "tea", Selection(("episode_id!=e1",)), 50, by="user")
+    assert [(hit.episode_id, hit.participant) for hit in found.hits] == [("e0", "user"), ("e2", "user")]
+    assert (found.count, found.episodes, found.by) == (2, 2, {"user": 2})

@@ -145,6 +145,8 @@ export interface Found {
   episodes: number;
   files: number;
   of: number;
+  /** Numbers of the hits by participant; "" for events of nobody. */
+  by: Record<string, number>;
 }
 
 export interface Part {

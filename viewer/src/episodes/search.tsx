@@ -9,6 +9,7 @@ import { many, whole } from "../base/words";
 import { Link } from "../parts/link";
 import { Problem } from "../parts/notice";
 import { Said } from "../parts/text";
+import { pieces } from "../parts/visible";
 
 /** Most hits that are shown. */
 const MOST = 200;
@@ -22,11 +23,19 @@ interface SearchState {
 
 const NOTHING: SearchState = { hits: [], last: null, isRunning: false, error: null };
 
+/** Value of the choice of all participants. No participant can have this name. */
+const ANYONE = "*";
+
+/** Returns the participants that have hits, and the one that is chosen. */
+function speakers(last: Found | null, by: string | null): string[] {
+  return [...new Set([...Object.keys(last?.by ?? {}), by ?? ""])].filter((name) => name).sort();
+}
+
 /** Searches a run as long as it is on the screen. Returns how far it is, and what stops it. */
-function useSearch(run: string, text: string, selection: URLSearchParams): [SearchState, () => void] {
+function useSearch(run: string, text: string, by: string | null, selection: URLSearchParams): [SearchState, () => void] {
   const [state, set] = useReducer((before: SearchState, now: Partial<SearchState>) => ({ ...before, ...now }), NOTHING);
   const stop = useRef<() => void>(() => undefined);
-  const asked = changed(selection, { sort: null, text, most: MOST }).toString();
+  const asked = changed(selection, { sort: null, text, by, most: MOST }).toString();
   useEffect(() => {
     if (!text) return;
     const control = new AbortController();
@@ -84,8 +93,9 @@ export function SearchField({ query }: { query: URLSearchParams }) {
 /** Shows the hits of a search; each opens its event. */
 export function Hits({ run, query }: { run: string; query: URLSearchParams }) {
   const text = query.get("q") ?? "";
+  const by = query.get("by");
   const selection = selectionOf(query);
-  const [{ hits, last, isRunning, error }, stop] = useSearch(run, text, selection);
+  const [{ hits, last, isRunning, error }, stop] = useSearch(run, text, by, selection);
   if (!text) return null;
   return (
     <section class="hits" aria-label="Hits">
@@ -97,12 +107,21 @@ export function Hits({ run, query }: { run: string; query: URLSearchParams }) {
           {last && last.count > hits.length && <span class="quiet"> · the first {whole(hits.length)} are shown</span>}
         </span>
         <span class="push" />
+        <label class="quiet">
+          of{" "}
+          <select value={by ?? ANYONE} onChange={(event) => change({ by: event.currentTarget.value === ANYONE ? null : event.currentTarget.value })}>
+            <option value={ANYONE}>anyone</option>
+            {speakers(last, by).map((name) => (
+              <option value={name}>{pieces(name).map((one) => one.text).join("")}</option>
+            ))}
+          </select>
+        </label>
         {isRunning && (
           <button type="button" onClick={stop}>
             Stop
           </button>
         )}
-        <button type="button" class="plain" onClick={() => change({ q: null })}>
+        <button type="button" class="plain" onClick={() => change({ q: null, by: null })}>
           close
         </button>
       </div>
