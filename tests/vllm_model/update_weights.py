@@ -144,11 +144,12 @@ async def under_load(model: Model, weights: Weights, folder: Path) -> dict[str, 
     refusals["version"] = await asyncio.to_thread(refused, lambda: update(0, folder / "second"))
     after_refusals = weights.version
     took = {}
-    for share, version, name, mode in ((1, 1, "second", "keep"), (2, 2, "third", "wait"), (3, 7, "second", "abort")):
-        await talks.until(share * CONVERSATIONS)
+    await talks.until(CONVERSATIONS)
+    for version, name, mode in ((1, "second", "keep"), (2, "third", "wait"), (7, "second", "abort")):
         began = time.monotonic()
         await asyncio.to_thread(update, version, folder / name, mode=mode)  # type: ignore[arg-type]
         took[mode] = time.monotonic() - began
+        await talks.until(talks.answered + CONVERSATIONS)  # so that some answers are of this version
     return {"refusals": refusals, "after_refusals": after_refusals, "took": took, **await talks.ended()}
 
 
@@ -163,7 +164,7 @@ async def lighter(model: Model, weights: Weights, folder: Path) -> dict[str, Any
     talks = Conversations(model, "light", 8, 4, 16)
     await talks.until(8)
     await asyncio.to_thread(weights.update, 9, adapter=folder / "adapter")
-    await talks.until(24)
+    await talks.until(talks.answered + 16)
     await asyncio.to_thread(weights.update, 10, folder / "second")
     return {"refusal": refusal, **await talks.ended()}
 
