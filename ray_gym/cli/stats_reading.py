@@ -12,7 +12,7 @@ from ray_gym.errors import UserError
 from ray_gym.graders import extract as extracts
 from ray_gym.load import load
 from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
-from ray_gym.run.directory.parquet import DamagedRows
+from ray_gym.run.directory.intact import intact_batches
 from ray_gym.run.directory.reading import Run
 from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, VERSION_COLUMNS, Collected, Extract, collect
 from ray_gym.statistics.slices import columns_of
@@ -88,11 +88,7 @@ def read_extract(text: str) -> Extract:
 def _batches(run: Run, columns: list[str], damages: list[str]) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a run, file by file. Adds to `damages` what is wrong with damaged files."""
     for name in run.storage.committed():
-        try:
-            with run.storage.open_committed(name) as file:
-                yield from file.batches(columns, ROWS)
-        except DamagedRows as error:
-            damages.append(str(error))
+        yield from intact_batches(run.storage, name, columns, ROWS, damages)
 
 
 def _planned(run: Run) -> int | None:

@@ -14,6 +14,7 @@ from ray_gym.health.checks import CHECKS
 from ray_gym.health.findings import Finding, findings_of
 from ray_gym.health.tally import Tally
 from ray_gym.run.directory.directory import CONFIG
+from ray_gym.run.directory.intact import intact_batches
 from ray_gym.run.directory.storage import Storage
 
 FIRST = 5000
@@ -43,9 +44,8 @@ def examine(storage: Storage, most: int | None = None) -> Health:
         if most is not None and episodes >= most:
             break
         try:
-            with storage.open_committed(name) as file:
-                for rows in file.batches(COLUMNS, ROWS):
-                    episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
+            for rows in intact_batches(storage, name, COLUMNS, ROWS, damaged):
+                episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
         except UserError as error:
             damaged.append(str(error))
     alike.tell(tally, _are_drawn(storage))

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.errors import UserError
+from ray_gym.run.directory.intact import intact_batches
 from ray_gym.statistics.collect import COLUMNS, Collected, collect
 from ray_gym.viewer.places import ShownRun
 
@@ -79,11 +80,12 @@ def _collected(run: ShownRun, remarks: list[str]) -> Collected:
 
 def _batches(run: ShownRun, remarks: list[str]) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a run, file by file. Adds to `remarks` what could not be read."""
+    damages: list[str] = []
     for name in run.storage.committed():
         try:
-            with run.storage.open_committed(name) as file:
-                yield from file.batches(COLUMNS, ROWS)
+            yield from intact_batches(run.storage, name, COLUMNS, ROWS, damages)
         except FileNotFoundError:
             continue  # it went while the files were listed
-        except UserError as error:  # damaged, or of a later version
-            remarks.append(f"left out: {error}")
+        except UserError as error:  # of a later version
+            damages.append(str(error))
+    remarks += [f"left out: {damage}" for damage in damages]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -18,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ray_gym.errors import UserError
+from ray_gym.run.directory.parquet import DamagedRows
+from ray_gym.run.directory.storage import Storage
 from ray_gym.viewer.queries import Selection, places_of
 from ray_gym.viewer.run_index import RunIndex
 
@@ -108,11 +111,10 @@ def _search_file(
     index: RunIndex, name: str, text: str, places: Sequence[int] | None, most: int, by: str | None
 ) -> tuple[list[Hit], Counter[str], int]:
     """Returns at most `most` hits of a file, the numbers of all by participant, and the number of the episodes that have
-    one. A file that is gone or damaged has none: the index names it.
+    one. What can't be read has none: the index names it.
     """
     try:
-        with index.storage.open_committed(name) as file:
-            table = file.table(READ)
+        table, numbers = _read(index.storage, name)
     except (UserError, OSError):
         return [], Counter(), 0
     rows, events = _events_of(table.column("events").combine_chunks())
@@ -120,11 +122,32 @@ def _search_file(
     who = pc.fill_null(pc.struct_field(events, "participant"), "")
     wanted = np.ones(len(rows), dtype=bool) if by is None else pc.equal(who, by).to_numpy(zero_copy_only=False)
     if places is not None:
-        wanted = wanted & np.isin(rows, np.asarray(places))
+        wanted = wanted & np.isin(numbers[rows], np.asarray(places))
     at = np.concatenate([event for event, _ in found])
     at = at[wanted[at]]
     hits = list(islice(_hits(table, rows, events, found, text, wanted), most)) if most > 0 else []
     return hits, Counter(who.take(pa.array(at)).to_pylist()), len(np.unique(rows[at]))
+
+
+def _read(storage: Storage, name: str) -> tuple[pa.Table, Any]:
+    """Returns the rows of a file that can be read, and the number of each in the file. Errors: UserError, OSError if
+    none can.
+    """
+    try:
+        with storage.open_committed(name) as file:
+            return file.table(READ), np.arange(len(file))
+    except DamagedRows as error:
+        problem = error
+    with storage.open_committed(name) as file:
+        starts = file.starts()
+    parts, numbers = list[pa.Table](), list[Any]()
+    for group, start in enumerate(starts):
+        with suppress(DamagedRows), storage.open_committed(name) as file:
+            parts.append(file.row_group(group, READ))
+            numbers.append(start + np.arange(len(parts[-1])))
+    if not parts:
+        raise problem
+    return pa.concat_tables(parts), np.concatenate(numbers)
 
 
 def _events_of(events: Any) -> tuple[Any, Any]:

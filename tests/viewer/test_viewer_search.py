@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("duckdb")
-from shown_runs import episode, event, write
+from shown_runs import damage, episode, event, write
 
 from ray_gym.errors import UserError
 from ray_gym.run.directory.location import storage_at
@@ -88,3 +88,15 @@ def test_one_participant_is_searched(tmp_path: Path) -> None:
     [found] = search(index, "tea", Selection(("episode_id!=e1",)), 50, by="user")
     assert [(hit.episode_id, hit.participant) for hit in found.hits] == [("e0", "user"), ("e2", "user")]
     assert (found.count, found.episodes, found.by) == (2, 2, {"user": 2})
+
+
+def test_what_is_left_of_a_damaged_file_is_searched(tmp_path: Path) -> None:
+    told = [event(0, "message", "Tea.")]
+    file = write(tmp_path, *(episode(number, 1.0, events=told) for number in range(30)), rows_a_group=10)
+    damage(file, 1)
+    index = RunIndex(storage_at(str(tmp_path)))
+    index.refresh()
+    [found] = search(index, "tea", Selection(), 50)
+    assert [hit.episode_id for hit in found.hits] == [f"e{number}" for number in (*range(10), *range(20, 30))]
+    [narrow] = search(index, "tea", Selection(("episode_id=e25",)), 50)
+    assert [hit.episode_id for hit in narrow.hits] == ["e25"]

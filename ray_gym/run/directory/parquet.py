@@ -70,12 +70,13 @@ class RowsFile:
         """
         return self._reader(self._file.read_row_group(number, columns=list(columns)), _names(columns))
 
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], rows: int, group: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yields columns of all rows in order, in batches of at most `rows` rows. `columns` are given by name, or by
-        the path of a Parquet column within one (`samples.list.element.trainable`). Errors: pa.ArrowInvalid for a column
-        that the file lacks.
+        the path of a Parquet column within one (`samples.list.element.trainable`). `group`: number of the one row group
+        that is read. Errors: pa.ArrowInvalid for a column that the file lacks.
         """
-        for batch in self._file.iter_batches(rows, columns=list(columns)):
+        groups = None if group is None else [group]
+        for batch in self._file.iter_batches(rows, row_groups=groups, columns=list(columns)):
             yield from self._reader(pa.Table.from_batches([batch]), _names(columns)).to_batches()
 
 
