@@ -22,7 +22,7 @@ BY_RIGHT = {
     "tic_tac_toe": "a policy that makes no moves plays until max_turns; tests/vllm_model has a run of the small model",
 }
 """Environments in whose runs such players leave findings by right, with the reason."""
-IN_THE_GATE = ("blackjack", "calendar", "mcqa", "multi_step", "single_tool_call")
+IN_THE_GATE = ("blackjack", "calendar")
 GOOD = [
     name if name in IN_THE_GATE else pytest.param(name, marks=pytest.mark.environments)
     for name in NAMES

@@ -13,7 +13,7 @@ from recorded_runs import again, comparable, config_of, record, rewrite, rows_of
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
 from ray_gym.errors import UserError
 
-COSTLY = ("aviary", "math", "reasoning_gym")
+OF_THE_GATE = ("blackjack", "calendar", "tic_tac_toe")
 FURTHER: list[tuple[str, dict[str, Any]]] = [
     ("calendar", {"mode": "live"}),
     ("customer_service", {"judge": False, "first_speaker": "policy"}),
@@ -23,8 +23,8 @@ FURTHER: list[tuple[str, dict[str, Any]]] = [
     ("tic_tac_toe", {"legal_moves_only": True}),
 ]
 BY_POLICY = (PERFECT, RANDOM, NULL, NASTY_POLICY)
-IN_THE_GATE = [(name, options_of(name)) for name in NAMES if name not in COSTLY]
-IN_A_PART = [*((name, options_of(name)) for name in COSTLY), *FURTHER]
+IN_THE_GATE = [(name, options_of(name)) for name in OF_THE_GATE]
+IN_A_PART = [*((name, options_of(name)) for name in NAMES if name not in OF_THE_GATE), *FURTHER]
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,7 @@ def test_threads_that_were_asked_at_once(tmp_path: Path) -> None:
     assert len(orders) > 1
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize("tokens", ["ids", "counts"])
 @pytest.mark.parametrize(
     ("policy", "way", "limits", "reason"),
