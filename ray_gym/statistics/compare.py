@@ -58,6 +58,7 @@ class Comparison:
     """None unless each common task has one completed episode in each run."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a remark says it
 def compare(first: Collected, second: Collected, is_success: Success) -> Comparison:
     """Compares a second run with a first. Errors: ValueError if they have no task in common."""
     tasks = [set(run.task_keys()) for run in (first, second)]

@@ -88,6 +88,7 @@ class Description:
     """Warnings of what the numbers can't say."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a remark says it
 def describe(given: Collected, is_success: Success, ks: Sequence[int] | None = None) -> Description:
     """Describes the episodes of a run. `is_success` says which rewards are successes; `ks`: numbers of attempts, None
     for the powers of two.

@@ -24,6 +24,7 @@ ROUNDING = 1e-9
 ONE_TASK = "one task only, and other tasks may differ from it by any amount"
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a remark says it
 def mean_over_tasks(values: ArrayLike, tasks: Tasks, level: float = LEVEL) -> Interval:
     """Returns the mean of episodes' values (float [n], finite), with an interval for the mean over more such tasks.
 

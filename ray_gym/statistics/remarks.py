@@ -15,6 +15,9 @@ FEW = 20
 """Number of tasks below which intervals of skewed values hold the true mean less often than they say; with 10 tasks it
 is 87 to 97% for shares from 0.1 to 0.8."""
 
+LARGEST = 1e150
+"""Size of a reward above which its square may be more than a float can hold (1.8e308)."""
+
 
 def remarks_on(rewards: NDArray[np.float64], reward: Interval | None, success: Interval | None) -> list[str]:
     """Returns the warnings for the mean reward and the share of successes of completed episodes."""
@@ -23,6 +26,8 @@ def remarks_on(rewards: NDArray[np.float64], reward: Interval | None, success: I
     if reward.low is None:
         return [f"no intervals over tasks: {reward.why_none}"]
     found = []
+    if np.abs(rewards).max() > LARGEST:
+        found.append(f"some rewards are beyond {LARGEST:g}: floats can't hold their squares, so no figure of them counts")
     if reward.tasks < FEW:
         found.append(
             f"only {reward.tasks} tasks: intervals hold the true value less often than 95% (docs/statistics.md)"

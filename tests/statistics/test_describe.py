@@ -147,6 +147,13 @@ def test_all_equal_no_success_one_task_and_one_episode() -> None:
     assert failed.remarks == ["no episode is completed, so there are no rewards"]
 
 
+@pytest.mark.filterwarnings("error")
+def test_rewards_too_large_to_be_squared_are_warned_of() -> None:
+    found = described({"a": [1e308, -1e308], "b": [1.7e308, 0], "c": [1, 0]})
+    assert "some rewards are beyond 1e+150" in found.remarks[0]
+    assert "beyond" not in described({"a": [1e149], "b": [-1e149]}).remarks[0]
+
+
 @pytest.mark.parametrize(("mean", "told"), [(0.05, "near 0"), (0.95, "near 1"), (0.3, "")])
 def test_means_near_a_bound_are_warned_of(mean: float, told: str) -> None:
     hits = np.arange(100) < 100 * mean
