@@ -8,10 +8,11 @@ it from files, `conditions` from functions that never end, and time from running
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -207,14 +208,15 @@ def _condition(text: str) -> Expression:
 def _value(name: str, value: str, text: str) -> str | float:
     if pa.types.is_string(INDEX.field(name).type):
         return value
-    try:
-        return float(value) if name in ("reward",) or "." in value else int(value)
-    except ValueError:
-        raise UserError(f"filter {text!r}: {name} is a number, and {value!r} is none") from None
+    for number in (int, float):
+        with suppress(ValueError):
+            if not math.isnan(read := number(value)):
+                return read
+    raise UserError(f"filter {text!r}: {name} is a number, and {value!r} is none")
 
 
 def _column(name: str) -> str:
-    if name not in INDEX.names:
+    if name not in SHOWN:
         raise UserError(f"there is no column {name!r}; there are {', '.join(SHOWN)}")
     return name
 

@@ -6,6 +6,7 @@ it has a capital. Nothing is kept between two searches: the files are read anew.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -199,7 +200,6 @@ def _hits(table: pa.Table, rows: Any, events: Any, found: Sequence[Any], text: s
 
 def _snippet(whole: str, text: str) -> tuple[str, str, str]:
     """Returns what stands before, what was found, and what stands after it, the first time."""
-    at = whole.find(text) if text != text.lower() else whole.lower().find(text)
-    at = max(at, 0)  # lower case may be longer than what it is of
-    end = at + len(text)
+    found = re.search(re.escape(text), whole, re.IGNORECASE if text == text.lower() else 0)
+    at, end = found.span() if found else (0, 0)
     return whole[max(0, at - AROUND) : at], whole[at:end], whole[end : end + AROUND]

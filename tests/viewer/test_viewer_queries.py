@@ -43,6 +43,8 @@ def ids(index: RunIndex, *filters: str, where: str = "", sort: tuple[str, ...] =
         ("failure~SHELF 2", "e2"),
         ("task_id=t2", "e4 e5"),
         ("tool_errors<=1", "e0 e1"),
+        ("tool_errors<1e0", "e0"),
+        ("tool_errors<1.5", "e0 e1"),
         ("failure_kind!=infra", "e0 e1 e2 e3 e4 e5"),
         ("stop_text=it's", ""),
     ],
@@ -109,7 +111,14 @@ def test_common_functions_can_be_called(index: RunIndex) -> None:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [("reward<x", "is a number"), ("nobody=1", "there is no column"), ("reward", "expected COLUMN"), ("", "expected")],
+    [
+        ("reward<x", "is a number"),
+        ("reward<nan", "is a number"),
+        ("file=0", "there is no column"),
+        ("nobody=1", "there is no column"),
+        ("reward", "expected COLUMN"),
+        ("", "expected"),
+    ],
 )
 def test_a_wrong_filter_is_told(index: RunIndex, given: str, said: str) -> None:
     with pytest.raises(UserError, match=said):

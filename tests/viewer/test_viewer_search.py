@@ -51,6 +51,14 @@ def test_a_capital_makes_the_case_count(index: RunIndex) -> None:
     assert last(index, "coffee")[1].count == 5
 
 
+def test_what_was_found_stands_between_what_is_around_it(tmp_path: Path) -> None:
+    write(tmp_path, episode(0, events=[event(0, "message", "\u0130\u0130\u0130 no TEA here")]))
+    made = RunIndex(storage_at(str(tmp_path)))
+    made.refresh()
+    (hit,) = [hit for one in search(made, "tea", Selection(), 50) for hit in one.hits]
+    assert (hit.before, hit.found, hit.after) == ("\u0130\u0130\u0130 no ", "TEA", " here")
+
+
 def test_hits_are_bounded_and_counted_all_the_same(index: RunIndex) -> None:
     hits, end = last(index, "coffee", most=2)
     assert [hit[0] for hit in hits] == ["e0", "e1"] and end.count == 5
