@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,8 @@ from ray_gym.load_object import load_object
 
 SERVE = "ray_gym.viewer.serving:serve"
 """Place of the function that serves the viewer."""
+NICENESS = 10
+"""What is added to the process's niceness: where a run and its viewer want the same core, the run gets most of it."""
 
 
 def view(
@@ -36,5 +39,6 @@ def view(
 
         ray-gym view runs/before runs/after
     """
+    os.nice(NICENESS)  # before any thread begins: threads that begin later inherit it
     serve: Any = load_object(SERVE, "ray-gym view")
     serve(locations, host, port, say)

@@ -3,8 +3,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Found } from "./types";
 
-/** Milliseconds between two questions while a run is live. */
+/** Least milliseconds between two questions while a run is live. */
 export const REFRESH_MS = 2000;
+/** Milliseconds to wait for each one that an answer took: the run needs the machine more than its viewer does. */
+const REST = 20;
+
+/** Returns the milliseconds to wait after an answer that took `took` milliseconds, before the next question. */
+export const pauseAfter = (took: number): number => Math.max(REFRESH_MS, REST * took);
 
 /** Says why the server gave no answer, in words for the reader. */
 export class ServerError extends Error {
@@ -74,7 +79,7 @@ export interface Loaded<T> {
 }
 
 /** Loads what an address of the server gives. `url`: null asks nothing. `again`: says after an answer whether to ask
- * again in `REFRESH_MS`, as long as the page is visible. `change`: a value with whose change it is asked again. */
+ * again after a while, as long as the page is visible. `change`: a value with whose change it is asked again. */
 export function useLoaded<T>(
   url: string | null,
   again: (value: T) => boolean = () => false,
@@ -93,10 +98,11 @@ export function useLoaded<T>(
     const stop = new AbortController();
     let timer = 0;
     const load = async () => {
+      const began = performance.now();
       try {
         const value = await get<T>(url, stop.signal);
         set({ url, value, error: null });
-        if (asks.current(value)) later();
+        if (asks.current(value)) later(pauseAfter(performance.now() - began));
       } catch (error) {
         if (stop.signal.aborted) return;
         const said = error instanceof ServerError ? error : new ServerError(String(error), 0);
@@ -104,8 +110,8 @@ export function useLoaded<T>(
         if (said.status === 0) later();
       }
     };
-    const later = () => {
-      timer = window.setTimeout(() => (document.visibilityState === "visible" ? void load() : later()), REFRESH_MS);
+    const later = (pause = REFRESH_MS) => {
+      timer = window.setTimeout(() => (document.visibilityState === "visible" ? void load() : later()), pause);
     };
     void load();
     return () => {

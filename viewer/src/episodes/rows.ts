@@ -1,7 +1,7 @@
 /** Fetches the rows that are in sight, a page at a time, and keeps up with a run that is being played. */
 
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
-import { api, get, isGrowing, REFRESH_MS, ServerError } from "../base/server";
+import { api, get, isGrowing, pauseAfter, REFRESH_MS, ServerError } from "../base/server";
 import type { EpisodePage, EpisodeRow } from "../base/types";
 
 /** Rows of a page. */
@@ -18,6 +18,8 @@ class Rows {
   private readonly stop = new AbortController();
   private inSight: number[] = [0];
   private timer = 0;
+  /** Milliseconds until the next question. */
+  private pause = REFRESH_MS;
   /** Number of answers to ask for after the run has ended: its last files are read in the background. */
   private endings = 0;
 
@@ -59,10 +61,12 @@ class Rows {
   private async load(page: number): Promise<void> {
     if (this.running.has(page)) return;
     this.running.add(page);
+    const began = performance.now();
     try {
       const query = `/episodes?${this.selection}${this.selection && "&"}offset=${page * PAGE}&limit=${PAGE}`;
       const found = await get<EpisodePage>(api(this.run, query), this.stop.signal);
       this.keep(page, found);
+      this.pause = found.waiting ? REFRESH_MS / 4 : pauseAfter(performance.now() - began);
       this.error = null;
     } catch (error) {
       if (this.stop.signal.aborted) return;
@@ -92,8 +96,8 @@ class Rows {
     clearTimeout(this.timer);
     if (this.stop.signal.aborted || (!this.error && this.endings <= 0)) return;
     if (this.error && this.error.status !== 0) return;
-    const pause = this.last?.waiting ? REFRESH_MS / 4 : REFRESH_MS;
-    this.timer = window.setTimeout(() => (document.visibilityState === "visible" ? this.reload() : this.again()), pause);
+    const ask = () => (document.visibilityState === "visible" ? this.reload() : this.again());
+    this.timer = window.setTimeout(ask, this.error ? REFRESH_MS : this.pause);
   }
 }
 
