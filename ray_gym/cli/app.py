@@ -103,7 +103,7 @@ def rollout(
         ray-gym rollout --resume s3://bucket/runs/mine mine.yaml fanout.workers=8
     """
     leave_out_of_ray()
-    from ray_gym.cli.show import print_summary
+    from ray_gym.cli.closing_lines import print_summary
     from ray_gym.run import submit
 
     console = make_console()
@@ -160,7 +160,8 @@ def show(
         ray-gym show --follow --failed
     """
     from ray_gym.cli.follow import follow_run
-    from ray_gym.cli.show import show_episode, show_run
+    from ray_gym.cli.show import show_run
+    from ray_gym.cli.show_episode import show_episode
     from ray_gym.load import load
     from ray_gym.record.bounds import read_bound
 

@@ -57,7 +57,9 @@ def export(
         bool,
         typer.Option("--single-response", help="preference: take only pairs that differ in one last response (DPO)."),
     ] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Accept a run that is not finished.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Accept a run that is not finished, or damaged in parts.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if there is one.")] = False,
     push_to_hub: Annotated[
         str | None, typer.Option(metavar="REPO", help="Also send it to a private data set of the Hugging Face hub.")

@@ -9,15 +9,16 @@ from typing import Any
 
 from rich.console import Console
 
-from ray_gym.cli.show import line_of
-from ray_gym.errors import UserError
-from ray_gym.printable import data
+from ray_gym.cli.show import line_of, print_damages
 from ray_gym.record.bounds import Bound
+from ray_gym.run.directory.intact import intact_batches
 from ray_gym.run.directory.storage import Storage
 
 LOOK_S = 1.0
 """Seconds between two looks for new files."""
 COLUMNS = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward", "failure"]
+ROWS = 512
+"""Most rows that are read at once."""
 EARLIER = 10
 """Number of the episodes that are shown of those that were committed before."""
 
@@ -63,10 +64,7 @@ def _new_rows(console: Console, storage: Storage, seen: set[str]) -> Iterator[di
         if name in seen:
             continue
         seen.add(name)
-        try:
-            with storage.open_committed(name) as file:
-                yield from file.table(COLUMNS).to_pylist()
-        except FileNotFoundError:
-            continue  # a stream has removed it
-        except UserError as error:
-            console.print(f"[red]left out:[/] {data(error)}", highlight=False, soft_wrap=True)
+        damages: list[str] = []
+        for batch in intact_batches(storage, name, COLUMNS, ROWS, damages):
+            yield from batch.to_pylist()
+        print_damages(console, damages)

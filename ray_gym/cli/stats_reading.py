@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from ray_gym.errors import UserError
 from ray_gym.graders import extract as extracts
 from ray_gym.load import load
 from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
-from ray_gym.run.directory.intact import intact_batches
+from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.reading import Run
 from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, VERSION_COLUMNS, Collected, Extract, collect
 from ray_gym.statistics.slices import columns_of
@@ -38,14 +36,14 @@ class ReadRun:
 
 
 def read_run(location: str, extract: Extract | None = None, versions: bool = False) -> ReadRun:
-    """Reads a run, of which a file that is damaged counts up to the damage. `extract`: finds answers in messages.
+    """Reads a run, but for what is damaged or of an unknown version. `extract`: finds answers in messages.
     `versions`: True to read the versions of the policy's weights too.
 
-    Errors: UserError if it is no run, has no episodes that can be read, or has files of an unknown version; OSError.
+    Errors: UserError if it is no run, or has no episodes that can be read; OSError.
     """
     run, damages = load(location), list[str]()
     columns = [*COLUMNS, *(ANSWER_COLUMNS if extract is not None else ()), *(VERSION_COLUMNS if versions else ())]
-    collected = collect(_batches(run, columns, damages), extract)
+    collected = collect(intact_rows(run.storage, columns, ROWS, damages), extract)
     if not len(collected):
         raise UserError(damages[0] if damages else f"{location}: it has no episodes yet")
     planned = _planned(run)
@@ -83,12 +81,6 @@ def read_extract(text: str) -> Extract:
         return _MADE[name](given)
     except re.error as error:
         raise UserError(f"--answers: {given!r} is no regular expression: {error}") from None
-
-
-def _batches(run: Run, columns: list[str], damages: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a run, file by file. Adds to `damages` what is wrong with damaged files."""
-    for name in run.storage.committed():
-        yield from intact_batches(run.storage, name, columns, ROWS, damages)
 
 
 def _planned(run: Run) -> int | None:

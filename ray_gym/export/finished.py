@@ -7,7 +7,9 @@ from typing import Any
 
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.location import shell_quoted
+from ray_gym.run.directory.parquet import DamagedRows
 from ray_gym.run.directory.reading import Run
 
 Row = dict[str, Any]
@@ -25,6 +27,8 @@ def refuse_unfinished(run: Run) -> None:
         there = run.storage.count()
     except OSError as error:
         raise _unreadable(run, error) from None
+    except DamagedRows as error:
+        raise _damaged(error) from None
     planned = RunDirectory(run.storage).read_fingerprint()
     if not there:
         raise UserError(f"{run.location}: there are no episodes in it yet")
@@ -35,15 +39,18 @@ def refuse_unfinished(run: Run) -> None:
         )
 
 
-def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
+def groups(run: Run, columns: Sequence[str], damages: list[str] | None = None) -> Iterator[list[Row]]:
     """Yields the rows of each group of episodes, sorted by `repeat`. Each row has the `columns`, and `group_id`,
-    `group_size` and `repeat`. Errors: UserError if a file can't be read.
+    `group_size` and `repeat`. `damages`: takes a line for each part that can't be read, whose rows are left out; None
+    refuses such a run. Errors: UserError if a file can't be read.
     """
     try:
-        for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
+        for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"], damages)):
             yield sorted(group, key=lambda row: row["repeat"])
     except OSError as error:
         raise _unreadable(run, error) from None
+    except DamagedRows as error:
+        raise _damaged(error) from None
 
 
 def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -61,9 +68,15 @@ def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
     yield from gathering.values()
 
 
-def _rows(run: Run, columns: Sequence[str]) -> Iterator[Row]:
-    for batch in run.storage.batches(list(dict.fromkeys(columns)), ROWS_AT_ONCE):
+def _rows(run: Run, columns: Sequence[str], damages: list[str] | None) -> Iterator[Row]:
+    each = list(dict.fromkeys(columns))
+    whole = run.storage.batches(each, ROWS_AT_ONCE)
+    for batch in whole if damages is None else intact_rows(run.storage, each, ROWS_AT_ONCE, damages):
         yield from batch.to_pylist()
+
+
+def _damaged(error: DamagedRows) -> UserError:
+    return UserError(f"{error}, or export what can be read with --partial")
 
 
 def _unreadable(run: Run, error: Exception) -> UserError:

@@ -27,6 +27,8 @@ class Counts:
     """Numbers of episodes, samples, pairs or groups that were left out, by reason."""
     notes: Counter[str] = field(default_factory=Counter)
     """Numbers of lines with a property that a trainer should know of, by its description."""
+    damages: list[str] = field(default_factory=list)
+    """Parts of the run that can't be read, each with the reason."""
 
 
 def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:

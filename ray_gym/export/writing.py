@@ -9,7 +9,7 @@ from pathlib import Path
 from ray_gym.data.writing import replaced
 from ray_gym.errors import UserError, refused_writes
 from ray_gym.export.filters import EVERYTHING, Filters
-from ray_gym.export.finished import groups, refuse_unfinished
+from ray_gym.export.finished import Row, groups, refuse_unfinished
 from ray_gym.export.form import Form
 from ray_gym.export.parquet import Line, write_parquet
 from ray_gym.export.redaction import Redaction
@@ -31,8 +31,9 @@ def export(
     made.
 
     `filters`: episodes that the form sees. `redaction`: text that no line has. `partial`: True to accept a run that is
-    not finished. `overwrite`: True to replace a file that exists. Errors: UserError if `out` is a folder or exists, if
-    the run is not finished or can't be read, or if there is no line to write; OSError; those that the form raises.
+    not finished, or a part of which can't be read. `overwrite`: True to replace a file that exists. Errors: UserError if
+    `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to write; OSError;
+    those that the form raises.
     """
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / _example(form)}")
@@ -40,8 +41,9 @@ def export(
         raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     if not partial:
         refuse_unfinished(run)
-    counts = Counts()
-    lines = _lines(run, form, filters, redaction or Redaction(), counts)
+    counts, redaction = Counts(), redaction or Redaction()
+    read = groups(run, filters.columns(redaction.columns(form)), counts.damages if partial else None)
+    lines = _lines(run, read, form, filters, redaction, counts)
     with refused_writes("--out", out), replaced(out) as file:
         if form.schema is None:
             file.writelines(map(encode, lines))
@@ -56,6 +58,7 @@ def report_lines(counts: Counts, out: Path) -> list[str]:
     """
     told = [f"{out}: {counts.written:,} lines, of {counts.episodes:,} episodes"]
     told += [f"left out: {what}: {count:,}" for what, count in counts.left_out.most_common() if count]
+    told += [f"left out: {damage}" for damage in counts.damages]
     return told + [f"note: {what}: {count:,}" for what, count in counts.notes.most_common() if count]
 
 
@@ -73,15 +76,17 @@ def _json(line: Line, *, ensure_ascii: bool) -> str:
     return json.dumps(line, ensure_ascii=ensure_ascii, separators=(",", ":"), allow_nan=False)
 
 
-def _lines(run: Run, form: Form, filters: Filters, redaction: Redaction, counts: Counts) -> Iterator[Line]:
-    """Yields the lines of a run, and counts them. Errors: UserError at the end if there was none."""
-    columns = filters.columns(redaction.columns(form))
-    kept = filters.kept(groups(run, columns), counts)
+def _lines(
+    run: Run, read: Iterator[list[Row]], form: Form, filters: Filters, redaction: Redaction, counts: Counts
+) -> Iterator[Line]:
+    """Yields the lines of a run's groups, and counts them. Errors: UserError at the end if there was none."""
+    kept = filters.kept(read, counts)
     for line in form.lines(redaction.redacted(kept, form, counts), counts):
         yield redaction.line(line)
         counts.written += 1
     if not counts.written:
-        why = "; ".join(f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count)
+        left_out = [f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count]
+        why = "; ".join([*left_out, *counts.damages])
         raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 import yaml
 
-from ray_gym.errors import UserError
 from ray_gym.health.alike import Alike
 from ray_gym.health.batch import COLUMNS, Batch
 from ray_gym.health.checks import CHECKS
@@ -43,11 +42,8 @@ def examine(storage: Storage, most: int | None = None) -> Health:
     for name in storage.committed():
         if most is not None and episodes >= most:
             break
-        try:
-            for rows in intact_batches(storage, name, COLUMNS, ROWS, damaged):
-                episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
-        except UserError as error:
-            damaged.append(str(error))
+        for rows in intact_batches(storage, name, COLUMNS, ROWS, damaged):
+            episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
     alike.tell(tally, _are_drawn(storage))
     return Health(episodes, findings_of(tally, episodes), damaged)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-import pyarrow as pa
-
-from ray_gym.errors import UserError
-from ray_gym.run.directory.intact import intact_batches
+from ray_gym.run.directory.intact import intact_rows
 from ray_gym.statistics.collect import COLUMNS, Collected, collect
 from ray_gym.viewer.places import ShownRun
 
@@ -75,17 +72,8 @@ def _at_least(bound: float) -> Callable[[float], bool]:
 
 
 def _collected(run: ShownRun, remarks: list[str]) -> Collected:
-    return collect(_batches(run, remarks))
-
-
-def _batches(run: ShownRun, remarks: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a run, file by file. Adds to `remarks` what could not be read."""
+    """Reads the rows of a run. Adds to `remarks` what could not be read."""
     damages: list[str] = []
-    for name in run.storage.committed():
-        try:
-            yield from intact_batches(run.storage, name, COLUMNS, ROWS, damages)
-        except FileNotFoundError:
-            continue  # it went while the files were listed
-        except UserError as error:  # of a later version
-            damages.append(str(error))
+    collected = collect(intact_rows(run.storage, COLUMNS, ROWS, damages))
     remarks += [f"left out: {damage}" for damage in damages]
+    return collected

@@ -14,7 +14,8 @@ import pytest
 from rich.console import Console
 
 from ray_gym import Environment, Task
-from ray_gym.cli.show import mean_line, show_episode, show_run
+from ray_gym.cli.show import mean_line, show_run
+from ray_gym.cli.show_episode import show_episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.record.schema import as_table, failed_row

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ray_gym.cli.show import print_summary
+from ray_gym.cli.closing_lines import print_summary
 from ray_gym.errors import remedy_of
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import panel, progress

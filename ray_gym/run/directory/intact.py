@@ -1,4 +1,4 @@
-"""Reads what can be read of a committed file, and names the rest."""
+"""Reads what can be read of committed files, and names the rest."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from ray_gym.errors import UserError
 from ray_gym.run.directory.parquet import DamagedRows
 from ray_gym.run.directory.storage import Storage
+
+
+def intact_rows(storage: Storage, columns: Sequence[str], rows: int, damages: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yields what `intact_batches` yields of each committed file, in the order of the files' names. Errors: OSError of
+    the filesystem.
+    """
+    for name in storage.committed():
+        yield from intact_batches(storage, name, columns, rows, damages)
 
 
 def intact_batches(
     storage: Storage, name: str, columns: Sequence[str], rows: int, damages: list[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields columns of a file's rows in batches of at most `rows` rows, but for row groups that can't be read: of these
-    a line is added to `damages`. Columns are given as for `RowsFile.table`. Errors: FileNotFoundError for a file that is
-    gone; UserError for one of an unknown version; OSError of the filesystem.
+    a line is added to `damages`, as of a file of an unknown version. A file that is gone, as a stream removes them, has
+    no rows. Columns are given as for `RowsFile.table`. Errors: OSError of the filesystem.
     """
     seen = 0
     try:
@@ -24,8 +33,12 @@ def intact_batches(
             for batch in file.batches(columns, rows):
                 seen += batch.num_rows
                 yield batch
+    except FileNotFoundError:
+        return
     except DamagedRows as error:
         yield from _by_group(storage, name, columns, rows, damages, seen, error)
+    except UserError as error:
+        damages.append(str(error))
 
 
 def _by_group(

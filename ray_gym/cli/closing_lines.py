@@ -1,0 +1,66 @@
+"""Prints the closing lines of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from ray_gym.printable import data
+from ray_gym.run.directory.location import shell_quoted
+
+
+def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
+    """Prints the closing lines of a run for the user. `location`: the run's directory. `summary`: content of
+    summary.json.
+    """
+    console.print()
+    heading = "interrupted" if summary["interrupted"] else "done"
+    console.print(
+        f"[bold]{heading}[/bold]: {summary['episodes']} of {summary['of']} episodes in {summary['seconds']:.1f} s"
+    )
+    for label, key in (("status", "status"), ("stopped by", "stop_reasons"), ("outcomes", "outcomes")):
+        counts = sorted(summary[key].items(), key=lambda item: -item[1])
+        if counts:
+            console.print(
+                f"  {label}: " + ", ".join(f"{data(name)} {count}" for name, count in counts[:12]),
+                soft_wrap=True,
+            )
+    if summary["mean_reward"] is not None:
+        console.print(f"  mean reward: {summary['mean_reward']:.3f}, of {summary['rewarded']} episodes")
+    if outside := summary["rewards_out_of_range"]:
+        told = f"{outside} rewards are outside of the environment's reward_range"
+        console.print(f"  [yellow]warning[/yellow]: {told}")
+    if failed := summary["status"].get("failed"):
+        console.print(
+            f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
+        )
+    if summary["episodes"] > summary["already_done"]:
+        console.print(
+            f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
+            f"({summary['tokens_per_s']:,.0f} tok/s), {summary['episodes_per_s']:.1f} episodes/s",
+            soft_wrap=True,
+        )
+    elif summary["episodes"] >= summary["of"]:
+        console.print("  nothing was left to play")
+    for failure, count in summary["failures"].items():
+        console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
+    if (failed or 0) > (listed := sum(summary["failures"].values())):
+        console.print(f"  [red]{(failed or 0) - listed} more failed[/red] in other ways")
+    recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
+    if recovered:
+        console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
+    if summary["models_without_token_ids"]:
+        names = data(", ".join(summary["models_without_token_ids"]))
+        console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
+    console.print(f"  {data(location)}", soft_wrap=True, highlight=False)
+    if summary["interrupted"]:
+        console.print(
+            f"  resume it with: ray-gym rollout --resume {data(shell_quoted(location))}",
+            soft_wrap=True,
+            highlight=False,
+        )
+    else:
+        console.print(
+            f"  look at it with: ray-gym show {data(shell_quoted(location))}", soft_wrap=True, highlight=False
+        )

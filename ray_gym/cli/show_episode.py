@@ -1,0 +1,168 @@
+"""Prints an episode as a conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.console import Console
+
+from ray_gym.errors import UserError
+from ray_gym.printable import data
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.intact import intact_rows
+from ray_gym.run.directory.location import shell_quoted
+from ray_gym.run.directory.reading import Run
+
+COLOURS = ("cyan", "magenta", "yellow", "green")
+ROWS = 64
+"""Most rows that are read at once."""
+
+
+def show_episode(console: Console, run: Run, prefix: str) -> None:
+    """Prints one episode as a conversation. `prefix`: the episode's id, or how it begins. Errors: UserError if no
+    episode, or more than one, has it.
+    """
+    row = _row_of(run, prefix)
+    console.print(
+        f"[bold]{data(row['env_id'])}[/bold] episode {data(row['episode_id'])} (task {data(row['task_id'])}, "
+        f"repeat {row['repeat']}{_tries(row)})"
+    )
+    participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(participants)}
+    turn = None
+    for event in _said_once(row["events"]):
+        if event["turn"] != turn and event["kind"] == "message":
+            turn = event["turn"]
+            console.rule(f"turn {turn + 1}: {data(event['participant'])}", align="left", style="dim")
+        _print_event(console, event, colours)
+    _print_end(console, row)
+
+
+def _row_of(run: Run, prefix: str) -> dict[str, Any]:
+    """Returns the row of the episode with this id, else of the one whose id begins so. Errors: UserError if no episode,
+    or more than one, does.
+    """
+    damages: list[str] = []
+    ids = [
+        one
+        for batch in intact_rows(run.storage, ["episode_id"], ROWS, damages)
+        for one in batch["episode_id"].to_pylist()
+    ]
+    found = [prefix] if prefix in ids else [one for one in ids if one.startswith(prefix)]
+    if len(found) != 1:
+        what = "no episode begins" if not found else f"{len(found)} episodes begin"
+        lost = f"; what can't be read: {'; '.join(damages)}" if damages else ""
+        raise UserError(
+            f"{what} with {prefix!r} in {run.location}; `ray-gym show {shell_quoted(run.location)}` lists them{lost}"
+        )
+    for batch in intact_rows(run.storage, SCHEMA.names, ROWS, []):
+        for place in pc.index_in(pa.array(found), batch["episode_id"]).drop_null().to_pylist():
+            return cast("dict[str, Any]", batch.slice(place, 1).to_pylist()[0])
+    raise UserError(f"{run.location}: the row of episode {found[0]} can't be read")
+
+
+def _tries(row: dict[str, Any]) -> str:
+    """Returns words for an episode that was not kept at its first try."""
+    again = [f"{name} {row[name] + 1}" for name in ("try", "attempt") if row[name]]
+    return "".join(f", {words}" for words in again)
+
+
+def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields events without what a judge was shown again: a judge whose answer can't be read is asked in a conversation
+    that begins with the one before.
+    """
+    threads: dict[str, list[tuple[str, Any]]] = {}
+    before: dict[str, list[tuple[str, Any]]] = {}
+    last_of: dict[str, str] = {}
+    ends = {event["thread"]: at for at, event in enumerate(events) if event["kind"] == "judge"}
+    for at, event in enumerate(events):
+        if event["kind"] != "judge" or not event["thread"]:
+            yield event
+            continue
+        name, thread = event["participant"], event["thread"]
+        if thread not in threads:
+            before[thread] = threads.get(last_of.get(name, ""), [])
+            threads[thread], last_of[name] = [], thread
+        said = threads[thread]
+        said.append((event["role"], event["content"]))
+        if at == ends[thread] or said != before[thread][: len(said)]:
+            yield event
+
+
+def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:
+    text = "\n".join(part["text"] for part in event["content"])
+    name = event["participant"] or ""
+    said_by = data(name)
+    kind = event["kind"]
+    if kind == "stop":
+        return
+    seen_by = event["visible_to"]
+    if kind == "message":
+        label, style = said_by, colours[name]
+    elif kind == "tool_result":
+        label, style, text = f"tool, to {said_by}", "red" if event["error"] else "dim", _readable(text)
+    elif kind == "note":
+        label, style = "note", "dim"
+    elif kind == "judge":
+        label, style = f"{said_by} {'answers' if event['role'] == 'assistant' else 'is asked'}", "magenta"
+    elif kind == "verdict":
+        label, style = f"verdict {event['reward']:g}", "cyan"
+    else:
+        label, style = f"{kind}, to {data(', '.join(seen_by))}", "dim"
+    if event["reasoning"]:
+        console.print(f"[{style}]{label} thinks:[/] [dim]{data(event['reasoning'])}[/]")
+    if text or not event["tool_calls"]:
+        console.print(f"[{style} bold]{label}:[/] {data(text) or '(nothing)'}", highlight=False)
+    for call in event["tool_calls"]:
+        console.print(
+            f"[{style} bold]{label} calls[/] {data(call['name'] or '?')}({data(call['arguments'])})",
+            highlight=False,
+        )
+    if event["finish_reason"] == "length":
+        console.print("[red]cut at max_tokens[/]")
+
+
+def _print_end(console: Console, row: dict[str, Any]) -> None:
+    console.rule(style="dim")
+    console.print(f"[bold]{row['status']}[/bold], stopped by {row['stop_reason']}: {data(row['stop_text'] or '-')}")
+    if row["failure"]:
+        failure = row["failure"]
+        console.print(f"[red]{failure['kind']} failure in {data(failure['where'])}: {data(failure['message'])}[/]")
+        console.print(f"[dim]{data(row['traceback'] or '')}[/]", highlight=False, end="\n" * bool(row["traceback"]))
+    for reward in row["rewards"]:
+        console.print(f"{data(reward['participant'])} {data(reward['name'])}: {reward['value']:g}")
+    for thread, tools in json.loads(row["tools_shown"] or "{}").items():
+        names = ", ".join(tool["function"]["name"] for tool in tools)
+        console.print(f"[dim]tools shown to {data(thread)}: {data(names)}[/]", highlight=False)
+    for sample in row["samples"]:
+        trained = sum(sample["loss_mask"])
+        fork = f", forked: {data(sample['fork_reason'])}" if sample["fork_reason"] else ""
+        mark = "" if sample["trainable"] else ", not trainable"
+        console.print(
+            f"[dim]sample of {data(sample['participant'])}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
+        )
+
+
+def _readable(text: str) -> str:
+    """Returns a tool's answer for a person: a JSON object with a field a line and its strings unquoted, as they may
+    have line breaks; any other text unchanged.
+    """
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(answer, dict):
+        return text
+    lines = []
+    for key, value in answer.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"  {key}:\n{_indent(shown)}" if "\n" in shown else f"  {key}: {shown}")
+    return "\n" + "\n".join(lines)
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
