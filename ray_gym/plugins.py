@@ -14,9 +14,11 @@ import difflib
 import importlib
 import importlib.util
 import pkgutil
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -108,7 +110,9 @@ def names(kind: PluginKind) -> list[str]:
     imported are left out, and `left_out` has them. Errors: UserError if ./pyproject.toml can't be read.
     """
     found = (
-        {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
+        _installed_entry_points(kind.group, tuple(sys.path)).keys()
+        | _project_entry_points(kind).keys()
+        | kind.ours.keys()
     )
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported_class(kind, f"{package}.{name}") is not None)
@@ -146,8 +150,8 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
         return load_object(name, where)
     if (own := _project_entry_points(kind).get(name)) is not None:
         return load_object(own, where)
-    for entry in entry_points(group=kind.group, name=name):
-        return load_object(entry.value, where)
+    if (installed := _installed_entry_points(kind.group, tuple(sys.path)).get(name)) is not None:
+        return load_object(installed, where)
     if name in kind.ours:
         return load_object(kind.ours[name], where)
     for package in kind.packages:
@@ -171,19 +175,34 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
     )
 
 
+@lru_cache(maxsize=16)
+def _installed_entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, str]:
+    """Returns the entry points of a group that installed distributions have, by name. They are looked for once, as that
+    reads a file of each distribution. `path`: `sys.path`, where they are found.
+    """
+    return {entry.name: entry.value for entry in reversed(list(entry_points(group=group)))}  # the first one counts
+
+
 def _project_entry_points(kind: PluginKind) -> dict[str, str]:
     """Returns the entry points of a kind that ./pyproject.toml declares, by name; empty if there is no such file. The
     folder is a checkout, or the working directory of a submitted job. Errors: UserError if the file can't be read.
     """
     try:
-        project = tomllib.loads(PROJECT.read_text("utf-8")).get("project", {})
-        return {str(name): str(path) for name, path in project.get("entry-points", {}).get(kind.group, {}).items()}
+        declared = _declared_entry_points(PROJECT.read_text("utf-8"))
+        return {str(name): str(path) for name, path in declared.get(kind.group, {}).items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError) as error:
         raise UserError(
             f"{PROJECT.absolute()}: can't read the entry points of this project: {describe(error)}"
         ) from None
+
+
+@lru_cache(maxsize=4)
+def _declared_entry_points(project: str) -> Mapping[str, Any]:
+    """Returns the entry points that a pyproject.toml declares, by group. Errors: ValueError, AttributeError."""
+    found: Mapping[str, Any] = tomllib.loads(project).get("project", {}).get("entry-points", {})
+    return found
 
 
 def _modules(package: str) -> list[str]:
