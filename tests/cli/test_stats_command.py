@@ -167,7 +167,11 @@ def test_a_run_that_is_not_finished_and_damaged_files(tmp_path: Path) -> None:
 def test_a_file_of_an_unknown_version(tmp_path: Path) -> None:
     run = made(tmp_path, "one", {"a": [1.0], "b": [0.0]})
     later = SCHEMA.with_metadata({VERSION_KEY: "99"})
-    pq.write_table(pa.Table.from_pylist([], schema=later), tmp_path / "one" / "episodes" / "part-9.parquet")
+    [part] = (tmp_path / "one" / "episodes").iterdir()
+    pq.write_table(pa.Table.from_pylist([], schema=later), part.with_name("part-00000009-later.parquet"))
+    done = ray_gym_here("stats", run)
+    assert done.returncode == 0 and "part-00000009-later.parquet: it has version 99 of the record" in done.stdout
+    part.unlink()
     done = ray_gym_here("stats", run)
     assert done.returncode == 2 and "it has version 99 of the record" in done.stderr
 
