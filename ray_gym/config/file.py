@@ -155,11 +155,11 @@ def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
             yield from _infinite(f"{key}.{name}" if key else str(name), child)
 
 
-def _require_decimals(text: str, file: str) -> None:
+def _require_decimals(root: yaml.Node | None, file: str) -> None:
     """Checks that YAML reads no whole number of a text as an octal one. `file` names the text. Errors: UserError that
-    names the line and the key; YAMLError.
+    names the line and the key.
     """
-    for number, key, problem in _octals(yaml.compose(text, Loader=yaml.SafeLoader)):
+    for number, key, problem in _octals(root):
         raise UserError(f"{file}:{number}: {key}: {problem}")
 
 
@@ -170,9 +170,10 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     for lost in lost_texts(text):
         raise UserError(f"{file}:{lost.line}: {lost.complaint}")
     try:
-        if not isinstance(yaml.safe_load(text) or {}, dict):
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if not (root is None or isinstance(root, yaml.MappingNode) or root.tag.endswith(":null")):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
-        _require_decimals(text, file)
+        _require_decimals(root, file)
         config = OmegaConf.create(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
