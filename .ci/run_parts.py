@@ -27,6 +27,7 @@ PARTS = {
     "environments": "environments in all their datasets and options",
     "trainers": "bridges to trainers, with the real packages in venvs of their own",
     "browser": "the viewer, in a real browser",
+    "reading": "finished runs, in further ways to score, export, examine and report them",
 }
 PASSED = Path(".reports/passed.json")
 

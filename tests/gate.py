@@ -28,6 +28,7 @@ PARTS = (
     "environments",
     "trainers",
     "browser",
+    "reading",
 )
 GROUPS = ("engine", "cluster", "authoring", "plain")
 AUTHORING = {"check", "cli", "data", "docs", "envs", "export", "graders"}

@@ -108,6 +108,7 @@ def test_engines_that_need_a_cluster() -> None:
     assert of("vllm", model="m")
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -139,6 +140,7 @@ def test_wrong_input_is_told_in_a_line(
     assert len(said.splitlines()) == 1 and not (tmp_path / "new").exists()
 
 
+@pytest.mark.reading
 def test_an_environment_with_sessions_on_a_server_is_refused(shell: Shell, run: Path) -> None:
     code, said = shell("run", "-o", "new", "environment.id=adding_up:FarSums")
     assert code == 2 and "adding_up:FarSums keeps its sessions outside of this process" in said

@@ -70,6 +70,7 @@ def test_a_data_set_goes_to_a_private_repository_as_it_was_written(hub: Hub, exp
     assert export("--form", "trl-sft", "--push-to-hub", "me/questions", "--overwrite")[0] == 0
 
 
+@pytest.mark.reading
 def test_a_public_repository_is_written_to_only_where_that_is_said(hub: Hub, export: Export) -> None:
     hub.private["me/open"] = False
     for name in ("me/open", "open"):
@@ -78,6 +79,7 @@ def test_a_public_repository_is_written_to_only_where_that_is_said(hub: Hub, exp
     assert export("--form", "trl-sft", "--push-to-hub", "me/open", "--public")[0] == 0 and hub.files
 
 
+@pytest.mark.reading
 def test_what_can_not_be_sent_is_said_before_anything_is_written(hub: Hub, export: Export, tmp_path: Path) -> None:
     for words, variables, told in (
         (("--to", "jsonl"), {}, "jsonl is no data set of Parquet; these are: openrlhf-preference, "),

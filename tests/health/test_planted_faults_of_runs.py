@@ -161,7 +161,7 @@ def test_a_good_run_has_no_findings(tmp_path: Path, good_files: dict[int, Path])
     assert health.episodes == EPISODES and health.findings == [] and health.damaged == []
 
 
-@pytest.mark.parametrize("planted", [EPISODES // 2, EPISODES // 50])
+@pytest.mark.parametrize("planted", [pytest.param(EPISODES // 2, marks=pytest.mark.reading), EPISODES // 50])
 @pytest.mark.parametrize("kind", [*PER_EPISODE, *TOGETHER])
 def test_a_planted_fault_is_found_and_no_other(
     tmp_path: Path, good_files: dict[int, Path], kind: str, planted: int

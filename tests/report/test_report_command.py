@@ -130,6 +130,7 @@ def test_payloads_are_text_wherever_they_are(tmp_path: Path) -> None:
     assert not set("\x1b\x00\u202e\u2066\u200b\u2028") & set(raw)
 
 
+@pytest.mark.reading
 def test_long_texts_and_samples_are_cut_with_a_word(tmp_path: Path) -> None:
     big = event(1, "message", "lorem ipsum\n" * 900_000)
     many = [event(number, "message", f"step {number}") for number in range(1000)]
@@ -177,6 +178,7 @@ def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path) -> None:
     assert not out.parent.exists()
 
 
+@pytest.mark.reading
 def test_a_file_that_is_there_stays_without_overwrite(tmp_path: Path) -> None:
     write(tmp_path / "mine", episode(0), episode(1, 0.0))
     out = tmp_path / "report.html"
@@ -189,6 +191,7 @@ def test_a_file_that_is_there_stays_without_overwrite(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["mine", "report.html"]
 
 
+@pytest.mark.reading
 def test_a_failed_run_and_a_run_of_one_task_have_a_page(tmp_path: Path) -> None:
     write(tmp_path / "failed", episode(0, None), episode(1, None))
     page = page_of(tmp_path / "failed", tmp_path / "failed.html")

@@ -54,6 +54,7 @@ def test_a_judge_is_not_asked_again_what_it_was_asked(tmp_path: Path) -> None:
     assert made.summary["scored_from"]["judge_calls_from_record"] == 6
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize(
     "override", ["environment.question=Sure?", "participants.judge.sampling.temperature=0.5", "models.judge.player=a:b"]
 )
@@ -68,6 +69,7 @@ def test_another_question_and_another_judge_are_asked_live(override: str, tmp_pa
     assert [sample["thread"] for sample in rows[0]["samples"]] == ["policy"]  # the new judge gave no tokens
 
 
+@pytest.mark.reading
 def test_a_judge_may_be_added_and_taken_away(tmp_path: Path) -> None:
     run = recorded(tmp_path)
     model = ("models.j.engine=scripted", "models.j.player=adding_up:judge")
@@ -93,6 +95,7 @@ def test_only_failed_judges(tmp_path: Path) -> None:
             assert comparable(old)["events"] == comparable(new)["events"] and old["reward"] == new["reward"]
 
 
+@pytest.mark.reading
 def test_a_judge_that_still_fails(tmp_path: Path) -> None:
     run = recorded(tmp_path, [{}, {"judge": mumbling}], judge=True)
     assert not changed(run, again(run).location)  # what it said then decides, and it is not asked
@@ -120,6 +123,7 @@ def test_a_tampered_result_of_a_tool_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -161,6 +165,7 @@ def test_effects(tmp_path: Path) -> None:
         again(outside)
 
 
+@pytest.mark.reading
 def test_threads_that_were_asked_at_once(tmp_path: Path) -> None:
     run = recorded(tmp_path, [{"policy": slow_and_varied}] * 8, way="drafts")
     assert not changed(run, again(run).location)
@@ -184,12 +189,14 @@ def test_limits(policy: Player, way: str, limits: dict[str, Any], reason: str, t
     assert not changed(run, again(run).location)
 
 
+@pytest.mark.reading
 def test_the_policys_own_fault(tmp_path: Path) -> None:
     run = recorded(tmp_path, way="blame")
     assert {row["failure"]["kind"] for row in rows_of(run)} == {"policy"}
     assert not changed(run, again(run).location)
 
 
+@pytest.mark.reading
 def test_episodes_that_failed_after_their_end_are_copied(tmp_path: Path) -> None:
     run = recorded(tmp_path, way="break")
     made = again(run)
@@ -206,6 +213,7 @@ def test_a_grader_that_broke_is_mended(tmp_path: Path, monkeypatch: pytest.Monke
     assert made.summary["mean_reward"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.reading
 def test_a_group_in_several_files(tmp_path: Path) -> None:
     run = recorded(tmp_path)
     first = sorted((run / "episodes").iterdir())[0]
@@ -216,6 +224,7 @@ def test_a_group_in_several_files(tmp_path: Path) -> None:
     assert not changed(run, made.location) and made.summary["episodes"] == 6
 
 
+@pytest.mark.reading
 def test_an_agents_calls_from_outside(tmp_path: Path) -> None:
     run = recorded(tmp_path)
     rewrite(run, lambda row: row["events"][2].update(kind="tool_call"))
@@ -223,6 +232,7 @@ def test_an_agents_calls_from_outside(tmp_path: Path) -> None:
         again(run)
 
 
+@pytest.mark.reading
 def test_episodes_that_were_not_played_to_their_end_are_copied(tmp_path: Path) -> None:
     run = recorded(tmp_path)
     failure = {"kind": "user", "where": "user", "message": "silent"}
@@ -239,6 +249,7 @@ def test_episodes_that_were_not_played_to_their_end_are_copied(tmp_path: Path) -
     assert [comparable(row) for row in copied] == [comparable(row) for row in rows_of(run) if row["repeat"] == 0]
 
 
+@pytest.mark.reading
 @pytest.mark.parametrize("version", ["1", "2", "3"])
 def test_runs_of_earlier_versions(version: str, tmp_path: Path) -> None:
     for name, interrupted in (("finished", False), ("interrupted", True)):
