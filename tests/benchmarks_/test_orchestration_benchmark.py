@@ -48,6 +48,7 @@ def burn_in_a_child() -> tuple[float, float]:
     return began, time.time()
 
 
+@pytest.mark.clock
 def test_the_cpu_time_of_a_process_that_has_ended_counts() -> None:
     window, watch = run_watched(burn_in_a_child)
     costs = watch.costs(*window)
@@ -64,6 +65,7 @@ def raise_an_error() -> None:
     raise ValueError("a case that breaks")
 
 
+@pytest.mark.clock
 def test_a_case_that_raises_is_no_measurement() -> None:
     with pytest.raises(MeasurementFailed, match="raise_an_error ended with exit code 1"):
         run_watched(raise_an_error)

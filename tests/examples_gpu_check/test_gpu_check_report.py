@@ -120,6 +120,7 @@ def test_the_machine_is_described_without_names_of_hosts_and_folders() -> None:
     assert str(Path.home()) not in str(found.facts) and f"Python {sys.version.split()[0]}" in found.facts["versions"]
 
 
+@pytest.mark.clock
 def test_a_process_that_does_not_heed_an_interrupt_is_killed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LEAVE_S", 1)
     (programs.parent / "check_deaf.py").write_text(

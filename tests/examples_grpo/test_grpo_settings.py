@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ray_gym.errors import UserError
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from examples.grpo.__main__ import main  # noqa: E402
 from examples.grpo.tokens import encode, said, train_tokenizer  # noqa: E402
 
 CALL = {"type": "function", "function": {"name": "guess", "arguments": {"number": 4}}}
@@ -62,12 +62,14 @@ def test_an_unknown_task_is_told_the_known_ones() -> None:
         settings_file("chess")
 
 
-def test_a_folder_of_other_settings_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_of_other_settings_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "settings.json").write_text('{"optimizer": {"lr": 1.0}}')
-    command = [sys.executable, "-m", "examples.grpo", "guess", "--out", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2 and len(ended.stderr.strip().splitlines()) == 1
-    assert "it was begun with another" in ended.stderr
+    monkeypatch.setattr(sys, "argv", ["grpo", "guess", "--out", str(tmp_path)])
+    assert main() == 2
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert "it was begun with another" in line
 
 
 def test_the_policys_tokens_are_its_calls_and_their_ends() -> None:
