@@ -7,20 +7,17 @@ called them. The agent is one participant; what others said to it is the user's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 from ray_gym.export.chats import IDS, reward_of
 from ray_gym.export.conversation import SILENT, as_seen, is_own, json_object, text_of
 from ray_gym.export.finished import Row
-from ray_gym.export.form import Form
-from ray_gym.export.generated import FORKED, Generated, ViewOptions, generated, own_samples
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
-from ray_gym.export.tools_shown import ToolsShown
+from ray_gym.export.generated import FORKED, Generated, generated, own_samples
+from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
+from ray_gym.export.view import ViewForm
 from ray_gym.installed.version import version
-from ray_gym.run.directory.reading import Run
 
 SCHEMA_VERSION = "ATIF-v1.7"
 MALFORMED = "tool calls whose arguments are no JSON object: ATIF has {}, and the text is in the call's `extra`"
@@ -30,27 +27,15 @@ Step = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Atif(Form):
+class Atif(ViewForm):
     """Writes the trajectory of a participant in each scored episode."""
 
-    participant: str
-    """Name of the participant whose trajectory is written."""
-    tools: ToolsShown
-    """Source of the tools."""
-    Options = ViewOptions
     to = "atif"
     has_tokens = True
     columns = (
         *("run_id", *IDS, "repeat", "seed", "try", "env_id", "status", "stop_reason", "reward", "rewards", "turns"),
         *("usage", "task", "events", "samples", "tools_shown"),
     )
-
-    @classmethod
-    @contextmanager
-    def open_form(cls, options: ViewOptions, run: Run) -> Iterator[Self]:
-        """Makes the form, and closes its source of tools after the block."""
-        with ToolsShown(run) as tools:
-            yield cls(options.participant, tools)
 
     def without_tokens(self, row: Row) -> Row:
         """Returns the row without its samples."""
@@ -60,10 +45,8 @@ class Atif(Form):
         """Yields a line for each scored episode. Those that give no line are counted in `counts`, with the reason."""
         for group in groups:
             for row in scored_episodes(group, counts):
-                try:
+                with leaving_out(counts):
                     yield self._trajectory(row, counts)
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
 
     def _trajectory(self, row: Row, counts: Counts) -> dict[str, Any]:
         """Returns the trajectory of an episode. Errors: LeftOut if the participant said nothing; UserError if its tools

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ray_gym.export.conversation import POLICY, ArgumentsAs, Chat, conversation_in_two
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
+from ray_gym.export.selection import Counts, leaving_out, scored_episodes
 from ray_gym.export.tools_shown import Tool, ToolsShown
 from ray_gym.run.directory.reading import Run
 
@@ -73,14 +73,11 @@ class Chats(Form):
         """
         for group in groups:
             for row in scored_episodes(group, counts):
-                try:
+                with leaving_out(counts):
                     messages, begins = conversation_in_two(row["events"], self.participant, self.arguments_as)
                     tools = self.tools.of(row, self.participant) if self.tools else []
                     line = self.fields(View(messages, begins, tools), counts)
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
-                    continue
-                yield {**line, **ids(row, self.participant)}
+                    yield {**line, **ids(row, self.participant)}
 
     @abstractmethod
     def fields(self, view: View, counts: Counts) -> dict[str, Any]:

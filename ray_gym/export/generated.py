@@ -7,19 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.export.conversation import POLICY
 from ray_gym.export.finished import Row
-from ray_gym.export.form import FormOptions
 
 FORKED = "answers in a sample that does not continue the one before (a fork)"
 """Note on answers."""
-
-
-class ViewOptions(FormOptions):
-    """Holds the options of forms that write the view of one participant."""
-
-    participant: str = POLICY
-    """Name of the participant whose view is written."""
 
 
 @dataclass(frozen=True, slots=True)

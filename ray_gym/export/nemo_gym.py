@@ -14,11 +14,12 @@ from typing import Any, ClassVar, Self
 from ray_gym.export.chats import IDS, reward_of
 from ray_gym.export.conversation import POLICY, SILENT, as_seen, is_own
 from ray_gym.export.finished import Row
-from ray_gym.export.form import Form
-from ray_gym.export.generated import FORKED, Generated, ViewOptions, generated, own_samples
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
+from ray_gym.export.generated import FORKED, Generated, generated, own_samples
+from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
 from ray_gym.export.tools_shown import Tool, ToolsShown
+from ray_gym.export.view import ViewForm
 from ray_gym.openai_api.items import Item, event_of, items_of
+from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.reading import Run
 
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
@@ -31,15 +32,10 @@ Numbers = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class NemoGymInputs(Form):
+class NemoGymInputs(ViewForm):
     """Writes what each episode was played from, as `gym eval run` writes its materialized inputs."""
 
-    participant: str
-    """Name of the participant whose view is written."""
     numbers: Numbers
-    tools: ToolsShown
-    """Source of the tools."""
-    Options = ViewOptions
     to = "nemo-gym"
     columns: ClassVar[tuple[str, ...]] = (
         *(*IDS, "repeat", "seed", "try", "env_id", "status", "stop_reason", "reward", "rewards", "turns", "usage"),
@@ -48,19 +44,17 @@ class NemoGymInputs(Form):
 
     @classmethod
     @contextmanager
-    def open_form(cls, options: ViewOptions, run: Run) -> Iterator[Self]:
+    def open_form(cls, options: Any, run: Run) -> Iterator[Self]:
         """Makes the form with the numbers of the run's episodes, and closes its source of tools after the block."""
         with ToolsShown(run) as tools:
-            yield cls(options.participant, numbers_of(run), tools)
+            yield cls(options.participant, tools, numbers_of(run))
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         """Yields a line for each episode that the participant was asked in. The others are counted in `counts`."""
         for group in groups:
             for row in group:
-                try:
+                with leaving_out(counts):
                     yield {**self.about(row), "responses_create_params": self.conversation(row)[0]}
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
 
     def about(self, row: Row) -> dict[str, Any]:
         """Returns the fields of a line that say which episode it is of."""
@@ -99,10 +93,8 @@ class NemoGymRollouts(NemoGymInputs):
         """Yields a line for each scored episode. Those that give no line are counted in `counts`, with the reason."""
         for group in groups:
             for row in scored_episodes(group, counts):
-                try:
+                with leaving_out(counts):
                     yield self._line(row, counts)
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
 
     def _line(self, row: Row, counts: Counts) -> dict[str, Any]:
         """Returns the line of an episode. Its numbers beside the reward become metrics of NeMo Gym's: those of the
@@ -129,11 +121,11 @@ class NemoGymRollouts(NemoGymInputs):
 
 
 def numbers_of(run: Run) -> Numbers:
-    """Returns the numbers of a run's episodes: tasks in the order of the run's files, rollouts by their repeat. Errors:
-    OSError.
+    """Returns the numbers of a run's episodes that can be read: tasks in the order of the run's files, rollouts by their
+    repeat. Errors: OSError.
     """
     by_task: dict[str, list[tuple[int, str]]] = {}
-    for batch in run.storage.batches(["task_id", "repeat", "episode_id"], ROWS_AT_ONCE):
+    for batch in intact_rows(run.storage, ["task_id", "repeat", "episode_id"], ROWS_AT_ONCE, []):
         for row in batch.to_pylist():
             by_task.setdefault(row["task_id"], []).append((row["repeat"], row["episode_id"]))
     return {

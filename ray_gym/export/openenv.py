@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from ray_gym.export.chats import IDS, reward_of
 from ray_gym.export.conversation import as_seen, chat_message
 from ray_gym.export.finished import Row
-from ray_gym.export.form import Form
-from ray_gym.export.generated import FORKED, Generated, ViewOptions, generated
+from ray_gym.export.generated import FORKED, Generated, generated
 from ray_gym.export.samples import usable_samples
 from ray_gym.export.selection import Counts, scored_episodes
-from ray_gym.export.tools_shown import ToolsShown
-from ray_gym.run.directory.reading import Run
+from ray_gym.export.view import ViewForm
 
 VERSION = 1
 """Version of the trace's schema."""
 
 
 @dataclass(frozen=True)
-class OpenEnv(Form):
+class OpenEnv(ViewForm):
     """Writes a trace of each scored episode with samples to train on. A turn of it is one call of a model."""
 
-    participant: str
-    """Name of the participant whose calls are written."""
-    tools: ToolsShown
-    """Source of the tools."""
-    Options = ViewOptions
     to = "openenv"
     has_tokens = True
     columns = (
         *(*IDS, "repeat", "seed", "try", "status", "stop_reason", "reward", "rewards"),
         *("task", "events", "samples", "tools_shown"),
     )
-
-    @classmethod
-    @contextmanager
-    def open_form(cls, options: ViewOptions, run: Run) -> Iterator[Self]:
-        """Makes the form, and closes its source of tools after the block."""
-        with ToolsShown(run) as tools:
-            yield cls(options.participant, tools)
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         """Yields a line for each episode with a sample that a trainer can use. Episodes and samples that give none are

@@ -15,7 +15,7 @@ from pydantic import Field
 from ray_gym.export.conversation import POLICY, ArgumentsAs, Chat, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import FormOptions
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
+from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
 
 MORE_THAN_A_RESPONSE = "pairs that differ in more than the last response"
 NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"
@@ -77,10 +77,8 @@ def pairs_of(group: list[Row], options: PairOptions, arguments_as: ArgumentsAs, 
     """
     best_first = sorted(scored_episodes(group, counts), key=lambda row: -row["reward"])
     for place in range(len(best_first) // 2):
-        try:
+        with leaving_out(counts):
             yield _pair(best_first[place], best_first[-1 - place], options, arguments_as)
-        except LeftOut as reason:
-            counts.left_out[str(reason)] += 1
 
 
 def _pair(better: Row, worse: Row, options: PairOptions, arguments_as: ArgumentsAs) -> Pair:

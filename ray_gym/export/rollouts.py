@@ -10,7 +10,7 @@ from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
 from ray_gym.export.message_log import Log, message_log, prompt_length, split, token_ids
 from ray_gym.export.samples import usable_samples
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
+from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
 from ray_gym.stop import StopReason
 
 NOTHING_IN_COMMON = "groups whose prompts have no token in common at their beginning"
@@ -43,12 +43,9 @@ class Rollouts(Form):
                 for participant, completion in _completions(row, counts):
                     by_participant[participant].append(completion)
             for participant, completions in by_participant.items():
-                try:
+                with leaving_out(counts):
                     record = _record(rows[0], participant, completions, counts)
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
-                    continue
-                yield {"prompt_idx": counts.written, **record}
+                    yield {"prompt_idx": counts.written, **record}
 
 
 def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]]]:

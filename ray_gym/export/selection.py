@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ray_gym.export.finished import Row
@@ -29,6 +30,15 @@ class Counts:
     """Numbers of lines with a property that a trainer should know of, by its description."""
     damages: list[str] = field(default_factory=list)
     """Parts of the run that can't be read, each with the reason."""
+
+
+@contextmanager
+def leaving_out(counts: Counts) -> Iterator[None]:
+    """Counts what the block leaves out, and goes on after the block."""
+    try:
+        yield
+    except LeftOut as reason:
+        counts.left_out[str(reason)] += 1
 
 
 def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:

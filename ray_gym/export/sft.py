@@ -13,7 +13,7 @@ from ray_gym.errors import UserError
 from ray_gym.export.conversation import POLICY, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
-from ray_gym.export.selection import Counts, LeftOut, scored_episodes
+from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
 from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.run.directory.reading import Run
 
@@ -64,13 +64,10 @@ class Sft(Form):
         """
         for group in groups:
             for row in scored_episodes(group, counts):
-                try:
+                with leaving_out(counts):
                     line = self._line(row)
-                except LeftOut as reason:
-                    counts.left_out[str(reason)] += 1
-                    continue
-                counts.notes[EARLIER_WORDS] += _begins_with_words(row)
-                yield line
+                    counts.notes[EARLIER_WORDS] += _begins_with_words(row)
+                    yield line
 
     def _line(self, row: Row) -> dict[str, Any]:
         """Returns the line of an episode. Errors: LeftOut if its reward is too low, the policy said nothing, or the
