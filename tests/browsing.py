@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from benchmarks.viewer import browsed
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SLOW_MS = 30_000
@@ -31,31 +31,11 @@ def chromium() -> str:
 
 
 @contextmanager
-def viewing(*locations: Path) -> Iterator[str]:
-    """Serves runs by `ray-gym view` on a free port, and gives the address."""
-    command = [sys.executable, "-m", "ray_gym", "view", *map(str, locations), "--port", "0"]
-    with subprocess.Popen(
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert found is not None, line + process.stdout.read()
-            yield found[0]
-        finally:
-            process.terminate()
-
-
-@contextmanager
 def browser_here() -> Iterator[Any]:
-    """Gives a headless Chromium, which ends with the block."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    """Gives a headless Chromium, which ends with the block. Skips the test without one, as `chromium` does."""
+    chromium()
+    with browsed.chromium() as browser:
         yield browser
-        browser.close()
 
 
 class Watched:

@@ -13,7 +13,7 @@ from ray_gym.load_object import load_object
 SERVE = "ray_gym.viewer.serving:serve"
 """Place of the function that serves the viewer."""
 NICENESS = 10
-"""What is added to the process's niceness: where a run and its viewer want the same core, the run gets most of it."""
+"""Number that is added to the process's niceness: where a run and its viewer want the same core, the run gets most of it."""
 
 
 def view(

@@ -1,4 +1,4 @@
-"""Every command that reads a run shows what can be read of a damaged one, and names the rest."""
+"""Commands that read a run show what can be read of a damaged one, and name the rest."""
 
 from __future__ import annotations
 

@@ -14,22 +14,15 @@ import pytest
 pytest.importorskip("duckdb")
 pytest.importorskip("nh3")
 from browsed_runs import LONG, PAYLOADS, make_runs, talk
-from browsing import REPOSITORY, Watched, browser_here, chromium, viewing
+from browsing import REPOSITORY, Watched, browser_here, chromium
 from contrast import faint, nameless
 from made_runs import new_run
 from shown_runs import write
 
+from benchmarks.viewer.browsed import FRAMES
+from benchmarks.viewer.served import viewing
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-FRAMES = """async ([selector, step]) => {
-    const element = document.querySelector(selector), began = performance.now();
-    let frames = 0, top = 0;
-    while (performance.now() < began + 3000) {
-        await new Promise(requestAnimationFrame);
-        frames += 1; top += step; element.scrollTop = top;
-    }
-    return [frames / ((performance.now() - began) / 1000), element.scrollTop];
-}"""
-"""Scrolls an element for three seconds, and returns frames a second and how far it came."""
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path) -> Iterator[str]:
     chromium()
     subprocess.run(["make", "viewer"], cwd=REPOSITORY, check=True, capture_output=True)
-    with viewing(folder) as address:
-        yield address
+    with viewing(folder) as viewer:
+        yield viewer.address
 
 
 @pytest.fixture(scope="module")
