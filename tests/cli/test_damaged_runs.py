@@ -1,4 +1,4 @@
-"""Commands that read a run show what can be read of a damaged one, and name the rest."""
+"""Checks that commands show what can be read of a damaged run, and name the rest."""
 
 from __future__ import annotations
 
