@@ -19,7 +19,7 @@ _ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[
 _LETTER_AND_TEXT = re.compile(
     r"""[(\[$"'\u201c\u2018<]?([A-Za-z])(?!\w|['\u2019]\w)[)\]$"'\u201d\u2019>]*\s*(.+)""", re.DOTALL
 )
-_TEXT_AND_LETTER = re.compile(r"(.+?)\s*[(\[]([A-Za-z])[)\]]\.?", re.DOTALL)
+_LETTER_AT_END = re.compile(r"[(\[]([A-Za-z])[)\]]\.?\Z")
 _SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
 _MOST_SEPARATORS = 8
 _NAMED = re.compile(
@@ -138,9 +138,9 @@ def _letters_of(found: str, texts: OptionsByLetter) -> set[str]:
     `texts`: normalised texts of the options.
     """
     meant = _having(found, texts)
-    behind = _TEXT_AND_LETTER.fullmatch(found)
-    if behind is not None:
-        meant |= {behind[2].upper()} & _having(behind[1], texts)
+    behind = _LETTER_AT_END.search(found)
+    if behind is not None and (before := found[: behind.start()].rstrip()):
+        meant |= {behind[1].upper()} & _having(before, texts)
     both = _LETTER_AND_TEXT.fullmatch(found)
     if both is None or both[1].upper() not in texts:
         return meant
