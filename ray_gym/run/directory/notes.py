@@ -81,7 +81,9 @@ def csv_of(notes: Mapping[str, Note]) -> str:
 
 @dataclass(slots=True)
 class Notes:
-    """Reads and writes the notes of a run. All methods block, and threads may share it."""
+    """Reads and writes the notes of a run. All methods block, and threads may share it; other processes of this machine may
+    write notes of the same run, unless it is on an object store: there the last one to write counts.
+    """
 
     storage: Storage
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -100,14 +102,14 @@ class Notes:
         """Writes the note of an episode in the place of an older one, or removes it if the new one is empty. Returns it
         with the time of the change. Errors: UserError for a damaged file; RunFailed if it can't be written.
         """
-        with self._lock:
-            made = note.model_copy(update={"changed_at": time.time()})
-            notes = {**self.read(), episode_id: made}
-            if made.is_empty:
-                del notes[episode_id]
-            try:
+        try:
+            with self._lock, self.storage.alone(FILE):
+                made = note.model_copy(update={"changed_at": time.time()})
+                notes = {**self.read(), episode_id: made}
+                if made.is_empty:
+                    del notes[episode_id]
                 self.storage.write(FILE, NotesFile(notes=notes).model_dump_json(indent=1).encode())
-            except OSError as error:
-                reason = error.strerror or error
-                raise RunFailed(f"{self.storage.location}/{FILE}: the note can't be written: {reason}") from None
-            return made
+                return made
+        except OSError as error:
+            reason = error.strerror or error
+            raise RunFailed(f"{self.storage.location}/{FILE}: the note can't be written: {reason}") from None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,13 +59,19 @@ class PosixStorage(Storage):
         final = self.path / name
         if final.parent != self.path:
             final.parent.mkdir(exist_ok=True)
-        scratch = final.with_name(f".{final.name}.new")
+        scratch = final.with_name(f".{final.name}.{os.getpid()}-{threading.get_ident()}.new")
         with scratch.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         scratch.rename(final)
         flush_folder(final.parent)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        with (self.path / f".{name}.lock").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def stage(self, name: str, table: pa.Table) -> str:
         with (self.path / self.staging / name).open("wb") as file:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -163,6 +163,12 @@ class Storage(ABC):
         """Writes a file of the run directory whole or not at all, and replaces an older one. It is durable when this
         returns. Errors: OSError.
         """
+
+    def alone(self, name: str) -> AbstractContextManager[None]:
+        """Keeps other processes that ask for the same name out while the block runs, as far as the storage can: of an
+        object store, nobody is kept out. Errors: OSError.
+        """
+        return nullcontext()
 
     @abstractmethod
     def stage(self, name: str, table: pa.Table) -> str:
