@@ -53,7 +53,9 @@ def run_of_rows(folder: Path, name: str, rows: list[dict[str, Any]], planned: in
 
 
 def end(directory: RunDirectory, **summary: Any) -> None:
-    """Writes the summary of a run, as of one that is finished, and closes it."""
-    ended = {"interrupted": False, "episodes": 4, "of": 4, "status": {"completed": 4}, "mean_reward": 0.5, **summary}
+    """Writes the summary of a run, as of one that is finished with the episodes that are there, and closes it."""
+    there = directory.storage.count()
+    counts = {"episodes": there, "of": 4, "status": {"completed": there}}
+    ended = {"interrupted": False, **counts, "mean_reward": 0.5, **summary}
     directory.write_summary(ended)
     directory.close()

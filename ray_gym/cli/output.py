@@ -29,8 +29,8 @@ class DataTable(Table):
         super().__init__(*columns, box=None, header_style="bold")
 
     def add_data(self, *cells: object) -> None:
-        """Adds a row of data."""
-        self.add_row(*map(data, cells))
+        """Adds a row of data, each of whose cells is a line."""
+        self.add_row(*(data(str(cell).replace("\n", "\\n")) for cell in cells))
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -84,27 +84,27 @@ def prune(
 
         ray-gym runs prune --dir runs --older-than 90 --yes
     """
-    from ray_gym.run.directory.listing import DAY_S, remove_run, runs_in
+    from ray_gym.run.directory.listing import DAY_S, remove_run, require_whole, runs_in
     from ray_gym.run.directory.ownership import RunIsTaken
 
     listed, now = list(runs_in(folder or context.obj)), time.time()
     old = [run for run in listed if run.may_be_removed(older_than * DAY_S, now)]
     kept = len(listed) - len(old)
-    left = 0
+    left, size = 0, 0
     for run in old:
         try:
-            if yes:
-                remove_run(run.location)
+            remove_run(run.location) if yes else require_whole(run.location)
+            size += run.size
             say(f"{'removed' if yes else 'would remove'} {run.location} ({size_of(run.size)})")
-        except RunIsTaken as error:
+        except (RunIsTaken, UserError) as error:
             kept += 1
             say(f"kept {run.location}: {error}")
         except OSError as error:
             left += 1
             say(f"kept {run.location}: it can't be removed: {error.strerror or error}")
-    whole = size_of(sum(run.size for run in old))
-    hint = "" if yes or not old else "; --yes removes them"
-    say(f"{len(old)} runs with {whole} are finished and older than {older_than:g} days; {kept} are kept{hint}")
+    gone = len(listed) - kept - left
+    hint = "" if yes or not gone else "; --yes removes them"
+    say(f"{gone} runs with {size_of(size)} are finished and older than {older_than:g} days; {kept} are kept{hint}")
     if left:
         raise RunFailed(f"{left} of them can't be removed; see above")
 

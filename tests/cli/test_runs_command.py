@@ -8,13 +8,16 @@ import shutil
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import ray_gym_here
 from made_runs import end, new_run
+from shown_runs import damage as spoil
 
 from ray_gym.cli.runs import size_of
 from ray_gym.errors import UserError
 from ray_gym.record.bounds import read_bound
+from ray_gym.record.schema import VERSION_KEY
 
 
 @pytest.fixture
@@ -55,6 +58,35 @@ def test_prune_removes_old_finished_runs_only_when_told_to(folder: Path) -> None
     done = ray_gym_here("runs", "prune", "--dir", str(folder), "--yes", "--older-than", "30.5")
     assert done.returncode == 0 and f"removed {folder / 'old'}" in done.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["cut", "new"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "later version", "row group", "a row less", "config"])
+def test_prune_keeps_a_run_that_is_not_whole(tmp_path: Path, damage: str) -> None:
+    end(new_run(tmp_path, "old", 1.0, 0.0))
+    [part] = (tmp_path / "old" / "episodes").iterdir()
+    if damage in ("cut", "empty"):
+        part.write_bytes(part.read_bytes()[: 100 if damage == "cut" else 0])
+    elif damage == "later version":
+        table = pq.read_table(part)
+        pq.write_table(table.replace_schema_metadata({**table.schema.metadata, VERSION_KEY.encode(): b"99"}), part)
+    elif damage == "row group":
+        spoil(part, 0)
+    elif damage == "a row less":
+        pq.write_table(pq.read_table(part).slice(1), part)
+    else:
+        (tmp_path / "old" / "run.yaml").write_text(": : [")
+    done = ray_gym_here("runs", "prune", "--dir", str(tmp_path), "--yes", "--older-than", "0")
+    assert done.returncode == 0 and f"kept {tmp_path / 'old'}" in done.stdout and part.exists(), done.stdout
+
+
+def test_a_folder_whose_name_is_not_utf8_is_named_and_the_others_are_listed(tmp_path: Path) -> None:
+    end(new_run(tmp_path, "good", 1.0))
+    odd = os.fsencode(tmp_path) + b"/bad\xff"
+    shutil.copytree(os.fsencode(tmp_path / "good"), odd)
+    done = ray_gym_here("runs", "--dir", str(tmp_path))
+    assert done.returncode == 0 and "good" in done.stdout and "its name is not UTF-8: rename it" in done.stdout
+    done = ray_gym_here("stats", os.fsdecode(odd))
+    assert done.returncode == 2 and "this path is not UTF-8" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_prune_goes_on_after_a_run_that_it_cannot_remove(

@@ -36,7 +36,7 @@ def test_runs_have_their_states_and_figures(tmp_path: Path) -> None:
         "done": ("finished", 4, 4, 0, 0.5),
         "live": ("live", 3, 4, 1, 0.5),
         "stopped": ("interrupted", 1, 4, 1, None),
-        "stream": ("stream", 4, None, 0, 0.5),
+        "stream": ("stream", 1, None, 0, 0.5),
     }
     size = sum(file.stat().st_size for file in (tmp_path / "done").rglob("*") if file.is_file())
     assert found["done"].size == size and found["done"].changed > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,9 +12,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import yaml
 from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from ray_gym.errors import UserError, describe
+from ray_gym.messages import utf8
 from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
 from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.directory.reading import Run
@@ -61,6 +64,11 @@ def runs_in(folder: str) -> Iterator[ListedRun]:
     Errors: UserError if the folder is not there, can't be read, or is a run itself.
     """
     for name in _folders_in(folder):
+        if (shown := utf8(name)) != name:
+            yield ListedRun(
+                shown, child_of(folder, shown), "damaged", 0.0, 0, problem="its name is not UTF-8: rename it"
+            )
+            continue
         location = child_of(folder, name)
         storage = storage_at(location)
         if storage.exists(EPISODES) or storage.exists(CONFIG):
@@ -68,12 +76,30 @@ def runs_in(folder: str) -> Iterator[ListedRun]:
 
 
 def remove_run(location: str) -> None:
-    """Deletes a run's directory, unless another driver has opened it meanwhile. Errors: RunIsTaken; UserError; OSError."""
+    """Deletes a run's directory, unless another driver has opened it meanwhile, or it is not whole. Errors: RunIsTaken;
+    UserError that names the damage; OSError.
+    """
+    require_whole(location)
     directory = find_run(location)
     directory.open()
     assert directory.owner is not None
     directory.owner.withdraw()
     directory.storage.remove()
+
+
+def require_whole(location: str) -> None:
+    """Checks that all episodes which a finished run counts can be read, and its config is YAML. Errors: UserError that
+    names what is wrong; OSError.
+    """
+    storage = storage_at(location)
+    try:
+        yaml.safe_load(storage.read(CONFIG))
+        there = sum(table.num_rows for table in storage.tables(["episode_id"]))
+        counted = (Run(storage).summary or {}).get("episodes", 0)
+    except (yaml.YAMLError, UnicodeDecodeError, FileNotFoundError) as error:
+        raise UserError(f"{location}/{CONFIG}: it can't be read: {describe(error)}") from None
+    if there != counted:
+        raise UserError(f"{location}: its summary counts {counted} episodes, and {there} are there")
 
 
 def _folders_in(folder: str) -> list[str]:
@@ -83,13 +109,15 @@ def _folders_in(folder: str) -> list[str]:
         if storage.exists(CONFIG):
             raise UserError(f"{folder}: this is a run itself: `ray-gym show` shows it; give the folder that it is in")
         found = storage.filesystem.get_file_info(FileSelector(storage.root))
+        return sorted(info.base_name for info in found if info.type == FileType.Directory)
     except NotADirectoryError:
         raise UserError(f"{folder}: this is a file; give a folder of runs") from None
     except FileNotFoundError:
         raise UserError(f"{folder}: there is no such folder; give that of your runs, e.g. runs") from None
     except OSError as error:
         raise UserError(f"{folder}: can't be read: {error.strerror or error}") from None
-    return sorted(info.base_name for info in found if info.type == FileType.Directory)
+    except UnicodeDecodeError:  # of a name; only a filesystem has such
+        return sorted(entry.name for entry in os.scandir(storage.root) if entry.is_dir())
 
 
 def listed(location: str, storage: Storage) -> ListedRun:

@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from ray_gym.errors import UserError
+from ray_gym.messages import utf8
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import Storage
@@ -48,7 +50,11 @@ def shell_quoted(location: str) -> str:
 
 
 def storage_at(location: str) -> Storage:
-    """Returns the storage at a location, which need not exist yet. Errors: UserError for a URI that can't be opened."""
+    """Returns the storage at a location, which need not exist yet. Errors: UserError for a URI that can't be opened, and
+    for a path that is not UTF-8.
+    """
+    if (shown := utf8(location)) != location:
+        raise UserError(f"{shown}: this path is not UTF-8; rename the folder")
     return ObjectStorage.of(location) if is_uri(location) else PosixStorage.of(Path(absolute(location)))
 
 
