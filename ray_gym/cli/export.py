@@ -134,6 +134,9 @@ def make_redaction(run: Run, given: list[str]) -> tuple[Redaction, list[str]]:
     told = [
         f"note: {name} is not set here: its value, if an episode has it, was not looked for" for name in secrets.unset
     ]
+    if secrets.unread:
+        config = f"{run.location}/run.yaml: {secrets.unread}"
+        told.append(f"warning: {config}; so values of secrets were not looked for: look before you share this")
     return Redaction.of(given, secrets), told
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED
+from ray_gym.errors import describe
 from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.reading import Run
 
@@ -28,26 +29,30 @@ class Secrets:
     """Values of the environment variables that the config names, longest first."""
     unset: tuple[str, ...]
     """Names of those that are not set here, so that nothing knows their values."""
+    unread: str = ""
+    """Reason for which the config can't be read, so that nobody knows what it names; "" if it was read."""
 
 
 def secrets_of(run: Run) -> Secrets:
     """Returns the secrets that the config of a run names: environment variables in `${oc.env:...}`, and those that keys
-    like `api_key_env` and `header_env` name. A run without a readable config has none but `ALWAYS`. Errors: OSError.
+    like `api_key_env` and `header_env` name. Of a run without a readable config none but `ALWAYS` are known. Errors: OSError.
     """
-    names = {*ALWAYS, *(named := set(_names(_read(run))))}
+    config, unread = _read(run)
+    names = {*ALWAYS, *(named := set(_names(config)))}
     found = {name: os.environ.get(name, "").strip() for name in names}
     values = {value for value in found.values() if len(value) >= SHORTEST_MASKED}
     unset = sorted(name for name in named if name not in os.environ)
-    return Secrets(tuple(sorted(values, key=lambda value: (-len(value), value))), tuple(unset))
+    return Secrets(tuple(sorted(values, key=lambda value: (-len(value), value))), tuple(unset), unread)
 
 
-def _read(run: Run) -> Any:
+def _read(run: Run) -> tuple[Any, str]:
+    """Returns the config, and the reason for which it can't be read."""
     if not run.storage.exists(CONFIG):
-        return None
+        return None, "it is not there"
     try:
-        return yaml.safe_load(run.storage.read(CONFIG))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return None
+        return yaml.safe_load(run.storage.read(CONFIG)), ""
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return None, describe(error).partition("\n")[0]
 
 
 def _names(node: Any, path: tuple[str, ...] = ()) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 from small_runs import GAMES, LIBRARY, lines_of, played_run, rows_of
 from written_forms import written
 
+from ray_gym.cli.export import make_redaction
 from ray_gym.errors import UserError
 from ray_gym.export.form import FORM
 from ray_gym.export.redaction import REDACTED, SPELLED, Redaction
@@ -88,6 +89,12 @@ def test_secrets_are_those_of_the_environment_that_the_config_names(
     monkeypatch.delenv("KEY_E", raising=False)
     monkeypatch.delenv("RAY_GYM_TOKEN", raising=False)
     assert secrets_of(load(folder)) == Secrets(("planted-A", "planted-B", "planted-C"), ("KEY_E",))
+    (folder / "run.yaml").write_text(": : [")
+    broken = secrets_of(load(folder))
+    assert broken.values == broken.unset == () and "ParserError" in broken.unread
+    assert "so values of secrets were not looked for" in make_redaction(load(folder), [])[1][0]
+    (folder / "run.yaml").unlink()
+    assert secrets_of(load(folder)).unread == "it is not there"
 
 
 def test_a_planted_key_is_in_no_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

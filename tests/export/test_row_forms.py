@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from shown_runs import episode, sample
 from small_runs import GAMES, played_run, rows_of
 from written_forms import written
 
 from ray_gym.errors import UserError
 from ray_gym.export.filters import Filters
-from ray_gym.export.jsonl import Jsonl
+from ray_gym.export.jsonl import Jsonl, row_of
 from ray_gym.export.redaction import CHANGED, Redaction
 from ray_gym.export.samples import NO_SAMPLES
 from ray_gym.export.secrets import Secrets
 from ray_gym.export.selection import Counts
 from ray_gym.export.token_sets import FORKED, NOT_TRAINED
+from ray_gym.export.writing import encode
 from ray_gym.record.schema import as_table
 
 
@@ -52,6 +54,14 @@ def test_numbers_and_bytes_that_json_lacks_are_texts() -> None:
     row = {"a": [1.0, math.nan, math.inf, None], "b": {"c": -math.inf}, "d": b"\xff\x00", "e": [1, 2], "f": []}
     [line] = Jsonl().lines([[row]], Counts())
     assert line == {"a": [1.0, "NaN", "Infinity", None], "b": {"c": "-Infinity"}, "d": "/wA=", "e": [1, 2], "f": []}
+
+
+def test_lines_become_the_same_table_again() -> None:
+    odd = {**sample(), "logprobs": [0.0, 0.0, 0.0, 0.0, -math.inf, math.nan]}
+    rows = [episode(0, samples=[odd]), episode(1, None), episode(2, math.inf)]
+    lines = [encode(line).decode() for line in Jsonl().lines([as_table(rows).to_pylist()], Counts())]
+    again = as_table([row_of(line) for line in lines])
+    assert str(again.to_pylist()) == str(as_table(rows).to_pylist()), "by text, as NaN is not itself"
 
 
 def test_a_row_with_redacted_text_goes_without_its_samples(games: Path, tmp_path: Path) -> None:
