@@ -36,10 +36,19 @@ class Alike:
     groups: dict[str, _Group] = field(default_factory=dict)
     tasks: dict[int, dict[str, str]] = field(default_factory=dict)
     """First episode of each task id, by the digest of the task's content."""
+    episodes: set[int] = field(default_factory=set)
+    """Digests of the ids of all episodes."""
+    twice: list[str] = field(default_factory=list)
+    """Ids of episodes that are there again."""
 
     def look(self, batch: Batch) -> None:
         """Takes the groups and the tasks of a batch."""
         self._take_groups(batch)
+        for name in batch.texts("episode_id"):
+            digest = xxhash.xxh3_64_intdigest((name or "").encode())
+            if digest in self.episodes:
+                self.twice.append(name)
+            self.episodes.add(digest)
         columns = (batch.texts(name) for name in ("task", "task_id", "episode_id"))
         for task, task_id, episode in zip(*columns, strict=True):
             if task and task_id:
@@ -51,6 +60,7 @@ class Alike:
         """
         several = [group for group in self.groups.values() if group.episodes > 1]
         tally.add("group_alike", (group.first for group in several if group.are_alike), len(several))
+        tally.add("episode_twice", self.twice, len(self.episodes) + len(self.twice))
         copies = [episode for of_content in self.tasks.values() for episode in list(of_content.values())[1:]]
         of = sum(map(len, self.tasks.values()))
         if not are_drawn or len(copies) >= COPIES_OF_DRAWN * of:

@@ -5,11 +5,13 @@ A check marks episodes. Which counts are worth a word is decided afterwards (`ra
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ray_gym.health.batch import Batch, Mask, Rows, flags, numbers
@@ -26,11 +28,14 @@ FEWEST_TOKENS = 8
 """Tokens below which a sample is too short to say that all of its logprobs are 0."""
 FEWEST_WORDS = 40
 """Words below which a message is too short to repeat itself."""
+FEWEST_LETTERS = 160
+"""Letters below which a text of a few long words is too short to repeat itself."""
 DISTINCT = 0.5
-"""Share of distinct runs of four words below which a message repeats itself. Prose has more than 0.9, a table of numbers
-about 0.8."""
+"""Share of distinct runs of four words below which a text repeats itself. Prose has more than 0.9, a table of numbers
+about 0.8. Of a text without spaces, runs of eight letters are taken."""
 LONGEST = 4_000
-"""Words of a message that are looked at."""
+"""Words of a text that are looked at, and letters of one without spaces."""
+_WORD = re.compile(r"[^\W_]+")
 _OTHERS = (
     r"(^|\n)\s*(Assistant|Agent|Policy|AI|Customer|User|Human)\s*:|<\|(im_start|im_end|start_header_id|eot_id)\|>"
     r"|<(start_of_turn|end_of_turn)>|\[/?INST\]"
@@ -76,8 +81,8 @@ def check_samples(batch: Batch, tally: Tally) -> None:
 
 
 def check_messages(batch: Batch, tally: Tally) -> None:
-    """Counts the episodes with an empty message, with a message that repeats itself, and with one in which somebody
-    speaks for another, by participant.
+    """Counts the episodes with an empty message, with a message or thoughts that repeat themselves, and with a message in
+    which somebody speaks for another, by participant.
     """
     ids, rows, who = (
         batch.texts("episode_id"),
@@ -89,10 +94,9 @@ def check_messages(batch: Batch, tally: Tally) -> None:
     calls = numbers(pc.fill_null(pc.list_value_length(batch.event("tool_calls")), 0))
     thoughts = flags(pc.greater(pc.fill_null(pc.utf8_length(batch.event("reasoning")), 0), 0))
     blank = flags(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(said)), 0))
-    long = numbers(pc.utf8_length(said)) >= 2 * FEWEST_WORDS
+    repeats = np.union1d(_repeating(said, batch.messages), _repeating(batch.event("reasoning"), batch.messages))
     empty = batch.messages & blank & (calls == 0) & ~thoughts
     foreign = batch.messages & ~is_policy & flags(pc.match_substring_regex(said, _OTHERS))
-    repeats = [place for place in np.flatnonzero(batch.messages & long) if repeats_itself(said[place].as_py())]
     for name, of_name in _by(who.tolist(), np.flatnonzero(batch.messages)).items():
         places, count = np.asarray(of_name), len(np.unique(rows[of_name]))
         tally.add("empty_message", _named(ids, rows[places[empty[places]]]), count, name or "")
@@ -103,12 +107,25 @@ def check_messages(batch: Batch, tally: Tally) -> None:
             tally.add("speaks_for_another", _named(ids, rows[places[foreign[places]]]), count, name or "")
 
 
+def _repeating(texts: pa.Array, messages: Mask) -> Rows:
+    """Returns the places of the messages whose texts repeat themselves."""
+    long = numbers(pc.fill_null(pc.utf8_length(texts), 0)) >= 2 * FEWEST_WORDS
+    return np.array([at for at in np.flatnonzero(messages & long) if repeats_itself(texts[at].as_py())], dtype=np.int64)
+
+
 def repeats_itself(text: str) -> bool:
-    """Says whether fewer than half of a text's runs of four words are distinct."""
-    words = text.split()[:LONGEST]
-    if len(words) < FEWEST_WORDS:
-        return False
-    runs = list(zip(words, words[1:], words[2:], words[3:], strict=False))
+    """Says whether fewer than half of a text's runs of four words are distinct; in a text of a few long words, as where no
+    spaces are written, runs of eight letters. Signs, such as those of a table, are no words.
+    """
+    words = _WORD.findall(text)[:LONGEST]
+    if len(words) >= FEWEST_WORDS:
+        return _is_repeated(words, 4)
+    letters = "".join(words)[:LONGEST]
+    return len(letters) >= FEWEST_LETTERS and _is_repeated(letters, 8)
+
+
+def _is_repeated(parts: Sequence[str], length: int) -> bool:
+    runs = [tuple(parts[at : at + length]) for at in range(len(parts) - length + 1)]
     return len(set(runs)) < DISTINCT * len(runs)
 
 

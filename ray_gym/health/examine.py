@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import yaml
 
+from ray_gym.errors import UserError, describe
 from ray_gym.health.alike import Alike
 from ray_gym.health.batch import COLUMNS, Batch
 from ray_gym.health.checks import CHECKS
@@ -44,16 +45,25 @@ def examine(storage: Storage, most: int | None = None) -> Health:
             break
         for rows in intact_batches(storage, name, COLUMNS, ROWS, damaged):
             episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
-    alike.tell(tally, _are_drawn(storage))
+    try:
+        are_drawn = _are_drawn(storage)
+    except UserError as error:
+        are_drawn = True  # as most are: what chance gives is no finding
+        damaged.append(str(error))
+    alike.tell(tally, are_drawn)
     return Health(episodes, findings_of(tally, episodes), damaged)
 
 
 def _are_drawn(storage: Storage) -> bool:
-    """Says whether a generator drew the run's tasks, as far as its config can be read."""
+    """Says whether a generator drew the run's tasks. Errors: UserError if the config can't be read."""
     try:
         config = yaml.safe_load(storage.read(CONFIG)) if storage.exists(CONFIG) else {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        told = describe(error).partition("\n")[0]
+        raise UserError(f"{storage.location}/{CONFIG}: it can't be read: {told}") from None
+    try:
         return config["tasks"]["generate"] is not None
-    except (yaml.YAMLError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return False
 
 

@@ -72,7 +72,10 @@ LIMITS = {
         0.005, 2, "have an empty message of {detail}", "a turn without words or calls: the answer was lost or stripped"
     ),
     "repeats_itself": Limit(
-        0.01, 2, "have a message of {detail} that repeats itself", "loops fill the context, and are rewarded by chance"
+        0.01,
+        2,
+        "have a message or thoughts of {detail} that repeat themselves",
+        "loops fill the context, and are rewarded by chance",
     ),
     "speaks_for_another": Limit(
         0.005,
@@ -93,6 +96,12 @@ LIMITS = {
         "have the same tokens in all of their episodes",
         "one seed for a group, or temperature 0: such a group teaches nothing",
         unit="groups",
+    ),
+    "episode_twice": Limit(
+        1e-9,
+        1,
+        "have the id of another episode",
+        "an id is that of one episode: files of another run, or copies of files, are in this one, and count twice",
     ),
     "task_twice": Limit(
         0.01,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-EXAMPLES = 50
-"""Most episodes of a kind that are named."""
+EXAMPLES = 51
+"""Most episodes of a kind that are kept: one more than a filter lists, so that it can say that there are more."""
 Kind = tuple[str, str]
 """Kind of what was found, and a detail such as the name of a tool; the detail is "" where a kind has none."""
 

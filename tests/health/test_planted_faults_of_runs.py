@@ -113,6 +113,11 @@ def group_alike(rows: list[Row]) -> None:
             row["samples"] = rows[start]["samples"]
 
 
+def episode_twice(rows: list[Row]) -> None:
+    for number, row in enumerate(rows):
+        row["episode_id"] = rows[number - number % 2]["episode_id"]
+
+
 def task_twice(rows: list[Row]) -> None:
     for row in rows:
         row["task"] = '{"order": 0}'
@@ -128,7 +133,9 @@ def reward_at_bound(rows: list[Row]) -> None:
         row |= {"env_id": "other", "reward": 0.5 if number == 0 else 1.0}
 
 
-TOGETHER = {function.__name__: function for function in (group_alike, task_twice, same_verdict, reward_at_bound)}
+TOGETHER = {
+    function.__name__: function for function in (group_alike, episode_twice, task_twice, same_verdict, reward_at_bound)
+}
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +184,7 @@ def test_a_planted_fault_is_found_and_no_other(
     [finding] = health.findings
     assert health.episodes == EPISODES and finding.kind == kind and len(finding.episodes) == 3
     expected = {"group_alike": planted // GROUP, "task_twice": planted // GROUP - 1, "reward_at_bound": planted - 1}
+    expected["episode_twice"] = planted // 2
     assert finding.count == expected.get(kind, planted)
     assert finding.text and finding.why and finding.where
 
@@ -244,3 +252,42 @@ def test_damaged_files_are_named_and_the_rest_is_examined(tmp_path: Path, good_f
     file.write_bytes(file.read_bytes()[:-100])
     health = examine(storage_at(str(tmp_path)))
     assert [finding.kind for finding in health.findings] == ["cut"] and "part-00000003" in health.damaged[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        ("wait let me think again " * 200, True),
+        ("我不知道。" * 200, True),
+        ("ha" * 2000, True),
+        ("\n".join(f"| row {number} | yes | yes | yes | no |" for number in range(20)), False),
+        ("ab" * 20, False),
+        (" ".join(f"{number} is {number * number}," for number in range(200)), False),
+    ],
+    ids=["words", "no spaces", "one word", "a table", "short", "numbers"],
+)
+@pytest.mark.parametrize("part", ["content", "reasoning"])
+def test_what_repeats_itself(tmp_path: Path, good_files: dict[int, Path], part: str, text: str, repeats: bool) -> None:
+    def plant(rows: list[Row]) -> None:
+        for row in rows:
+            row["events"][3][part] = [{"type": "text", "text": text}] if part == "content" else text
+
+    found = {finding.kind for finding in health_of(tmp_path, good_files, EPISODES // 50, plant).findings}
+    assert found == ({"repeats_itself"} if repeats else set())
+
+
+def test_a_condition_that_does_not_list_all_says_so(tmp_path: Path) -> None:
+    write(tmp_path, *({**good_row(number), "samples": []} for number in range(120)))
+    rows = [good_row(number) for number in range(120)]
+    for row in rows:
+        repeats_itself(row)
+    write(tmp_path, *rows, number=1)
+    [finding] = [one for one in examine(storage_at(str(tmp_path))).findings if one.kind == "repeats_itself"]
+    assert finding.where.count("', '") == 49 and finding.where.endswith("/* the first 50 of them */")
+
+
+def test_a_config_that_can_not_be_read_is_named_and_cries_no_wolf(tmp_path: Path) -> None:
+    write(tmp_path, *({**good_row(number), "task": f'{{"n": {number // 8}}}'} for number in range(120)))
+    (tmp_path / "run.yaml").write_text(": : [")
+    health = examine(storage_at(str(tmp_path)))
+    assert health.findings == [] and "run.yaml: it can't be read" in health.damaged[0]
