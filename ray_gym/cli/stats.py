@@ -11,6 +11,7 @@ import typer
 from ray_gym.cli.output import make_console, write
 from ray_gym.errors import UserError
 from ray_gym.installed.extras import require
+from ray_gym.json_values import finite
 from ray_gym.record.bounds import Bound, read_bound
 
 if TYPE_CHECKING:
@@ -140,4 +141,4 @@ def _of_run(read: ReadRun, asked: Asked) -> dict[str, Any]:
 
 
 def _write_json(told: dict[str, Any]) -> None:
-    write(json.dumps(told, ensure_ascii=True, allow_nan=False) + "\n")
+    write(json.dumps(finite(told), ensure_ascii=True, allow_nan=False) + "\n")

@@ -50,7 +50,7 @@ def read_run(location: str, extract: Extract | None = None, versions: bool = Fal
     remarks = [f"left out: {told}" for told in damages]
     if planned is not None and len(collected) < planned:
         there = f"{location} has {len(collected)} of {planned} planned episodes"
-        remarks.append(f"{there}: short ones come first, so rewards and lengths may change")
+        remarks.append(there if damages else f"{there}: short ones come first, so rewards and lengths may change")
     return ReadRun(location, collected, remarks)
 
 

@@ -141,11 +141,10 @@ def _mean_of_tasks(pairs: list[tuple[tuple[str, str], float]]) -> float:
 
 
 def _with_adjusted(found: dict[Name, Compared]) -> dict[Name, Compared]:
-    """Returns the comparisons with their adjusted p-values. What shows no spread was not tested, and keeps its p."""
+    """Returns the comparisons with their adjusted p-values. What shows no spread is not tested."""
     tested = {name: one.difference.p for name, one in found.items() if one.difference.p is not None}
-    tested = {name: p for name, p in tested.items() if found[name].difference.interval.se}
     told = dict(zip(tested, adjusted(list(tested.values())), strict=True))
-    return {name: replace(one, p_adjusted=told.get(name, one.difference.p)) for name, one in found.items()}
+    return {name: replace(one, p_adjusted=told.get(name)) for name, one in found.items()}
 
 
 def _flips(first: _Values, second: _Values) -> Flips | None:

@@ -115,13 +115,21 @@ def describe(given: Collected, is_success: Success, ks: Sequence[int] | None = N
         tools=_tools(given, tasks),
         quantities={name: found for name in QUANTITIES if (found := _quantity(scored.numbers(name), of_tasks))},
         length_against_reward=_lengths(scored, rewards, of_tasks),
-        remarks=remarks_on(rewards, reward, success),
+        remarks=[*_unscored(status, len(rewards)), *remarks_on(rewards, reward, success)],
+    )
+
+
+def _unscored(status: NDArray[np.object_], scored: int) -> list[str]:
+    """Returns a warning of completed episodes whose reward is none, or no finite number."""
+    without = int((status == "completed").sum()) - scored
+    return (
+        [f"{without} completed episodes have no reward that is a finite number: they are left out"] if without else []
     )
 
 
 def is_scored(given: Collected) -> NDArray[np.bool_]:
-    """Returns whether each episode is completed and has a reward: bool [n]."""
-    return np.asarray((given.texts("status") == "completed") & ~np.isnan(given.numbers("reward")), dtype=np.bool_)
+    """Returns whether each episode is completed and has a reward that is a finite number: bool [n]."""
+    return np.asarray((given.texts("status") == "completed") & np.isfinite(given.numbers("reward")), dtype=np.bool_)
 
 
 def hits_of(rewards: NDArray[np.float64], is_success: Success) -> NDArray[np.bool_]:
@@ -150,7 +158,9 @@ def _failures(given: Collected, tasks: NDArray[np.int64], status: NDArray[np.obj
 
 
 def _tools(given: Collected, tasks: NDArray[np.int64]) -> dict[str, ToolRate]:
-    """Returns the tools, the one with the highest rate of errors first."""
+    """Returns the tools, the one whose rate of errors is surely the highest first: a name that was called once, such as
+    one that a model made up, is not above a tool that is broken for many tasks.
+    """
     names = given.calls.column("tool").combine_chunks().dictionary_encode()
     errors = np.asarray(given.calls.column("is_error").to_numpy(), dtype=np.bool_)
     of_calls = tasks[given.calls.column("episode").to_numpy()]
@@ -161,7 +171,7 @@ def _tools(given: Collected, tasks: NDArray[np.int64]) -> dict[str, ToolRate]:
         wrong, of_tasks = errors[chosen], of_calls[chosen]
         rate = proportion_over_tasks(wrong, of_tasks)
         found[name] = ToolRate(int(chosen.sum()), int(wrong.sum()), rate, len(np.unique(of_tasks[wrong])))
-    return dict(sorted(found.items(), key=lambda item: (-item[1].rate.value, item[0])))
+    return dict(sorted(found.items(), key=lambda item: (-(item[1].rate.low or 0), -item[1].rate.value, item[0])))
 
 
 def _quantity(values: NDArray[np.float64], tasks: NDArray[np.int64]) -> Quantity | None:

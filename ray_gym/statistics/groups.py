@@ -92,9 +92,9 @@ def _at(
     k: int, enough: list[tuple[NDArray[np.float64], NDArray[np.bool_]]], tasks: int, majority: Interval | None
 ) -> Attempts:
     """Returns what k attempts give. `enough`: rewards and hits of each task that has k episodes."""
-    numbers, episodes = np.arange(len(enough)), sum(len(hits) for _, hits in enough)
-    at = proportion_over_tasks([pass_at(hits, k) or 0.0 for _, hits in enough], numbers, most=episodes)
-    hat = proportion_over_tasks([pass_hat(hits, k) or 0.0 for _, hits in enough], numbers, most=episodes)
+    numbers, apart = np.arange(len(enough)), sum(len(hits) // k for _, hits in enough)  # attempts that share no episode
+    at = proportion_over_tasks([pass_at(hits, k) or 0.0 for _, hits in enough], numbers, most=apart)
+    hat = proportion_over_tasks([pass_hat(hits, k) or 0.0 for _, hits in enough], numbers, most=apart)
     best = mean_over_tasks([best_of(rewards, k) or 0.0 for rewards, _ in enough], numbers)
     return Attempts(k, len(enough), tasks - len(enough), at, hat, best, majority)
 
@@ -102,8 +102,8 @@ def _at(
 def _majority(k: int, answers: list[list[Hashable | None]] | None) -> Interval | None:
     """Returns majority@k over the tasks that have k episodes; None without answers, or with too many ways to choose."""
     chances = [chance for one in answers or () if (chance := majority_at(one, RIGHT, k)) is not None]
-    episodes = sum(len(one) for one in answers or () if len(one) >= k)
-    return proportion_over_tasks(chances, np.arange(len(chances)), most=episodes) if chances else None
+    apart = sum(len(one) // k for one in answers or () if len(one) >= k)
+    return proportion_over_tasks(chances, np.arange(len(chances)), most=apart) if chances else None
 
 
 def powers_of_two(most: int) -> list[int]:

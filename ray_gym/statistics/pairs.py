@@ -54,8 +54,7 @@ def difference(first: Values, second: Values, level: float = LEVEL) -> Differenc
     interval = mean_over_tasks(changes, both, level)
     left_out = len(before.keys() ^ after.keys())
     if not interval.se:
-        alike = interval.se is not None and interval.value == 0
-        return Difference(interval, 1.0 if alike else None, None, left_out)
+        return Difference(interval, None, None, left_out)
     degrees = len(both) - 1
     p = float(2 * stats.t.sf(abs(interval.value) / interval.se, degrees))
     quantiles = stats.t.ppf([1 - (1 - level) / 2, POWER], degrees)

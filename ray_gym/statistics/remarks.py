@@ -22,12 +22,14 @@ LARGEST = 1e150
 def remarks_on(rewards: NDArray[np.float64], reward: Interval | None, success: Interval | None) -> list[str]:
     """Returns the warnings for the mean reward and the share of successes of completed episodes."""
     if reward is None or success is None:
-        return ["no episode is completed, so there are no rewards"]
+        return ["no completed episode has a reward"]
     if reward.low is None:
         return [f"no intervals over tasks: {reward.why_none}"]
     found = []
     if np.abs(rewards).max() > LARGEST:
-        found.append(f"some rewards are beyond {LARGEST:g}: floats can't hold their squares, so no figure of them counts")
+        found.append(
+            f"some rewards are beyond {LARGEST:g}: floats can't hold their squares, so no figure of them counts"
+        )
     if reward.tasks < FEW:
         found.append(
             f"only {reward.tasks} tasks: intervals hold the true value less often than 95% (docs/statistics.md)"

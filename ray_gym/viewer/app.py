@@ -21,6 +21,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTex
 
 from ray_gym.advantages import group_normalised
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.json_values import finite
 from ray_gym.run.directory.notes import Note, csv_of
 from ray_gym.viewer.comparison import Comparisons
 from ray_gym.viewer.episode_page import NoSuchEpisode, episode_of, row_of, text_of
@@ -46,7 +47,7 @@ class Json(JSONResponse):
     """Writes JSON, in which numbers that are not finite are null."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(_finite(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(finite(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
 
 
 def make_app(places: Places) -> FastAPI:
@@ -187,8 +188,13 @@ def _add_notes(app: FastAPI, places: Places) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    @app.get("/{path:path}", include_in_schema=False)
-    def page(path: str) -> Response:
+    @app.exception_handler(404)
+    def page(request: Request, error: Exception) -> Response:
+        path = str(request.scope["path"]).removeprefix(
+            "/"
+        )  # no route's pattern has a line break, which a name may have
+        if request.method not in ("GET", "HEAD"):
+            return PlainTextResponse("there is nothing here\n", 404)
         if "\0" in path:
             return PlainTextResponse("there is nothing here\n", 404)
         file = (STATIC / path).resolve()
@@ -246,14 +252,3 @@ def _refuse_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     problem = error.errors()[0]
     return Json({"error": f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"}, 422)
-
-
-def _finite(value: Any) -> Any:
-    """Returns a value in which floats that are not finite are None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return value

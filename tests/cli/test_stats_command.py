@@ -136,7 +136,7 @@ def test_one_task_has_no_interval_and_it_says_why(tmp_path: Path) -> None:
 
 def test_a_run_without_a_completed_episode(tmp_path: Path) -> None:
     done = ray_gym_here("stats", made(tmp_path, "one", {"a": [None], "b": [None]}))
-    assert done.returncode == 0 and "no episode is completed, so there are no rewards" in done.stdout
+    assert done.returncode == 0 and "no completed episode has a reward" in done.stdout
     assert "failed: 100.0%" in done.stdout and "mean reward" not in done.stdout
 
 
@@ -162,6 +162,14 @@ def test_a_run_that_is_not_finished_and_damaged_files(tmp_path: Path) -> None:
     part.write_bytes(b"PAR1")
     done = ray_gym_here("stats", run)
     assert done.returncode == 2 and "damaged" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_rewards_that_are_no_numbers_are_null_and_left_out(tmp_path: Path) -> None:
+    run = made(tmp_path, "one", {"a": [1.0, float("nan")], "b": [0.0, float("inf")], "c": [1.0, 0.0]})
+    found = told(run)
+    assert found["reward"]["value"] == pytest.approx(0.5) and found["reward"]["episodes"] == 4
+    assert "2 completed episodes have no reward that is a finite number" in found["remarks"][0]
+    assert told(made(tmp_path, "huge", {"a": [1e308, -1e308], "b": [1.7e308, 1.7e308]}))["reward"]["se"] is None
 
 
 def test_a_file_of_an_unknown_version(tmp_path: Path) -> None:

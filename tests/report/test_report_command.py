@@ -195,7 +195,7 @@ def test_a_file_that_is_there_stays_without_overwrite(tmp_path: Path) -> None:
 def test_a_failed_run_and_a_run_of_one_task_have_a_page(tmp_path: Path) -> None:
     write(tmp_path / "failed", episode(0, None), episode(1, None))
     page = page_of(tmp_path / "failed", tmp_path / "failed.html")
-    assert "no episode is completed, so there are no rewards" in page.text and "100.0%" in page.text
+    assert "no completed episode has a reward" in page.text and "100.0%" in page.text
     write(tmp_path / "one", episode(0), episode(1, 0.0))
     assert "no interval" in page_of(tmp_path / "one", tmp_path / "one.html").text
 
