@@ -37,18 +37,38 @@ FUNCTIONS = frozenset(
 )
 """Names of the functions that a condition may call. Operators such as + and LIKE are functions, too, and all allowed."""
 
+OTHER_TABLES = frozenset({"TABLE_FUNCTION", "SHOW_REF", "PIVOT", "COLUMN_DATA", "DELIM_GET", "BOUND_TABLE_REF"})
+"""Types of a statement's nodes that stand for tables other than those of a name."""
+
 
 def check_condition(connection: DuckDBPyConnection, where: str) -> None:
-    """Checks that a condition is not too long, and calls no function but those of `FUNCTIONS`. One that can't be parsed
-    is left to DuckDB, whose error says where. Errors: UserError.
+    """Checks that a condition is not too long, asks for no other table, and calls no function but those of `FUNCTIONS`.
+    One that can't be parsed is left to DuckDB, whose error says where. Errors: UserError.
     """
     if len(where) > LONGEST:
         raise UserError(f"where: {len(where):,} characters; at most {LONGEST:,} are read")
     written = f"SELECT * FROM episodes WHERE ({where}\n)"
     [[told]] = connection.execute("SELECT json_serialize_sql(?)", [written]).fetchall()
-    for name in _functions_in(json.loads(told)):
+    parsed = json.loads(told)
+    for name in _tables_in(parsed):
+        if name != "episodes":
+            raise UserError(f"where: it may ask for nothing but the table episodes, not {name}")
+    for name in _functions_in(parsed):
         if name not in FUNCTIONS:
             raise UserError(f"where: the function {name} can't be called here; {', '.join(sorted(FUNCTIONS))} can")
+
+
+def _tables_in(node: Any) -> Iterator[str]:
+    """Yields the names of the tables that a parsed statement asks, and of those that it makes by WITH."""
+    if isinstance(node, dict):
+        if node.get("type") == "BASE_TABLE":
+            yield ".".join(filter(None, (node.get("catalog_name"), node.get("schema_name"), node.get("table_name"))))
+        elif node.get("type") in OTHER_TABLES:
+            yield str(node["type"]).lower()
+        yield from (f"WITH {entry['key']}" for entry in (node.get("cte_map") or {}).get("map", ()))
+        node = list(node.values())
+    for inner in node if isinstance(node, list) else ():
+        yield from _tables_in(inner)
 
 
 def _functions_in(node: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ import errno
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from urllib.parse import urlencode
 
 import uvicorn
 
@@ -32,11 +33,21 @@ def serve(locations: Sequence[str], host: str, port: int, say: Callable[[str], N
     if (first := places.first()) is not None:
         first.begun()
     shown = f"[{host}]" if ":" in host else host
-    say(f"ready: http://{shown}:{bound}/{'' if token is None else f'?token={token}'} (Ctrl-C ends it)")
+    say(f"ready: http://{shown}:{bound}/{_first_page(places, token)} (Ctrl-C ends it)")
     config = uvicorn.Config(
         guard, log_level="warning", lifespan="off", server_header=False, timeout_graceful_shutdown=1
     )
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _first_page(places: Places, token: str | None) -> str:
+    """Returns the rest of the address of the page to begin with: the comparison of two runs that were named, else the
+    list.
+    """
+    named = [run.name for run in places.runs()] if places.folder is None else []
+    query = dict(zip("ab", named, strict=True)) if len(named) == 2 else {}
+    asked = urlencode({**query, **({} if token is None else {"token": token})})
+    return ("compare" if query else "") + (f"?{asked}" if asked else "")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -19,7 +19,7 @@ from ray_gym.errors import UserError
 from ray_gym.viewer.app import make_app
 from ray_gym.viewer.guard import COOKIE, POLICY, Guard
 from ray_gym.viewer.places import Places
-from ray_gym.viewer.serving import _listen
+from ray_gym.viewer.serving import _first_page, _listen
 
 HOST = "127.0.0.1:7266"
 
@@ -123,6 +123,20 @@ def test_notes_are_beside_the_run_and_empty_ones_go(folder: Path, web: TestClien
     assert "no file of notes" in web.get("/api/runs/before/notes").json()["error"]
     (folder / "before" / "notes.json").write_text("half")
     assert "no file of notes" in web.get("/api/runs/before/notes").json()["error"]
+
+
+def test_a_name_with_a_line_break_has_a_page_and_two_named_runs_begin_with_their_comparison(
+    tmp_path: Path, web: TestClient
+) -> None:
+    assert web.get("/run/new%0Aline").status_code == web.get("/run/plain").status_code
+    assert web.post("/run/x").status_code == 404
+    for name in ("one", "two"):
+        write(tmp_path / name, episode(0))
+    named = Places.of([str(tmp_path / "one"), str(tmp_path / "two")])
+    assert (
+        _first_page(named, None) == "compare?a=one&b=two" and _first_page(named, "t") == "compare?a=one&b=two&token=t"
+    )
+    assert _first_page(Places.of([str(tmp_path)]), None) == ""
 
 
 def test_hostile_text_and_odd_numbers_are_json(folder: Path, web: TestClient) -> None:
