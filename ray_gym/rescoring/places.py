@@ -48,6 +48,8 @@ def score_run(
     change, and for an episode that can't be played again; RunFailed if a judge's model does not come up; OSError.
     """
     source = _find(run)
+    if absolute(out).startswith(f"{absolute(run).rstrip('/')}/"):
+        raise UserError(f"--out: {out} is in the run {run} itself, and would go with it; give a place beside it")
     began = source.read_fingerprint()
     if began is not None and began.folder and Path(began.folder).is_dir():
         import_from(Path(began.folder))

@@ -115,7 +115,7 @@ def test_engines_that_need_a_cluster() -> None:
         (("nowhere", "-o", "new"), "nowhere: there is no such run"),
         (("bare", "-o", "new"), "bare has no run.yaml"),
         (("run", "-o", "run"), "-o: run is there already"),
-        (("run", "-o", "run/run.yaml/new"), "-o: can't write in"),
+        (("run", "-o", "file/new"), "-o: can't write in"),
         (("run",), "Missing option"),
         (("run", "-o", "new", "tasks.generate=1"), "tasks.generate: 2 -> 1: this changes what was played"),
         (("run", "-o", "new", "participants.policy.sampling.top_k=1"), "participants.policy.sampling.top_k: 0 -> 1"),
@@ -132,6 +132,7 @@ def test_wrong_input_is_told_in_a_line(
     arguments: tuple[str, ...], told: str, shell: Shell, run: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bare" / "episodes").mkdir(parents=True)
+    (tmp_path / "file").write_text("")
     code, said = shell(*arguments)
     assert (
         code == 2
@@ -145,6 +146,12 @@ def test_an_environment_with_sessions_on_a_server_is_refused(shell: Shell, run: 
     code, said = shell("run", "-o", "new", "environment.id=adding_up:FarSums")
     assert code == 2 and "adding_up:FarSums keeps its sessions outside of this process" in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.reading
+def test_a_run_within_the_run_is_refused(shell: Shell, run: Path) -> None:
+    code, said = shell(str(run), "-o", str(run / "again"))
+    assert code == 2 and "is in the run" in said and not (run / "again").exists()
 
 
 def test_a_damaged_file_of_rows(shell: Shell, run: Path) -> None:

@@ -129,6 +129,9 @@ def check_files(folder: Path) -> None:
         table = pq.read_table(file)
         counts = table.group_by("episode_id").aggregate([("position", "count")]).to_pylist()
         assert all(row["position_count"] <= generated[row["episode_id"]] for row in counts)
-        assert drawn[step] - table.num_rows == withheld, "tokens that were too old have no annotation"
+        missing = drawn[step] - table.num_rows
+        assert 0 <= missing <= withheld, (
+            "only what the stream withheld has no annotation; the trainer may leave out more"
+        )
     report = json.loads((folder / "report.json").read_text())
     assert report["steps"] == STEPS and report["episodes"] == 8
