@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,6 +62,34 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
     """
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
+
+
+def arguments_object(text: str) -> dict[str, Any]:
+    """Returns the arguments of a call as an object, which is what chat templates show: those that are none are the
+    value of `arguments` in one, and empty ones are an object of nothing.
+    """
+    try:
+        parsed = parse_json(text) if text else {}
+    except ValueError:
+        parsed = None
+    return parsed if isinstance(parsed, dict) else {"arguments": text}
+
+
+def parse_json(text: str) -> Any:
+    """Returns the value of a JSON text. Errors: ValueError for other text: also for one that is nested too deeply, and
+    for numbers that only Python reads or writes (NaN, Infinity, 1e999).
+    """
+    try:
+        return json.loads(text, parse_constant=_read_finite, parse_float=_read_finite)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _read_finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a number of JSON")
+    return number
 
 
 def is_blank(text: str) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ray_gym.errors import UserError, describe
-from ray_gym.messages import Message, ToolSchema
+from ray_gym.messages import Message, ToolSchema, arguments_object
 from ray_gym.seeds import stable_id
 
 Data = dict[str, Any]
@@ -30,17 +31,6 @@ _ACCEPTED_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
 
 BEGIN = "Begin."
 """Text of a user's message that is put first if a template accepts no conversation without one."""
-
-
-def arguments_object(text: str) -> Data:
-    """Returns the arguments of a call as an object, which is what templates show: those that are none are the value of
-    `arguments` in one, and empty ones are an object of nothing.
-    """
-    try:
-        parsed = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        parsed = None
-    return parsed if isinstance(parsed, dict) else {"arguments": text}
 
 
 class Template:
@@ -68,6 +58,7 @@ class Template:
             ("tool", "user"): self._refuses([*called, _USER], called),
         }
         self._joined = {roles for roles, is_refused in joined.items() if is_refused}
+        self._takes_late_system = all(self._shows_late(another, *between) for between in ((), (_ANSWER,)))
         opened = self._probe([{"role": "system", "content": _SYSTEM}]) or ""
         self._wants_user_first = _SYSTEM not in opened or self._refuses([_ANSWER, _USER])
         self._names_thinking = "thinking" in source
@@ -136,15 +127,17 @@ class Template:
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
         """Returns messages in a form that this template accepts. If it needs a user's message first, and the first
         message after the system's is neither a user's nor a tool's, a user's message with the text `BEGIN` is put after
-        the system's. If it refuses two adjacent roles (two messages of one role, or a user's after a tool's), such
-        messages are joined.
+        the system's. If it shows no system message where it stands, after others, that becomes a user's. If it refuses
+        two adjacent roles (two messages of one role, or a user's after a tool's), such messages are joined.
         """
         taken: list[Data] = []
         first = next((message["role"] for message in messages if message["role"] != "system"), None)
         if self._wants_user_first and first not in ("user", "tool"):
-            systems = [message for message in messages if message["role"] == "system"]
+            systems = list(takewhile(lambda message: message["role"] == "system", messages))
             messages = [*systems, {"role": "user", "content": BEGIN}, *messages[len(systems) :]]
         for message in messages:
+            if message["role"] == "system" and not self._takes_late_system and _has_begun(taken):
+                message = {**message, "role": "user"}
             if taken and (taken[-1]["role"], message["role"]) in self._joined:
                 taken[-1] = _join(taken[-1], message)
             else:
@@ -173,6 +166,11 @@ class Template:
         asked = {"role": "assistant", "content": "", "tool_calls": [call]}
         return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]
 
+    def _shows_late(self, system: Data, *between: Data) -> bool:
+        """Returns True if the template shows a system's message where it stands, after a user's and those `between`."""
+        shown = self._probe([{"role": "user", "content": _ARGUMENT}, *between, system]) or ""
+        return system["content"] in shown.partition(_ARGUMENT)[2]
+
     def _refuses(self, messages: list[Data], but_takes: list[Data] | None = None) -> bool:
         """Returns True if the template refuses `messages`. If `but_takes` is given, it also has to accept those: then
         the refusal is not due to something that both have.
@@ -187,6 +185,11 @@ class Template:
         except Exception:  # the template refuses the probe
             return None
         return rendered
+
+
+def _has_begun(messages: Sequence[Data]) -> bool:
+    """Returns True if there are other messages than the system's."""
+    return bool(messages) and messages[-1]["role"] != "system"
 
 
 def _join(first: Data, second: Data) -> Data:

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
-from ray_gym.deployments.chat.template import arguments_object
-from ray_gym.messages import Message
+from ray_gym.messages import Message, arguments_object
 from ray_gym.models.door import PATHS
 from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from ray_gym.deployments.chat.template import arguments_object
 from ray_gym.deployments.vllm.openai_rules import check_body
+from ray_gym.messages import arguments_object
 from ray_gym.openai_api.chat import ChatBody, read_chat
 from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.openai_api.refused import Refused
