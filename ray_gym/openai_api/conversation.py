@@ -211,13 +211,11 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     if role is None:
         raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message, (reasoning, words) = _open_message(found), read_answer(item)
-        message["content"] = "\n\n".join(filter(None, (message["content"], words)))
-        _add_reasoning(message, reasoning)
+        reasoning, words = read_answer(item)
         calls = [_call(call) for call in item.get("tool_calls") or ()]
         if not calls and item.get("function_call"):  # beside calls, it says one of them again
             calls = [_legacy_call(item["function_call"])]
-        message["tool_calls"] += calls
+        add_answer(found, reasoning, words, calls)
     else:
         message = {"role": role, "content": text_of(item["content"])}
         if role == "tool":
@@ -225,6 +223,16 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
         elif item.get("tool_calls"):
             raise ValueError(f"a {role} message calls no tools")
         found.append(message)
+
+
+def add_answer(found: list[dict[str, Any]], reasoning: str, words: str, calls: Sequence[_Fields]) -> None:
+    """Adds what the assistant said to the messages in `found`: to its message at their end if more may belong to that,
+    else as a message of its own. `calls` have the fields of `EarlierCall`.
+    """
+    message = _open_message(found)
+    message["content"] = "\n\n".join(filter(None, (message["content"], words)))
+    _add_reasoning(message, reasoning)
+    message["tool_calls"] += calls
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:

@@ -7,7 +7,7 @@ status 400 that names the field.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -68,6 +68,8 @@ class ApiRequest:
     token_ids: bool = False
     response_format: str | None = None
     """Format of the answer, as JSON text in the form of chat completions; None for any text."""
+    left_out: tuple[str, ...] = ()
+    """Fields and tools of the body that ask for what isn't here, and that the caller can do without."""
     after: str | None = None
     """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
@@ -235,11 +237,19 @@ def read_format(given: Format | None, param: str) -> str | None:
 
 def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
     """Returns the messages of a body. `param`: field that errors name. `is_whole`: False if the messages continue
-    earlier ones. Errors: Refused (400) if they can't be read, there are none, or they have more than `MOST_MESSAGES`
-    tool calls; for whole conversations also if a call has no result, or a result no call.
+    earlier ones. Errors: those of `make_messages`; Refused (400) if they can't be read; for whole conversations also
+    if a call has no result, or a result no call.
+    """
+    return make_messages(lambda: read_request_messages(items, is_whole), param)
+
+
+def make_messages(read: Callable[[], Any], param: str) -> tuple[Message, ...]:
+    """Returns the messages that `read` gives, dicts with the fields of `EarlierMessage`. `param`: field that errors
+    name. Errors: Refused (400) for a ValueError of `read`, and if there are none, or they have more than
+    `MOST_MESSAGES` tool calls.
     """
     try:
-        plain = read_request_messages(items, is_whole)
+        plain = read()
         messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]

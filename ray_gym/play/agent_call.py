@@ -49,6 +49,8 @@ class AgentCall:
     """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
     """True if the first message holds the instructions of this call."""
+    left_out: tuple[str, ...] = ()
+    """Fields and tools of the call that ask for what isn't here."""
     is_again: bool = False
     """True if the agent says that it has sent this call before."""
     is_named: bool = False
@@ -56,7 +58,7 @@ class AgentCall:
 
     @staticmethod
     def of(asked: ApiRequest, *, is_again: bool, is_named: bool) -> AgentCall:
-        """Makes an agent's call from a request to OpenAI's API.
+        """Makes an agent's call from a request, whichever API it came by.
 
         `is_again`: True if the agent says that it has sent this call before. `is_named`: True if it gave a key.
         """
@@ -71,6 +73,7 @@ class AgentCall:
             response_format=asked.response_format,
             after=asked.after,
             instructed=asked.instructed,
+            left_out=asked.left_out,
             is_again=is_again,
             is_named=is_named,
         )
@@ -99,6 +102,7 @@ def command_of(call: AgentCall, participant: str, session: CommandSession) -> As
         sampling,
         call.digest,
         call.response_format,
+        call.left_out,
     )
 
 

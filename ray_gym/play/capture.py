@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec.structs import replace
 
 from ray_gym.episode.thread import Thread
-from ray_gym.messages import Message, ToolSchema, is_blank
+from ray_gym.messages import Message, ToolSchema, is_blank, parse_json
 from ray_gym.models.thoughts import tell_apart
 
 EDITED_HISTORY = "edited_history"
@@ -55,10 +56,23 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
 
 
 def _same_arguments(text: str) -> str:
-    """Returns a JSON text in one form, so that equal values give equal texts. Other text is returned stripped."""
+    """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written. Those that are
+    no object are equal to the object that holds them (`arguments_object`): the Messages API has no others.
+    """
+    value = _decode(text)
+    if isinstance(value, dict) and value.keys() == {"arguments"} and isinstance(value["arguments"], str):
+        held = _decode(value["arguments"])
+        value = value if isinstance(held, dict) else held
+    if isinstance(value, str):
+        return value or "{}"
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _decode(text: str) -> Any:
+    """Returns the value of a JSON text. Other text is returned stripped."""
     try:
-        return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text.strip()
 
 
@@ -87,6 +101,8 @@ class Capture:
 
     participant: str
     _threads: dict[str, _Captured] = field(default_factory=dict)
+    _left_out: set[str] = field(default_factory=set)
+    """Fields and tools of calls that ask for what isn't here, as far as the record says so."""
 
     def match(
         self,
@@ -119,6 +135,14 @@ class Capture:
     def uses(self, thread: str, tools: Iterable[ToolSchema]) -> None:
         """Records that the thread shows these tools from now on."""
         self._threads.setdefault(thread, _Captured()).tools = canonical_tools(tools)
+
+    def is_news(self, left_out: Collection[str]) -> bool:
+        """Returns True if the record doesn't say yet that one of these fields and tools is left out; from then on it
+        does.
+        """
+        unsaid = not self._left_out.issuperset(left_out)
+        self._left_out.update(left_out)
+        return unsaid
 
     def forget(self, thread: str, kept: int) -> None:
         """Discards all but the first `kept` messages of a thread, because the thread has discarded the others."""

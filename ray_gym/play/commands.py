@@ -111,6 +111,8 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
     """SHA-256 of the call as it came, by which a repeated call is recognised."""
     response_format: str | None = None
     """Required form of the answer, as JSON text; None for any form."""
+    left_out: tuple[str, ...] = ()
+    """Fields and tools of the call that ask for what isn't here."""
 
     def to_asked(self) -> Asked:
         """Returns the tools, the sampling and the other options of the call, as an episode takes them."""
@@ -213,6 +215,8 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Agen
     turn = episode.open_turn(name)
     if turn is None:
         return None
+    if capture.is_news(ask.left_out):
+        episode.note(f"calls of {name} are answered without {', '.join(ask.left_out)}")
     before = len(episode.threads[thread].messages)
     for stored in ask.messages:
         message = stored.as_message()

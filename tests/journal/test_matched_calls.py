@@ -129,3 +129,21 @@ def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
     assert canonical_form(Message("assistant", "\u200b")) == canonical_form(Message("assistant", " "))
     assert canonical_form(plain) != canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
     assert canonical_form(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ('{"a": 1, "b": 2}', '{"b":2,"a":1}', True),
+        ("{", '{"arguments": "{"}', True),
+        (" { ", '{"arguments": " { "}', True),
+        ("[1, 2]", '{"arguments": "[1,2]"}', True),
+        ("", "{}", True),
+        ('{"a": NaN}', '{"arguments": "{\\"a\\": NaN}"}', True),
+        ('{"a": 1}', '{"arguments": "{\\"a\\": 1}"}', False),
+        ('{"arguments": 3}', "3", False),
+    ],
+)
+def test_arguments_are_the_same_however_they_are_written(one: str, other: str, same: bool) -> None:
+    forms = [canonical_form(Message("assistant", tool_calls=(ToolCall("c", "f", text),))) for text in (one, other)]
+    assert (forms[0] == forms[1]) is same
