@@ -131,7 +131,15 @@ class Completer:
             prompt_tokens=len(generation.prompt_ids),
             generated_tokens=len(generation.token_ids),
             cached_tokens=generation.cached_tokens,
+            stop_text=generation.stop_text,
         )
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Returns the number of tokens of a request's whole prompt. Errors: EpisodeFailure (data) if the template can't
+        show the tools or refuses the messages.
+        """
+        prompt = await self._render_prompt(request)
+        return len(prompt.new_ids) + (len(request.history) if prompt.fork_reason is None else 0)
 
     def close(self) -> None:
         self._thread.shutdown(wait=False)

@@ -71,6 +71,8 @@ class Generation:
     """Versions of the weights that generated the tokens."""
     cached_tokens: int = 0
     """Number of tokens of the prompt that were in the engine's prefix cache."""
+    stop_text: str | None = None
+    """Text of the sampling's `stop` that ended the generation; None if none did."""
 
 
 class TokenEngine(Protocol):

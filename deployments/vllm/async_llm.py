@@ -147,6 +147,7 @@ class AsyncLLMEngine:
             truncated=generated.finish_reason == "length",
             versions=weights.spans(generated.weight_versions, len(token_ids), adapter),
             cached_tokens=last.num_cached_tokens or 0,
+            stop_text=generated.stop_reason if isinstance(generated.stop_reason, str) else None,
         )
 
     async def check_health(self) -> None:

@@ -125,7 +125,9 @@ class VllmEngine(Engine):
     def connect(self, line: str = "") -> ServeModel:
         """Returns a connection of this process to the model, or to a line of adapters on it."""
         options = self.options
-        return ServeModel(self.app, options.affinity, options.admission, transport=self._transport, line=line)
+        return ServeModel(
+            self.app, options.affinity, options.admission, transport=self._transport, line=line, counts_tokens=True
+        )
 
     def tokenizer(self) -> TokenizerDigest:
         try:

@@ -64,6 +64,12 @@ class VllmReplica(BatchedReplica):
         self._meter.count(request, completion)
         return completion
 
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Returns the number of tokens of a request's prompt. Errors: EpisodeFailure (data) if the template can't show
+        the tools or refuses the messages.
+        """
+        return await self._completer.count_tokens(request)
+
     async def load(self) -> ReplicaLoad:
         """Returns the replica's load. Workers ask for it before they begin new episodes."""
         return self._meter.load()

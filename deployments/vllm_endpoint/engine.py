@@ -70,6 +70,11 @@ class VllmEndpointModel:
         """
         return await self._completer.complete(request)
 
+    counts_tokens = True
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        return await self._completer.count_tokens(request)
+
     async def close(self) -> None:
         self._completer.close()
         await self._endpoint.close()

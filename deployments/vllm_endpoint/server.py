@@ -70,6 +70,7 @@ def read_generation(answer: Any) -> Generation:
         logprobs = np.array(choice["logprobs"]["token_logprobs"], dtype=np.float32)
         prompt_ids = [int(token) for token in choice["prompt_token_ids"]]
         text, finish_reason = str(choice["text"]), choice["finish_reason"]
+        stop_text = choice.get("stop_reason")
         details = (answer.get("usage") or {}).get("prompt_tokens_details") or {}
         cached = int(details.get("cached_tokens") or 0)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -78,4 +79,5 @@ def read_generation(answer: Any) -> Generation:
         raise ValueError(f"{len(token_ids)} token ids but {len(logprobs)} logprobs")
     if finish_reason not in ("stop", "length"):
         raise ValueError(f"the generation ended by {finish_reason!r}")
-    return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", (), cached)
+    stopped_at = stop_text if isinstance(stop_text, str) else None  # else the id of a token
+    return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", (), cached, stopped_at)

@@ -199,6 +199,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     usage = _object(answer.get("usage"))
     details = _object(usage.get("prompt_tokens_details"))
     kind, grammar = _span_kind(request, extra)
+    stop_text = choice.get("stop_reason")  # of vLLM; of others it is missing, or says something else
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
         finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
@@ -210,6 +211,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
         prompt_tokens=_count(usage.get("prompt_tokens")),
         generated_tokens=_count(usage.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")),
+        stop_text=stop_text if stop_text in request.sampling.stop else None,
     )
     if exact:
         _add_tokens(found, answer, choice, request)

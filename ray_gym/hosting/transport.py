@@ -40,6 +40,9 @@ PATIENCE_S = 30.0
 about 6 s (measured).
 """
 
+COUNT_S = 30.0
+"""Seconds within which a replica has to count the tokens of a prompt."""
+
 
 class ServeModel:
     """Calls a model whose replicas are a Serve application. It retries calls whose replica is gone, and is safe for
@@ -56,14 +59,17 @@ class ServeModel:
         *,
         transport: Transport,
         line: str = "",
+        counts_tokens: bool = False,
     ) -> None:
         """Creates a model that opens its connections at the first call.
 
         `app`: name of the application. `affinity`: tells which calls should reach the same replica. `limits`: limits
         above which no new episode may begin; None means that they may always begin. `transport`: `batched` or `handle`,
         as the application was deployed; if Ray uses TLS, calls go by Serve's handle in any case. `line`: line of
-        adapters that all calls are for; "" for the model's own weights.
+        adapters that all calls are for; "" for the model's own weights. `counts_tokens`: True if the replicas have a
+        method of that name.
         """
+        self.counts_tokens = counts_tokens
         self._app = app
         self._transport = tls.choose_transport(transport)
         self._affinity = affinity
@@ -126,6 +132,24 @@ class ServeModel:
             exclude(began, wait_s)
             await asyncio.sleep(wait_s)
         raise self._failure(f"no answer after {PATIENCE_S:g} s of retries: {describe(last)}") from last
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Returns the number of tokens of a request's prompt, as a replica counts them. Nothing is retried.
+
+        Errors: EpisodeFailure (infra) if no replica answers within `COUNT_S` seconds; one that the model raised is
+        passed on.
+        """
+        try:
+            async with asyncio.timeout(COUNT_S):
+                handle = await self._open()
+                tokens: int = await handle.count_tokens.remote(request)
+                return tokens
+        except ray_errors.RayTaskError as error:
+            if isinstance(error.cause, EpisodeFailure):
+                raise error.cause from None
+            raise self._failure(describe(error.cause or error)) from error
+        except (TimeoutError, *UNREACHABLE) as error:
+            raise self._failure(describe(error)) from error
 
     async def _open(self) -> Any:
         """Returns Serve's handle of the application. The first call creates it, and also the lanes if calls are

@@ -15,6 +15,7 @@ members; nothing is registered, and nothing has to be inherited:
     OpensDoor   engine  requests in OpenAI's formats go to its endpoint      the gateway of a service
     Tokenizing  engine  trainers can compare its tokenizer with theirs       the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
+    Counting    model   it counts the tokens of prompts                      the Messages API of a service
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ray_gym.errors import UserError
 from ray_gym.models.door import Door
-from ray_gym.models.model import Model, Sampling
+from ray_gym.models.model import CompletionRequest, Model, Sampling
 from ray_gym.models.placement import Replicas
 from ray_gym.models.tokenizers import TokenizerDigest
 
@@ -224,7 +225,7 @@ def bases_first(names: Iterable[str], known: Container[str], make: Callable[[str
     return dict(sorted(made.items(), key=lambda item: isinstance(item[1], OnAnother)))
 
 
-# ---- a part of what `connect` gives ----
+# ---- parts of what `connect` gives ----
 
 
 @runtime_checkable
@@ -239,5 +240,19 @@ class Gated(Protocol):
         episodes in flight.
 
         It is infinite if the model has no limits, or can't be asked.
+        """
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """Describes a model that may be able to count the tokens of prompts, since it has the chat template here."""
+
+    @property
+    def counts_tokens(self) -> bool: ...
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Returns the number of tokens of a request's prompt. Errors: EpisodeFailure: infra if the model can't be
+        reached, data if its template refuses the request.
         """
         ...

@@ -131,6 +131,7 @@ class Completion(msgspec.Struct):
     `versions` tells which tokens came from which weight version, `kind` which kind of distribution they were drawn
     from, and `grammar` the hash of its constraints (None without any). `cached_tokens` of the `prompt_tokens` were in
     the model's prefix cache. `last_words` is the index in the message's content of the words after its last thought.
+    `stop_text` is the text of the sampling's `stop` that ended the answer; None if none did, or it isn't known.
     """
 
     message: Message
@@ -147,6 +148,7 @@ class Completion(msgspec.Struct):
     generated_tokens: int = 0
     cached_tokens: int = 0
     last_words: int = 0
+    stop_text: str | None = None
 
     @property
     def has_tokens(self) -> bool:

@@ -31,6 +31,7 @@ class StoredCompletion(msgspec.Struct, array_like=True, omit_defaults=True):
     generated_tokens: int
     cached_tokens: int
     last_words: int = 0
+    stop_text: str | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -56,6 +57,7 @@ def store(completion: Completion) -> msgspec.Raw:
         completion.generated_tokens,
         completion.cached_tokens,
         completion.last_words,
+        completion.stop_text,
     )
     return msgspec.Raw(_encoder.encode(stored))
 
@@ -127,4 +129,5 @@ def restore(answer: msgspec.Raw) -> Completion:
         stored.generated_tokens,
         stored.cached_tokens,
         stored.last_words,
+        stored.stop_text,
     )

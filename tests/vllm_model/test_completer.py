@@ -26,6 +26,7 @@ from ray_gym.deployments.small_model import NAME
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import CompletionRequest, Sampling
+from ray_gym.models.stored import restore, store
 
 TOKENS = load_tokenizer(NAME)
 END = TOKENS.stop_ids[0]
@@ -165,3 +166,24 @@ async def test_what_was_sampled_how_is_told() -> None:
         asked = request(sampling=sampling, tools=(MOVE,), allowed_tools=(MOVE,), tool_choice=tool_choice)
         completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
         assert completion.kind == kind and (completion.grammar is not None) == (kind == "constrained")
+
+
+async def test_a_count_of_tokens_is_that_of_the_prompt() -> None:
+    engine = double("Hi.")
+    completer, asked = Completer(CHAT, TOOLS, engine), request("Hello", tools=(MOVE,), allowed_tools=(MOVE,))
+    counted = await completer.count_tokens(asked)
+    assert engine.prompts == [] and counted == (await completer.complete(asked)).prompt_tokens
+    with pytest.raises(EpisodeFailure) as refused:
+        plain = ChatFormat(TOKENS.tokenizer, TOKENS.stop_ids, "{{ raise_exception('no') }}")
+        await Completer(plain, TOOLS, engine).count_tokens(request())
+    assert refused.value.failure.kind is FailureKind.DATA
+
+
+async def test_the_text_that_ended_an_answer_is_told() -> None:
+    class Stopping(EngineDouble):
+        async def generate(self, request: GenerationRequest) -> Generation:
+            return replace(await super().generate(request), stop_text="END")
+
+    completer = Completer(CHAT, TOOLS, Stopping(TOKENS.tokenizer, END, lines=[Line(ids_of("Hi."))]))
+    completion = await completer.complete(request(sampling=Sampling(stop=("END",))))
+    assert completion.stop_text == restore(store(completion)).stop_text == "END"
