@@ -1,0 +1,1 @@
+"""Reads and writes Anthropic's wire format: the Messages API."""

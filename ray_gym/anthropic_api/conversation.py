@@ -1,0 +1,154 @@
+"""Reads the conversations of the Messages API as messages, in the form of `openai_api.conversation.EarlierMessage`.
+
+A body has the system prompt beside its messages, and each message is a text or a list of content blocks. Results of
+tools are blocks of a user's message here, and messages of their own there. Texts of several blocks are joined as in the
+other dialects, so that a conversation is the same in all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ray_gym.messages import is_blank
+from ray_gym.openai_api.conversation import add_answer, require_answers
+
+BILLING = "x-anthropic-billing-header:"
+"""Beginning of a block of the system prompt that is for Anthropic's accounts, and not for the model. Claude Code sends
+one, which differs from call to call.
+"""
+FAILED = "error"
+"""Text of a tool's result that says nothing but that it failed."""
+
+_Block = Mapping[str, Any]
+_THOUGHTS = ("thinking", "redacted_thinking")
+
+
+def read_conversation(system: Any, messages: Sequence[Any], is_asked: bool = True) -> list[dict[str, Any]]:
+    """Converts a body's system prompt and messages to a list of dicts with the fields of `EarlierMessage`.
+
+    `is_asked`: True: checks that a model can answer the conversation: every call has a result, and the last message is
+    not the assistant's; False: it is only looked at. Errors: ValueError that names the message.
+    """
+    found = _read_system(system)
+    numbers = [0] * len(found)
+    for number, item in enumerate(messages):
+        try:
+            _add(found, item)
+        except ValueError as error:
+            raise ValueError(f"messages[{number}]: {error}") from None
+        numbers += [number] * (len(found) - len(numbers))
+    if is_asked:
+        require_answers(found, numbers)
+        if found and found[-1]["role"] == "assistant" and not is_blank(found[-1]["content"]):
+            raise ValueError("the last message is the assistant's, and none can be continued here; leave it out")
+    return found
+
+
+def is_for_accounts(block: Any) -> bool:
+    """Returns True for a block of the system prompt that begins with `BILLING`."""
+    text = block.get("text") if isinstance(block, Mapping) else block
+    return isinstance(text, str) and text.startswith(BILLING)
+
+
+def _read_system(system: Any) -> list[dict[str, Any]]:
+    """Returns the system prompt as a list of one message, or of none. Errors: ValueError."""
+    try:
+        prompt = _text([block for block in _blocks(system) if not is_for_accounts(block)])
+    except ValueError as error:
+        raise ValueError(f"system: {error}") from None
+    return [{"role": "system", "content": prompt}] if prompt else []
+
+
+def _add(found: list[dict[str, Any]], item: Any) -> None:
+    """Adds a message to those in `found`: results of tools first, then its text. Errors: ValueError."""
+    if not isinstance(item, Mapping):
+        raise ValueError(f"expected a message, got {type(item).__name__}")
+    role = item.get("role")
+    if role == "system":
+        found += _read_system(item.get("content"))
+        return
+    blocks = _blocks(item.get("content"))
+    if role == "assistant":
+        add_answer(found, *_read_answer(blocks))
+    elif role == "user":
+        results = [block for block in blocks if _kind(block) == "tool_result"]
+        said = [block for block in blocks if _kind(block) != "tool_result"]
+        found += [_read_result(block) for block in results]
+        if said or not results:
+            found.append({"role": "user", "content": _text(said)})
+    else:
+        raise ValueError(f"role {str(role)[:40]!r} is none of user, assistant, system")
+
+
+def _read_answer(blocks: Sequence[_Block]) -> tuple[str, str, list[dict[str, str]]]:
+    """Returns the thoughts, the words and the calls of an assistant's message. Thoughts that are sealed
+    (`redacted_thinking`) can't be read here, and are left out.
+    """
+    thoughts = [_field(block, "thinking") for block in blocks if _kind(block) == "thinking"]
+    calls = [_read_call(block) for block in blocks if _kind(block) == "tool_use"]
+    words = _text([block for block in blocks if _kind(block) not in (*_THOUGHTS, "tool_use")])
+    return "\n".join(filter(None, thoughts)), words, calls
+
+
+def _read_call(block: _Block) -> dict[str, str]:
+    given = block.get("input")
+    if not isinstance(given, Mapping | None):
+        raise ValueError(f"input of a tool_use: expected an object, got {type(given).__name__}")
+    return {
+        "id": _field(block, "id"),
+        "name": _field(block, "name"),
+        "arguments": json.dumps(given or {}, ensure_ascii=False),
+    }
+
+
+def _read_result(block: _Block) -> dict[str, Any]:
+    """Returns a tool's result as a message. As in the other dialects, its text alone says that a call has failed: only a
+    failure without a text gets one.
+    """
+    text = _text(_blocks(block.get("content")))
+    if block.get("is_error") and is_blank(text):
+        text = FAILED
+    return {"role": "tool", "content": text, "tool_call_id": _field(block, "tool_use_id")}
+
+
+def _blocks(content: Any) -> list[_Block]:
+    """Returns the blocks of a content, which may be a text. Errors: ValueError for other content."""
+    if content is None or isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    if not isinstance(content, list):
+        raise ValueError(f"content: expected text or a list of blocks, got {type(content).__name__}")
+    for block in content:
+        if not isinstance(block, Mapping):
+            raise ValueError(f"content: expected a block, got {type(block).__name__}")
+    return content
+
+
+def _text(blocks: Sequence[_Block]) -> str:
+    """Returns the text of blocks, a line each. Errors: ValueError for a block that holds none."""
+    return "\n".join(text for block in blocks for text in _texts(block))
+
+
+def _texts(block: _Block) -> Iterator[str]:
+    kind = _kind(block)
+    if kind == "text":
+        yield _field(block, "text")
+    elif kind == "search_result":  # found by the agent itself
+        yield from (_field(block, "title"), _field(block, "source"))
+        yield _text(_blocks(block.get("content")))
+    elif kind == "tool_reference":  # a tool that the agent has found, all of which are shown already
+        yield _field(block, "tool_name")
+    else:
+        raise ValueError(f"content of type {kind[:40]!r}: only text can be read")
+
+
+def _kind(block: _Block) -> str:
+    return str(block.get("type"))
+
+
+def _field(block: _Block, name: str) -> str:
+    value = block.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"content of type {_kind(block)[:40]!r}: {name} has to be text")
+    return value

@@ -1,0 +1,193 @@
+"""Reads bodies of requests of the Messages API, as a server does.
+
+What becomes of each field is one of three. It is honoured; it has no effect, which `left_out` of the request says where
+it might matter to the caller; or it is refused, if the answer would be to another question. An agent that asks for a
+service which isn't here goes on without it: docs/messages.md has a table of all fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ray_gym.anthropic_api.conversation import BILLING, is_for_accounts, read_conversation
+from ray_gym.messages import ToolChoice, ToolSchema
+from ray_gym.openai_api.parts import asks_something
+from ray_gym.openai_api.refused import bad_request
+from ray_gym.openai_api.request import (
+    MOST_MESSAGES,
+    MOST_TOOLS,
+    ApiRequest,
+    Format,
+    Json,
+    make_messages,
+    read_body,
+    read_choice,
+    read_format,
+    read_tools,
+)
+from ray_gym.openai_api.sampling import SamplingChange
+
+MOST_TOKENS = 1_000_000
+"""Largest `max_tokens` that a model is asked for; larger ones count as this. What a model's context leaves is less."""
+MOST_LEFT_OUT = 32
+"""Largest number of names in `left_out`."""
+QUIET = frozenset(
+    {"betas", "billing_policy", "cache_control", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"}
+    | {"metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
+)
+"""Fields without an effect that nobody has to be told of: they change neither the prompt nor the answer."""
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""Names of fields and tools that may stand in a header as they are."""
+
+
+class Choice(BaseModel):
+    """Describes the field `tool_choice` of a body."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    type: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
+class OutputConfig(BaseModel):
+    """Describes the field `output_config` of a body. Of its fields, only the format is followed."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    format: Json | None = None
+
+
+class MessagesBody(BaseModel):
+    """Describes the body of a request of the Messages API. Other fields have no effect."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    messages: Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    system: str | list[Any] | None = None
+    tools: Annotated[list[Any], Field(max_length=MOST_TOOLS)] | None = None
+    tool_choice: Choice | None = None
+    stop_sequences: list[str] | None = None
+    stream: bool | None = None
+    temperature: Any = None
+    top_p: Any = None
+    top_k: Any = None
+    output_config: OutputConfig | None = None
+    output_format: Json | None = None
+    """Earlier name of `output_config.format`."""
+    thread: Any = None
+
+
+def read_message_request(body: Any) -> ApiRequest:
+    """Reads the body of a request for a message, decoded from JSON. Errors: Refused (400) for a field that is wrong or
+    not supported.
+    """
+    given = read_body(MessagesBody, body)
+    if given.max_tokens is None:
+        raise bad_request("max_tokens: Field required", "max_tokens")
+    return _read(given, is_asked=True)
+
+
+def read_count_request(body: Any) -> ApiRequest:
+    """Reads the body of a request for the number of a prompt's tokens, which has no `max_tokens`. Errors: as
+    `read_message_request`.
+    """
+    return _read(read_body(MessagesBody, body), is_asked=False)
+
+
+def _read(given: MessagesBody, is_asked: bool) -> ApiRequest:
+    if asks_something(given.thread):
+        raise bad_request("thread: conversations are not kept here; send all messages", "thread")
+    custom, hosted = _tell_tools_apart(given.tools or ())
+    tools = read_tools(custom)
+    choice, allowed = _read_choice(given.tool_choice, tools, hosted)
+    return ApiRequest(
+        model=given.model,
+        messages=make_messages(lambda: read_conversation(given.system, given.messages, is_asked), "messages"),
+        tools=tools,
+        allowed_tools=allowed,
+        tool_choice=choice,
+        parallel_tool_calls=not (given.tool_choice and given.tool_choice.disable_parallel_tool_use),
+        sampling=_read_sampling(given),
+        stream=bool(given.stream),
+        response_format=_read_format(given),
+        left_out=_names([*hosted.values(), *_unfollowed(given)]),
+    )
+
+
+def _tell_tools_apart(given: Sequence[Any]) -> tuple[list[Json], dict[str, str]]:
+    """Returns the tools that the agent describes itself, in the form that `read_tools` takes, and the types of those
+    that Anthropic describes or hosts, by their names. Errors: Refused (400) for a tool that is no object.
+    """
+    custom, hosted = [], {}
+    for number, tool in enumerate(given):
+        if not isinstance(tool, Mapping):
+            raise bad_request(f"tools[{number}]: expected a tool, got {type(tool).__name__}", "tools")
+        if tool.get("type") in (None, "custom"):
+            fields = {"name": "name", "description": "description", "input_schema": "parameters"}
+            custom.append({ours: tool.get(theirs) for theirs, ours in fields.items()})
+        else:
+            hosted[str(tool.get("name") or tool["type"])] = str(tool["type"])
+    return custom, hosted
+
+
+def _read_choice(
+    given: Choice | None, tools: tuple[ToolSchema, ...], hosted: Mapping[str, str]
+) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
+    """Returns the tool choice, and the tools that may be called under it. A choice that only a tool of `hosted` could
+    meet leaves it to the model. Errors: Refused (400) if no tool at all could meet it.
+    """
+    if given is None or given.type == "auto":
+        return "auto", tools
+    if given.type == "none":
+        return "none", tools
+    if hosted and (given.name in hosted if given.type == "tool" else not tools):
+        return "auto", tools
+    return read_choice("required" if given.type == "any" else {"type": "function", "name": given.name}, tools)
+
+
+def _read_sampling(given: MessagesBody) -> Mapping[str, Any]:
+    """Returns the fields of `Sampling` that a body sets. Errors: Refused (400) for a value out of its range."""
+    numbers = {"temperature": given.temperature, "top_p": given.top_p, "top_k": given.top_k}
+    sampling = read_body(SamplingChange, numbers).model_dump(exclude_none=True)
+    if given.max_tokens is not None:
+        sampling["max_tokens"] = min(given.max_tokens, MOST_TOKENS)
+    if given.stop_sequences is not None:
+        read = read_body(SamplingChange, {"stop": given.stop_sequences}, "stop_sequences")
+        sampling["stop"] = tuple(read.stop or ())
+    return sampling
+
+
+def _read_format(given: MessagesBody) -> str | None:
+    """Returns the format that the answer's text has to have, as JSON text in the form of chat completions; None for any
+    text. Errors: Refused (400) for another format than a JSON schema.
+    """
+    asked, where = (given.output_config.format if given.output_config else None), "output_config.format"
+    if not asked:
+        asked, where = given.output_format, "output_format"
+    return read_format(read_body(Format, asked, where), where) if asked else None
+
+
+def _unfollowed(given: MessagesBody) -> Iterable[str]:
+    """Yields the names of the fields that ask for something, and have no effect."""
+    if isinstance(given.system, list) and any(map(is_for_accounts, given.system)):
+        yield BILLING.rstrip(":")
+    for name, value in (given.model_extra or {}).items():
+        if name not in QUIET and asks_something(value):
+            yield name
+    for name, value in ((given.output_config and given.output_config.model_extra) or {}).items():
+        if asks_something(value):
+            yield f"output_config.{name}"
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    """Returns names in sorted order, each once. They come from the caller, and go into a header and the record: one that
+    is no plain name is left out.
+    """
+    return tuple(sorted({name for name in given if _NAME.fullmatch(name)})[:MOST_LEFT_OUT])
