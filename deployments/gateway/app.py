@@ -12,6 +12,7 @@ from ray import serve
 from ray_gym.config.sections import ServiceSection
 from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
 from ray_gym.deployments.gateway.doors.general import general_routes
+from ray_gym.deployments.gateway.doors.messages_door import messages_router
 from ray_gym.deployments.gateway.doors.openai_door import openai_router
 from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
 from ray_gym.deployments.gateway.doors.session_router import SessionRouter
@@ -28,12 +29,13 @@ from ray_gym.deployments.gateway.metrics import Metrics, RequestCounter
 from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.installed.version import version
+from ray_gym.models.door import PATHS
 from ray_gym.models.engine import Engine, HasDoor, OpensDoor, Tokenizing
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 
-Every error has the same body, in the shape of OpenAI's API. `429` and `503` say in `Retry-After` when to come back. A `POST` with an
-`Idempotency-Key` can be sent again: it is done once."""
+Every error has the same body, in the shape of OpenAI's API (of Anthropic's at its Messages API, with 529 for 503). `429` and `503`
+say in `Retry-After` when to come back. A `POST` with an `Idempotency-Key` can be sent again: it is done once."""
 
 SILENCE_S = 600
 """Seconds that a model may take for an answer, or for the next piece of a streamed one."""
@@ -114,11 +116,13 @@ def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
     service = RemoteService(setup.actor, setup.namespace)
     tokenizers = {name: engine for name, engine in setup.engines.items() if isinstance(engine, Tokenizing)}
+    targets = targets_of(setup.engines)
     routers = [
         general_routes(service, metrics),
         rollout_routes(service, caller_of),
         session_routes(SessionRouter(service), caller_of, doorkeeper.session_key),
-        openai_router(targets_of(setup.engines), tokenizers, lambda request: str(request.state.caller)),
+        openai_router(targets, tokenizers, lambda request: str(request.state.caller)),
+        messages_router(targets, lambda request: str(request.state.caller)),
     ]
     return make_app(setup.section, doorkeeper, metrics, slots, routers)
 
@@ -131,9 +135,9 @@ def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
 
 
 def _make_target(engine: Engine) -> Target:
-    if isinstance(engine, HasDoor):
-        return DoorTarget(ServeDoor(engine.door, SILENCE_S))
     asked = ModelTarget(engine.connect(), SILENCE_S)
+    if isinstance(engine, HasDoor):
+        return EndpointTarget(PATHS, DoorTarget(ServeDoor(engine.door, SILENCE_S)), asked)
     if isinstance(engine, OpensDoor):
         return EndpointTarget(engine.passes, DoorTarget(engine.open_door()), asked)
     return asked

@@ -54,7 +54,7 @@ class ProxyGuard:
             if scope["path"] == ROUTES:
                 raise Refused(404, "not_found", "Not Found")
         except Refused as refused:
-            await error_response(refused, {"Connection": "close"})(scope, receive, send)
+            await error_response(refused, scope, {"Connection": "close"})(scope, receive, send)
             return
         scope[PACED] = True
         meter = Meter(receive, _RewordedAnswer(scope, receive, send).send)
@@ -62,7 +62,7 @@ class ProxyGuard:
             await self._app(scope, meter.receive, meter.send)
             if not meter.started and not meter.is_gone:
                 # The replica died, or was shut down, before it answered: Serve itself sends nothing then.
-                await _unavailable("a part of the service went away with this request")(scope, receive, send)
+                await _unavailable("a part of the service went away with this request", scope)(scope, receive, send)
         finally:
             await meter.close()
 
@@ -79,7 +79,9 @@ class _RewordedAnswer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start" and _is_refusal_of_serve(message):
             self._replaced = True
-            await _unavailable("the service is not up, or has no room")(self._scope, self._receive, self._send)
+            await _unavailable("the service is not up, or has no room", self._scope)(
+                self._scope, self._receive, self._send
+            )
         elif not self._replaced:
             await self._send(message)
 
@@ -93,5 +95,5 @@ def _is_refusal_of_serve(message: Message) -> bool:
     return message["status"] in (404, 503) and is_plain and "content-length" not in headers
 
 
-def _unavailable(what: str) -> ASGIApp:
-    return error_response(service_unavailable(f"{what}; come back in a moment", RETRY_S))
+def _unavailable(what: str, scope: Scope) -> ASGIApp:
+    return error_response(service_unavailable(f"{what}; come back in a moment", RETRY_S), scope)

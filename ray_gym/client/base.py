@@ -66,6 +66,14 @@ class OpenSession:
         return self._base_url + self.opened.openai_path
 
     @property
+    def anthropic_base_url(self) -> str:
+        """Returns the base URL for clients of Anthropic's Messages API.
+
+        Each call there is a recorded step of this session's policy.
+        """
+        return self._base_url + self.opened.anthropic_path
+
+    @property
     def api_key(self) -> str:
         """Returns the API key for this session's paths. No other path accepts it."""
         return self.opened.api_key

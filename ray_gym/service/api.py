@@ -344,8 +344,12 @@ class SessionOpened(SessionInfo):
 
     Its base URL is the service's address with this path.
     """
+    anthropic_path: str = ""
+    """Path of the endpoint of Anthropic's Messages API, to whose clients the service's address with this path is the
+    base URL.
+    """
     api_key: str
-    """Key that opens that endpoint and this session's other paths, and nothing else."""
+    """Key that opens these endpoints and this session's other paths, and nothing else."""
 
 
 class ToolCallRequest(Request):

@@ -22,12 +22,12 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "service.md").read_text()
 CLIENT = Path(calls.__file__).parent
 SHARED = ("base.py", "exchanges.py", "group_stream.py")
 """Modules that both clients are made of."""
-OF_OPENAI = re.compile(r"/openai/")
-"""Called by OpenAI's own clients."""
+OF_AGENTS = re.compile(r"/(openai|anthropic)/")
+"""Called by OpenAI's and Anthropic's own clients."""
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
-    """Yields method and path of every endpoint but OpenAI's, as the description of the API has them."""
+    """Yields method and path of every endpoint but those of agents, as the description of the API has them."""
     nobody = cast(Any, None)
     app = FastAPI()
     for router in (
@@ -37,7 +37,7 @@ def endpoints() -> Iterator[tuple[str, str]]:
     ):
         app.include_router(router)
     for path, methods in app.openapi()["paths"].items():
-        if not OF_OPENAI.search(path):
+        if not OF_AGENTS.search(path):
             yield from ((method.upper(), re.sub(r"{\w+}", "ID", path)) for method in methods)
 
 

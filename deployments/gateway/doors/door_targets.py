@@ -1,5 +1,5 @@
-"""Answers requests in OpenAI's formats outside of sessions: by replicas or endpoints that speak these formats
-themselves, or by any model of a config.
+"""Answers requests outside of sessions: by replicas or endpoints that speak OpenAI's formats themselves, or by any model
+of a config.
 """
 
 from __future__ import annotations
@@ -7,22 +7,25 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fastapi import Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 
+from ray_gym.anthropic_api.answer import token_count
+from ray_gym.anthropic_api.request import read_count_request
+from ray_gym.deployments.gateway.doors.dialects import CHAT, CHAT_PATH, EVENTS, MESSAGES, MESSAGES_PATH, Dialect
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Model, Sampling
-from ray_gym.models.door import PATHS, Door, DoorHead, DoorPart, DoorRequest
-from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
+from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable
+from ray_gym.service.counting import count_prompt
 
-EVENTS = "text/event-stream"
+_READ_HERE: Mapping[str, Dialect] = {CHAT_PATH: CHAT, MESSAGES_PATH: MESSAGES}
+"""Dialects that a model which takes messages is asked in, by their paths."""
 RETRY_S = 1.0
 """Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
 """
@@ -35,15 +38,21 @@ class Target(Protocol):
         """Returns the response to a request. The generation is aborted if this is cancelled, and if the response's body
         is not read to its end.
 
-        `path`: one of `models.door.PATHS`. `body`: JSON object of the request. `session_id`: requests with the same one
-        go to the same replica; "" for any. Errors: Refused if the model refuses the request, fails, or can't be
+        `path`: one of `models.door.PATHS`, or that of messages. `body`: JSON object of the request. `session_id`:
+        requests with the same one go to the same replica; "" for any. Errors: Refused if the model refuses the request, fails, or can't be
         reached.
+        """
+        ...
+
+    async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the answer to a request of the Messages API for the number of a prompt's tokens. Errors: Refused if
+        the request is wrong, or the model counts none or can't be reached.
         """
         ...
 
 
 class DoorTarget:
-    """Answers requests in OpenAI's formats by a model that speaks them itself, at its replicas or at an endpoint."""
+    """Forwards requests in OpenAI's formats to a model that speaks them itself, at its replicas or at an endpoint."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -64,22 +73,25 @@ class DoorTarget:
 
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
-    """Answers for an endpoint: requests of the paths `passes` are forwarded to it as they are; all others are read here
-    and go to the model as messages, like those of episodes.
+    """Answers for an endpoint, or for replicas: requests of the paths `passes` are forwarded to it as they are; all
+    others are read here and go to the model as messages, like those of episodes.
     """
 
     passes: tuple[str, ...]
-    forwarded: Target
-    model: Target
+    forwarded: DoorTarget
+    model: ModelTarget
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         target = self.forwarded if path in self.passes else self.model
         return await target.answer(path, body, session_id)
 
+    async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return await self.model.count_tokens(body)
+
 
 class ModelTarget:
-    """Answers chat completions by a model that does not speak OpenAI's formats itself. An answer is generated as a
-    whole, within `deadline_s` seconds. Other paths than chat completions are refused.
+    """Answers chat completions and messages by a model that takes messages as those of episodes. An answer is generated
+    as a whole, within `deadline_s` seconds. Other paths are refused.
     """
 
     def __init__(self, model: Model, deadline_s: float) -> None:
@@ -87,11 +99,12 @@ class ModelTarget:
         self._deadline_s = deadline_s
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        if path != PATHS[0]:
+        dialect = _READ_HERE.get(path)
+        if dialect is None:
             raise Refused(
-                400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {PATHS[0]}", "model"
+                400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {CHAT_PATH}", "model"
             )
-        asked = await asyncio.to_thread(read_chat, body)
+        asked = await asyncio.to_thread(dialect.read, body)
         seed = asked.sampling.get("seed")
         request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
         try:
@@ -102,12 +115,13 @@ class ModelTarget:
         except EpisodeFailure as error:
             raise _refusal_of_failure(error) from error
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
-            message = "the messages are longer than the model's context length"
+            message = "prompt is too long: the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
-        id, created = f"chatcmpl-{secrets.token_hex(12)}", int(time.time())
-        if asked.stream:
-            return StreamingResponse(iter(chat_events(completion, asked, id, created)), media_type=EVENTS)
-        return JSONResponse(chat_completion(completion, asked, id, created))
+        return dialect.answer(completion, asked)
+
+    async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        asked = await asyncio.to_thread(read_count_request, body)
+        return token_count(await count_prompt(self._model, asked.request(Sampling(), "", 0), asked.model))
 
 
 async def _stream_pieces(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:

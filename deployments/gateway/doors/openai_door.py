@@ -73,14 +73,8 @@ def openai_router(
         return info.model_copy(update={"tokenizer": digest})
 
     async def ask(request: Request, session: Session = None) -> Response:
-        body = await json_object(request)
-        name = body.get("model")
-        if not isinstance(name, str):
-            raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
-        target = targets.get(name)
-        if target is None:
-            raise model_not_found(name, targets)
-        session_id = _session_id(caller_of(request), session)
+        target, body = await find_target(request, targets)
+        session_id = session_id_of(caller_of(request), session)
         return await answer_unless_gone(request, target.answer(request.scope["path"], body, session_id))
 
     for path in PATHS:
@@ -97,7 +91,21 @@ def openai_router(
     return router
 
 
-def _session_id(caller: str, given: str | None) -> str:
+async def find_target(request: Request, targets: Mapping[str, Target]) -> tuple[Target, dict[str, Any]]:
+    """Returns the target for the model that a request names, and the request's body. Errors: Refused (400 if the body is
+    no object or names no model, 404 if there is no such model).
+    """
+    body = await json_object(request)
+    name = body.get("model")
+    if not isinstance(name, str):
+        raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
+    target = targets.get(name)
+    if target is None:
+        raise model_not_found(name, targets)
+    return target, body
+
+
+def session_id_of(caller: str, given: str | None) -> str:
     """Returns the id of a conversation, made of the caller's name and its header X-Session-ID, so that it can't be the
     id of another caller; "" without the header. Errors: Refused (400) if the header is malformed.
     """

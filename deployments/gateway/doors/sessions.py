@@ -1,19 +1,21 @@
 """Defines the routes of sessions, which open one, call its tools, say something in it, score it and close it; and
-routes in the form of OpenAI's API, for a black-box agent that plays the policy.
+routes in the form of OpenAI's API and of Anthropic's Messages API, for a black-box agent that plays the policy.
 """
 
 import asyncio
 import secrets
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
-from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from ray_gym.anthropic_api.answer import token_count
+from ray_gym.anthropic_api.request import read_count_request
+from ray_gym.deployments.gateway.doors.dialects import CHAT, MESSAGES, RESPONSES, Dialect
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
+from ray_gym.deployments.gateway.doors.messages_bodies import ANSWERS, ERRORS, messages_body
 from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, describe_model, model_list, request_body
 from ray_gym.deployments.gateway.doors.openai_door import json_object
 from ray_gym.deployments.gateway.doors.session_router import SessionEnded, SessionRouter
@@ -21,10 +23,8 @@ from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
 from ray_gym.deployments.gateway.guards.leaving import GONE, WatchedResponse, answer_unless_gone
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
-from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
-from ray_gym.openai_api.responses import read_responses, response, response_events
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.service.api import (
     ErrorAnswer,
@@ -42,7 +42,7 @@ from ray_gym.service.sessions.views import DRIVEN
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 RETRIES = "x-stainless-retry-count"
-"""Header by which OpenAI's clients say that a request is a retry."""
+"""Header by which OpenAI's and Anthropic's clients say that a request is a retry."""
 
 OVER: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorAnswer, "description": "The episode is over, or the session was closed meanwhile"}
@@ -94,6 +94,7 @@ def session_routes(
         return SessionOpened(
             **dict(info),
             openai_path=f"{router.prefix}/{session_id}/openai",
+            anthropic_path=f"{router.prefix}/{session_id}/anthropic",
             api_key=session_key(caller, session_id),
         )
 
@@ -177,12 +178,12 @@ def session_routes(
         return describe_model(name, [DRIVEN]).model_dump(exclude={"tokenizer"})
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
-        """Answer an agent's request (chat completions or responses) with the policy's model. The call is recorded in
-        the session's episode as a step of the policy, with its tokens.
+        """Answer an agent's request (a chat completion, a response or a message) with the policy's model. The call is
+        recorded in the session's episode as a step of the policy, with its tokens.
         """
         body = await json_object(request)
-        kind = request.url.path.rpartition("/")[2]
-        asked, call = await asyncio.to_thread(_read_call, kind, body, request.headers)
+        dialect = _DIALECTS[request.url.path.rpartition("/")[2]]
+        asked, call = await asyncio.to_thread(_read_call, dialect, body, request.headers)
         key = _command_key(request.headers.get("Idempotency-Key"))
 
         async def settle(delivered: bool) -> None:
@@ -190,7 +191,7 @@ def session_routes(
 
         try:
             given = await answer_unless_gone(
-                request, _answer_call(session_router, caller, session_id, kind, asked, call, key)
+                request, _answer_call(session_router, caller, session_id, dialect, asked, call, key)
             )
         except BaseException:
             await settle(False)
@@ -210,7 +211,34 @@ def session_routes(
             responses={200: ANSWER, **OWN, **BUSY},
             openapi_extra={"requestBody": request_body(path)},
         )
+    router.add_api_route(
+        "/{session_id}/anthropic/v1/messages",
+        ask,
+        methods=["POST"],
+        name="captured_messages",
+        response_model=None,
+        responses=ANSWERS,
+        openapi_extra={"requestBody": messages_body("max_tokens")},
+    )
+
+    @router.post(
+        "/{session_id}/anthropic/v1/messages/count_tokens",
+        responses=ERRORS,
+        openapi_extra={"requestBody": messages_body()},
+    )
+    async def count_tokens(
+        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]
+    ) -> dict[str, Any]:
+        """Count the tokens of a prompt by the policy's own chat template. Nothing is recorded."""
+        asked = await asyncio.to_thread(read_count_request, await json_object(request))
+        call = AgentCall.of(asked, is_again=False, is_named=False)
+        return token_count(await _run_command(session_router, caller, session_id, "count_tokens", DRIVEN, call))
+
     return router
+
+
+_DIALECTS = {"completions": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+"""Dialects in which an agent may ask, by the last part of the path."""
 
 
 async def _get_info(
@@ -254,27 +282,27 @@ async def _settle(session_router: SessionRouter, caller: str, session_id: str, k
 
 
 async def _answer_call(
-    session_router: SessionRouter, caller: str, session_id: str, kind: str, asked: ApiRequest, call: AgentCall, key: str
+    session_router: SessionRouter,
+    caller: str,
+    session_id: str,
+    dialect: Dialect,
+    asked: ApiRequest,
+    call: AgentCall,
+    key: str,
 ) -> Response:
     try:
         completion, name = await session_router.call_worker(caller, session_id, "ask", DRIVEN, key, call)
     except SessionEnded:
         completion, name = None, None
     said: Completion = completion or Completion(Message("assistant"))
-    id = name if name and kind == "responses" else f"chatcmpl-{secrets.token_hex(12)}"
-    created = int(time.time())
-    if asked.stream:
-        make: Callable[..., Iterator[str]] = response_events if kind == "responses" else chat_events
-        return StreamingResponse(make(said, asked, id, created), media_type="text/event-stream")
-    whole = response if kind == "responses" else chat_completion
-    return JSONResponse(whole(said, asked, id, created))
+    return dialect.answer(said, asked, name if dialect is RESPONSES else None)
 
 
-def _read_call(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
-    """Returns an agent's request, and the call of the policy's model in the session that it is taken as. `kind`: last
-    part of the path (`responses` or `completions`). Errors: Refused (400) if the body is malformed, or has a seed.
+def _read_call(dialect: Dialect, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
+    """Returns an agent's request, and the call of the policy's model in the session that it is taken as. Errors: Refused
+    (400) if the body is malformed, or has a seed.
     """
-    asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
+    asked = dialect.read(body)
     if "seed" in asked.sampling:
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"

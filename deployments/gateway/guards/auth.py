@@ -26,7 +26,10 @@ OPEN = frozenset({"/healthz"})
 """Paths that need no token."""
 SESSIONS = "/v1/sessions/"
 
-bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api_key` of a session for its own paths.")
+bearer = HTTPBearer(
+    auto_error=False,
+    description="A caller's token, or the `api_key` of a session for its own paths. The header x-api-key may have it, too.",
+)
 """Security scheme in the OpenAPI description. It checks nothing itself: `Authentication` has checked the token before
 any route is reached.
 """
@@ -117,9 +120,17 @@ class Authentication:
             if not self._doorkeeper.digests:
                 check_host(headers.get("host", ""))
                 check_origin(headers.get("origin"))
-            caller, is_agent = self._doorkeeper.identify(headers.get("authorization"), path)
+            caller, is_agent = self._doorkeeper.identify(_authorization(headers), path)
             scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
         await self._app(scope, receive, send)
+
+
+def _authorization(headers: Headers) -> str | None:
+    """Returns the header Authorization, or in its place the token of x-api-key, by which Anthropic's clients send it;
+    None without both.
+    """
+    given, key = headers.get("authorization"), headers.get("x-api-key")
+    return f"Bearer {key}" if given is None and key is not None else given
 
 
 def check_host(host: str) -> None:

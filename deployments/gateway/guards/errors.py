@@ -1,5 +1,5 @@
-"""Converts errors to answers in OpenAI's form. They contain nothing of a traceback, and of inputs that fail validation
-only the paths to the fields.
+"""Converts errors to answers in OpenAI's form, or in Anthropic's at the paths of its API. They contain nothing of a
+traceback, and of inputs that fail validation only the paths to the fields.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match, Route
+from starlette.types import Scope
 
+from ray_gym.anthropic_api.errors import messages_error, messages_status, speaks_messages
+from ray_gym.deployments.gateway.guards.auth import path_of
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
 
@@ -53,7 +56,7 @@ async def _handle(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request))
-    return error_response(refused, headers)
+    return error_response(refused, request.scope, headers)
 
 
 def _methods(request: Request) -> list[str]:
@@ -88,15 +91,18 @@ def internal_error(request_id: str) -> Refused:
     return Refused(500, "internal_error", f"something went wrong; the service's log has it under the id {request_id}")
 
 
-def error_response(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
-    """Returns the HTTP answer for a refusal, with an error in OpenAI's form, and Retry-After if the refusal has a time
-    for it. `headers`: further headers of the answer.
+def error_response(refused: Refused, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns the HTTP answer for a refusal, with Retry-After if the refusal has a time for it. The error is in OpenAI's
+    form, or in Anthropic's at the paths of its API. `scope`: the request's. `headers`: further headers of the answer.
     """
     told = dict(headers or {})
     if refused.retry_after_s is not None:
         told["Retry-After"] = str(max(1, math.ceil(refused.retry_after_s)))
     if refused.status == HTTPStatus.UNAUTHORIZED:
         told["WWW-Authenticate"] = "Bearer"
+    if speaks_messages(path_of(scope)):
+        said = messages_error(refused, scope.get("state", {}).get("request_id"))
+        return Response(json.dumps(said), messages_status(refused), told, media_type="application/json")
     fallback = "server_error" if refused.status >= 500 else "invalid_request_error"
     problem = Problem(
         message=refused.message, type=_TYPES.get(refused.status, fallback), code=refused.code, param=refused.param

@@ -11,11 +11,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ray_gym.anthropic_api.errors import speaks_messages
+from ray_gym.deployments.gateway.guards.auth import path_of
 from ray_gym.deployments.gateway.guards.errors import error_response, internal_error, refusal_of
 
 logger = logging.getLogger("ray_gym.gateway")
 
 REQUEST_ID = "X-Request-ID"
+ANTHROPICS_ID = "request-id"
+"""Name of that header for clients of Anthropic's API."""
 LONGEST_ID = 128
 """Number of characters of a client's request id that are kept."""
 SECURITY_HEADERS = {
@@ -57,6 +61,8 @@ class Surface:
                     headers.setdefault(name, value)
                 if given is None:  # Serve's proxy sets it in every request, and in the answer
                     headers[REQUEST_ID] = request_id
+                if speaks_messages(path_of(scope)):
+                    headers[ANTHROPICS_ID] = request_id
             await send(message)
 
         try:
@@ -69,5 +75,5 @@ class Surface:
                 logger.exception("request %r: %s %r failed", request_id, scope["method"], scope["path"])
             if started:
                 raise  # the connection is closed, so that the client sees that the answer is incomplete
-            response = error_response(refused or internal_error(request_id), getattr(error, "headers", None))
+            response = error_response(refused or internal_error(request_id), scope, getattr(error, "headers", None))
             await response(scope, receive, send_with_headers)

@@ -9,10 +9,11 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from ray_gym.models.base import Completion
+from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
@@ -29,6 +30,7 @@ from ray_gym.service.api import (
     ToolCallAnswer,
     ToolCallRequest,
 )
+from ray_gym.service.counting import count_prompt
 from ray_gym.service.sessions import views
 from ray_gym.stop import Closed, EpisodeOver
 
@@ -257,6 +259,22 @@ class SessionTable:
         if done.told is None:
             return None, None
         return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
+
+    async def count_tokens(self, session_id: str, participant: str, call: AgentCall) -> int:
+        """Returns the number of tokens of the prompt that a call of a black-box agent would have if it opened a thread.
+        Nothing is recorded.
+
+        Errors: Refused for an unknown participant, a model that counts no tokens (404), a prompt that the model's
+        template refuses (400), and if the model can't be reached (503).
+        """
+        session = await self.find(session_id)
+        thread = session.episode.threads.get(participant)
+        if thread is None:
+            raise not_found("participant", participant)
+        session.touch()
+        asked = replace(thread.participant.sampling, **call.sampling)
+        request = CompletionRequest(list(call.messages), asked, thread.session_id, 0, tools=call.tools)
+        return await count_prompt(thread.model, request, participant)
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
         """Notes whether an agent has received the whole answer to its call `key` (`delivered`).
