@@ -65,11 +65,13 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
     """Adds a message to those in `found`: results of tools first, then its text. Errors: ValueError."""
     if not isinstance(item, Mapping):
         raise ValueError(f"expected a message, got {type(item).__name__}")
-    role = item.get("role")
+    role, content = item.get("role"), item.get("content")
+    if content is None:
+        raise ValueError("content is missing")
     if role == "system":
-        found += _read_system(item.get("content"))
+        found += _read_system(content)
         return
-    blocks = _blocks(item.get("content"))
+    blocks = _blocks(content)
     if role == "assistant":
         add_answer(found, *_read_answer(blocks))
     elif role == "user":

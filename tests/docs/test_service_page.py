@@ -1,4 +1,7 @@
-"""docs/service.md, cut out of the page: its curl commands and its Python, in their order, at a running service of scripted models."""
+"""docs/service.md, cut out of the page: its curl commands and its Python, in their order, at a running service of scripted models.
+
+The Python of docs/messages.md follows.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from conftest import REPOSITORY, free_port
 from serving import ALONE, end, serving
 
 PAGE = (REPOSITORY / "docs" / "service.md").read_text()
+MESSAGES = (REPOSITORY / "docs" / "messages.md").read_text()
 PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 CURL = [block for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE) if "curl" in block]
 ADDRESS = "http://127.0.0.1:8000"
@@ -56,6 +60,9 @@ def test_python(address: str) -> None:
     names: dict[str, Any] = {"__name__": "docs_service"}
     for block in PYTHON:
         exec(block.replace(ADDRESS, address), names)
+    for block in re.findall(r"^```python\n(.*?)^```", MESSAGES, re.DOTALL | re.MULTILINE):
+        exec(block.replace(ADDRESS, address), names)
+    assert names["said"].type == "message"
     assert names["ended"].state == "done" and len(names["rows"]) == 8 and len(names["later"]) == 2
     assert names["wrong"].error and names["heard"].messages == [] and names["scored"].stop.text == "O wins"
     assert '"success":true' in names["result"].content

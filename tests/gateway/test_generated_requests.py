@@ -61,7 +61,7 @@ include-path-regex = "^/v1/(rollouts|sessions)"
 checks.positive_data_acceptance.expected-statuses = {BY_NAME}
 
 [[operations]]
-include-path = ["/v1/chat/completions", "/v1/completions", "/v1/responses"]
+include-path = ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"]
 checks.positive_data_acceptance.expected-statuses = {BY_NAME}
 """
 

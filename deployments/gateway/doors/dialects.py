@@ -22,7 +22,7 @@ from ray_gym.openai_api.responses import read_responses, response, response_even
 LEFT_OUT = "X-Left-Out"
 """Header of an answer that names the request's fields and tools which ask for what isn't here."""
 EVENTS = "text/event-stream"
-CHAT_PATH, RESPONSES_PATH, MESSAGES_PATH = "/v1/chat/completions", "/v1/responses", "/v1/messages"
+CHAT_PATH, MESSAGES_PATH = "/v1/chat/completions", "/v1/messages"
 
 
 @dataclass(frozen=True, slots=True)

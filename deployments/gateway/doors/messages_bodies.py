@@ -19,7 +19,7 @@ ANSWERS: dict[int | str, Json] = {
     **ERRORS,
 }
 """Answers to a request for a message, by their status."""
-_BLOCKS: Json = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "object"}}]}
+_BLOCKS: Json = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 _MESSAGES: Json = {
     "type": "array",
     "minItems": 1,
