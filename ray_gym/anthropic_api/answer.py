@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from ray_gym.anthropic_api.events import PING, event
 from ray_gym.messages import Message, arguments_object
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.request import ApiRequest, Json
@@ -31,18 +32,16 @@ def message_events(completion: Completion, asked: ApiRequest, id: str) -> Iterat
     """Yields a completion as server-sent events, with each block in one piece. `id`: the message's id."""
     usage = _usage(completion)
     begun = {**_head(asked, id), "content": [], "stop_reason": None, "stop_sequence": None}
-    yield _event({"type": "message_start", "message": {**begun, "usage": {**usage, "output_tokens": 0}}})
-    yield _event({"type": "ping"})
+    yield event({"type": "message_start", "message": {**begun, "usage": {**usage, "output_tokens": 0}}})
+    yield PING
     for index, block in enumerate(_blocks(completion.message)):
-        yield _event(
-            {"type": "content_block_start", "index": index, "content_block": {**block, **_OPEN[block["type"]]}}
-        )
+        yield event({"type": "content_block_start", "index": index, "content_block": {**block, **_OPEN[block["type"]]}})
         for delta in _deltas(block):
-            yield _event({"type": "content_block_delta", "index": index, "delta": delta})
-        yield _event({"type": "content_block_stop", "index": index})
+            yield event({"type": "content_block_delta", "index": index, "delta": delta})
+        yield event({"type": "content_block_stop", "index": index})
     ended = {"stop_reason": _stop_reason(completion, asked), "stop_sequence": _stop_sequence(completion, asked)}
-    yield _event({"type": "message_delta", "delta": ended, "usage": usage})
-    yield _event({"type": "message_stop"})
+    yield event({"type": "message_delta", "delta": ended, "usage": usage})
+    yield event({"type": "message_stop"})
 
 
 def token_count(tokens: int) -> Json:
@@ -100,7 +99,3 @@ def _usage(completion: Completion) -> Json:
         "cache_read_input_tokens": completion.cached_tokens,
         "output_tokens": completion.generated_tokens,
     }
-
-
-def _event(data: Json) -> str:
-    return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"

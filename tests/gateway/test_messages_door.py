@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,9 +13,11 @@ import httpx
 import pytest
 from door_app import door_app
 from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
 from gateway_app import TOKENS
 from session_door import SESSION, Door, opened
 
+from ray_gym.deployments.gateway.doors import pings
 from ray_gym.deployments.gateway.doors.door_targets import ModelTarget
 from ray_gym.deployments.gateway.doors.messages_door import messages_router
 from ray_gym.deployments.gateway.guards import errors
@@ -179,3 +182,73 @@ async def test_what_a_model_is_asked() -> None:
     [asked] = model.asked
     assert (asked.sampling.max_tokens, asked.sampling.temperature, asked.sampling.stop) == (32000, 0.2, ("END",))
     assert (asked.tool_choice, asked.parallel_tool_calls, asked.allowed_tools[0].name) == ("required", False, "take")
+
+
+class Slow:
+    """Answers once it may."""
+
+    def __init__(self, failure: EpisodeFailure | None = None) -> None:
+        self.asked, self.may_answer, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._failure = failure
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.asked.set()
+        try:
+            await self.may_answer.wait()
+        except asyncio.CancelledError:
+            self.left.set()
+            raise
+        if self._failure is not None:
+            raise self._failure
+        return Completion(Message("assistant", "At last."))
+
+    async def close(self) -> None: ...
+
+
+async def streamed(model: Slow, monkeypatch: pytest.MonkeyPatch) -> StreamingResponse:
+    monkeypatch.setattr(pings, "PING_S", 0.01)
+    answer = await ModelTarget(model, 5).answer("/v1/messages", {**BODY, "stream": True}, "")
+    assert isinstance(answer, StreamingResponse)
+    return answer
+
+
+def types_of(events: list[Any]) -> list[str]:
+    return [event.split("\n")[0].removeprefix("event: ") for event in events]
+
+
+@pytest.mark.parametrize(
+    ("failure", "last"),
+    [(None, "message_stop"), (EpisodeFailure(FailureKind.INFRA, "m", "gone"), "error")],
+)
+async def test_a_stream_that_waits_for_its_answer_is_kept_open(
+    failure: EpisodeFailure | None, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Slow(failure)
+    found = []
+    async for event in (await streamed(model, monkeypatch)).body_iterator:
+        found.append(event)
+        if len(found) == 3:
+            model.may_answer.set()
+    assert types_of(found)[:3] == ["ping"] * 3 and types_of(found)[-1] == last
+    assert types_of(found).count("message_start") == (failure is None)
+    if failure is not None:
+        assert json.loads(str(found[-1]).split("data: ")[1])["error"]["type"] == "overloaded_error"
+
+
+async def test_a_generation_ends_with_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Slow()
+    body: Any = (await streamed(model, monkeypatch)).body_iterator
+    await anext(body)
+    await body.aclose()
+    async with asyncio.timeout(5):
+        await model.left.wait()
+
+
+async def test_a_generation_ends_with_its_request() -> None:
+    model = Slow()
+    asking = asyncio.create_task(ModelTarget(model, 5).answer("/v1/messages", {**BODY, "stream": True}, ""))
+    async with asyncio.timeout(5):
+        await model.asked.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await model.left.wait()

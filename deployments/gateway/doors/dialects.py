@@ -13,6 +13,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from ray_gym.anthropic_api.answer import message, message_events
+from ray_gym.anthropic_api.events import PING
 from ray_gym.anthropic_api.request import read_message_request
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
@@ -37,17 +38,26 @@ class Dialect:
     """Yields an answer with this id as server-sent events."""
     prefix: str
     """Beginning of the ids of answers."""
+    ping: str = ""
+    """Event that says nothing, and keeps a stream open; "" if the dialect has none."""
 
     def answer(self, completion: Completion, asked: ApiRequest, id: str | None = None) -> Response:
         """Returns the response to a request: as events if it asks for a stream, else whole. `id`: the answer's id; None
         for a random one.
         """
-        id = id or f"{self.prefix}{secrets.token_hex(12)}"
-        headers = {LEFT_OUT: ", ".join(asked.left_out)} if asked.left_out else {}
+        id, headers = id or self.new_id(), self.headers(asked)
         if asked.stream:
             return StreamingResponse(self.events(completion, asked, id), headers=headers, media_type=EVENTS)
         text = json.dumps(self.whole(completion, asked, id))  # ASCII, so that any text in it can be encoded
         return Response(text, headers=headers, media_type="application/json")
+
+    def new_id(self) -> str:
+        """Returns a random id for an answer."""
+        return f"{self.prefix}{secrets.token_hex(12)}"
+
+    def headers(self, asked: ApiRequest) -> dict[str, str]:
+        """Returns the headers of the answer to a request."""
+        return {LEFT_OUT: ", ".join(asked.left_out)} if asked.left_out else {}
 
 
 CHAT = Dialect(
@@ -62,4 +72,4 @@ RESPONSES = Dialect(
     lambda completion, asked, id: response_events(completion, asked, id, int(time.time())),
     "resp_",
 )
-MESSAGES = Dialect(read_message_request, message, message_events, "msg_")
+MESSAGES = Dialect(read_message_request, message, message_events, "msg_", PING)

@@ -18,10 +18,12 @@ from fastapi.responses import StreamingResponse
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.deployments.gateway.doors.dialects import CHAT, CHAT_PATH, EVENTS, MESSAGES, MESSAGES_PATH, Dialect
+from ray_gym.deployments.gateway.doors.pings import answer_with_pings
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.models.base import Model, Sampling
+from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable
+from ray_gym.openai_api.request import ApiRequest
 from ray_gym.service.counting import count_prompt
 
 _READ_HERE: Mapping[str, Dialect] = {CHAT_PATH: CHAT, MESSAGES_PATH: MESSAGES}
@@ -105,6 +107,13 @@ class ModelTarget:
                 400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {CHAT_PATH}", "model"
             )
         asked = await asyncio.to_thread(dialect.read, body)
+        completing = asyncio.ensure_future(self._complete(asked, session_id))
+        return await answer_with_pings(dialect, asked, completing)
+
+    async def _complete(self, asked: ApiRequest, session_id: str) -> Completion:
+        """Returns the model's completion of a request. Errors: Refused if the model refuses it, fails, is too slow, or
+        has no room for the messages.
+        """
         seed = asked.sampling.get("seed")
         request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
         try:
@@ -117,7 +126,7 @@ class ModelTarget:
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
             message = "prompt is too long: the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
-        return dialect.answer(completion, asked)
+        return completion
 
     async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
         asked = await asyncio.to_thread(read_count_request, body)
