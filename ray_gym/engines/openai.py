@@ -57,8 +57,10 @@ class OpenAIModel:
         self._endpoint = Endpoint(options, key, first_pause_s)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the endpoint's completion of a request. If the endpoint says that the conversation doesn't fit the
-        model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason `context_full`.
+        """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is
+        asked again without `max_tokens`, so that the room is the limit. If the endpoint still says that the conversation
+        doesn't fit the model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason
+        `context_full`.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.
@@ -66,21 +68,40 @@ class OpenAIModel:
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
         try:
-            return await self._endpoint.post(
-                "/chat/completions",
-                body,
-                request.session_id,
-                lambda answer: wire.completion(wire.read(answer), request, self._exact, options.extra_body),
-            )
+            return await self._ask(request, body)
+        except RefusedRequest as refused:
+            if not _asks_for_too_much(refused):
+                raise self._failure(refused, request) from None
+        del body["max_tokens"]
+        try:
+            return await self._ask(request, body)
         except RefusedRequest as refused:
             if refused.status in (400, 413, 422) and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
-            if refused.status in (400, 422) and request.response_format is not None:
-                raise EpisodeFailure(FailureKind.DATA, "response_format", self._endpoint.shown(str(refused))) from None
-            raise self._endpoint.failure(str(refused), retry=False) from None
+            raise self._failure(refused, request) from None
+
+    async def _ask(self, request: CompletionRequest, body: dict[str, Any]) -> Completion:
+        """Returns the endpoint's completion. Errors: RefusedRequest; EpisodeFailure (infra)."""
+        return await self._endpoint.post(
+            "/chat/completions",
+            body,
+            request.session_id,
+            lambda answer: wire.completion(wire.read(answer), request, self._exact, self._options.extra_body),
+        )
+
+    def _failure(self, refused: RefusedRequest, request: CompletionRequest) -> EpisodeFailure:
+        """Returns the failure for a refusal: data if it may be due to a `response_format`, else infra."""
+        if refused.status in (400, 422) and request.response_format is not None:
+            return EpisodeFailure(FailureKind.DATA, "response_format", self._endpoint.shown(str(refused)))
+        return self._endpoint.failure(str(refused), retry=False)
 
     async def close(self) -> None:
         await self._endpoint.close()
+
+
+def _asks_for_too_much(refused: RefusedRequest) -> bool:
+    """Returns True if a request may have been refused for its `max_tokens`, which names more than there is room for."""
+    return refused.status in (400, 413, 422) and (is_context_full(refused.text) or "max_tokens" in refused.text)
 
 
 class OpenAIEngine(Engine):

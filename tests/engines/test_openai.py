@@ -328,6 +328,22 @@ async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str,
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens is too large: 5000. This model supports at most 4096 completion tokens.",
+        "This model's maximum context length is 2048 tokens. However, you requested 512 output tokens and your prompt",
+    ],
+)
+async def test_what_asks_for_more_tokens_than_there_is_room_for_gets_the_room(
+    endpoint: EndpointDouble, said: str
+) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 400), Reply(answer("Hi.")))
+    assert (await complete(endpoint)).message.content == "Hi."
+    first, second = endpoint.requests
+    assert "max_tokens" not in second and first == {**second, "max_tokens": first["max_tokens"]}
+
+
+@pytest.mark.parametrize(
     ("status", "body"),
     [
         (400, "max_tokens is too large: 5000. This model supports at most 4096 completion tokens."),
