@@ -1,4 +1,4 @@
-"""The gateway's application in this process, with a session of the bazaar behind it: no Ray, no worker, no port."""
+"""Runs the gateway's application in this process, with a session of the bazaar behind it: no Ray, no worker, no port."""
 
 from __future__ import annotations
 

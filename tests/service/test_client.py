@@ -23,7 +23,11 @@ STATUS = {
 }  # fmt: skip
 DONE, CANCELLED = STATUS | {"state": "done"}, STATUS | {"state": "cancelled"}
 SESSION = {"id": "s1", "environment": "guess", "task_id": "t", "participants": {}, "stop": None, "score": None}
-OPENED = SESSION | {"openai_path": "/v1/sessions/s1/openai", "api_key": "only-this"}
+OPENED = SESSION | {
+    "openai_path": "/v1/sessions/s1/openai",
+    "anthropic_path": "/v1/sessions/s1/anthropic",
+    "api_key": "only-this",
+}
 DOWN = {"Retry_After": "0"}
 
 
@@ -239,6 +243,7 @@ def test_a_session(client: Any, service: BrokenService) -> None:
     session = client.open_session(SessionRequest(environment="guess", seed=7))
     assert (session.id, session.api_key) == ("s1", "only-this")
     assert session.openai_base_url == f"{service.url}/v1/sessions/s1/openai"
+    assert session.anthropic_base_url == f"{service.url}/v1/sessions/s1/anthropic"
     assert session.call_tool("guess", '{"number": 3}', call_id="c1").content == "found"
     assert session.say("Is it 3?", participant="user").messages[0].content == "higher"
     assert session.score().id == session.info().id == "s1"
