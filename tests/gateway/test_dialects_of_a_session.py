@@ -172,3 +172,64 @@ async def test_a_count_of_tokens_is_no_step(door: Door) -> None:
     )
     assert counted.input_tokens == 5
     assert (await door.row())["samples"] == []
+
+
+def as_a_coding_agent_sends(messages: list[Any], number: int) -> dict[str, Any]:
+    """Returns a body of the shape that Claude Code's have: fields, nesting and enum values; the texts are made up."""
+    kept = {"cache_control": {"type": "ephemeral"}}
+    billing = {"type": "text", "text": f"x-anthropic-billing-header: cc_version=2.1; cch={number:05x};"}
+    prompts = [{"type": "text", "text": text, **kept} for text in ("You are an agent.", "# Rules\n - Be brief.")]
+    *before, last = messages
+    if isinstance(last["content"], list):  # what is to be cached moves on with the conversation
+        last = {**last, "content": [*last["content"][:-1], {**last["content"][-1], **kept}]}
+    return {
+        "model": "policy",
+        "system": [billing, *prompts],
+        "messages": [*before, last],
+        "tools": [{"name": "take", "description": "Take something.", "input_schema": SCHEMA}],
+        "metadata": {"user_id": "user_1_account__session_2"},
+        "max_tokens": 32000,
+        "thinking": {"type": "adaptive"},
+        "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+        "output_config": {"effort": "high"},
+        "stream": True,
+    }
+
+
+def read_stream(text: str) -> list[dict[str, Any]]:
+    """Returns the blocks of a streamed message, as a client puts them together."""
+    blocks: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        event = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
+        if event.get("type") == "content_block_start":
+            blocks.append(event["content_block"])
+        elif event.get("type") == "content_block_delta":
+            for name, value in event["delta"].items():
+                if name == "partial_json":
+                    blocks[-1]["input"] = json.loads(value)
+                elif name != "type":
+                    blocks[-1][name] = value
+    return blocks
+
+
+async def test_the_calls_of_a_coding_agent_are_one_conversation(door: Door) -> None:
+    asked = [{"type": "text", "text": "<note>one</note>"}, {"type": "text", "text": "buy"}]
+    messages: list[Any] = [{"role": "user", "content": asked}, {"role": "system", "content": "Tools have changed: buy"}]
+    headers = {"anthropic-version": "2023-06-01", "anthropic-beta": "effort-2025-11-24,context-management-2025-06-27"}
+    async with door.web(door.key) as web:
+        for number in range(4):
+            body = as_a_coding_agent_sends(messages, number)
+            path = f"/v1/sessions/{SESSION}/anthropic/v1/messages?beta=true"
+            answer = await web.post(path, json=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+            blocks = read_stream(answer.text)
+            messages.append({"role": "assistant", "content": [b for b in blocks if b["type"] != "thinking" or number]})
+            calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            results = [
+                {"type": "tool_result", "tool_use_id": id, "content": "Exit code 1: buy", "is_error": number > 0}
+                for id in calls
+            ]
+            messages.append({"role": "user", "content": results or [{"type": "text", "text": "buy and go on"}]})
+    [sample] = [one for one in (await door.row())["samples"] if one["participant"] == "policy"]
+    assert (sample["thread"], sample["fork_reason"]) == ("policy/1", None)  # its words are not the environment's
+    assert sum(span["generated"] for span in sample["spans"]) == 4
