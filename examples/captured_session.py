@@ -1,6 +1,6 @@
 """Has an agent play one session of a service: what the agent generates becomes the steps of an episode.
 
-The agent is a black box. It gets an OpenAI-compatible base URL, a key, the messages so far, the tools, a function that
+The agent is a black box. It gets a base URL (OpenAI's or Anthropic's), a key, the messages so far, the tools, a function that
 calls a tool, and whether it must call a tool once before it speaks and none after that (which small models rarely do of
 themselves). It appends what it says and hears to the messages, in a form of its own, and returns its last words.
 """
@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ray_gym.client import Client, SessionRequest
+from ray_gym.client import Client, Session, SessionRequest
 from ray_gym.service.api import SeenMessage, SessionInfo
 
 
@@ -28,7 +28,18 @@ class EpisodeEndedByTool(Exception):
     """A tool has ended the episode, so the agent has nothing left to do."""
 
 
-def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool = False) -> SessionInfo:
+def openai_base_url(session: Session) -> str:
+    """Returns the base URL for agents that speak OpenAI's API."""
+    return session.openai_base_url
+
+
+def play(
+    client: Client,
+    agent: Agent,
+    request: SessionRequest,
+    must_call: bool = False,
+    base_url_of: Callable[[Session], str] = openai_base_url,
+) -> SessionInfo:
     """Plays one session with the agent, turn by turn, and returns the session's state with its score."""
     has_user = {offered.name: len(offered.participants) > 1 for offered in client.environments()}
     with client.open_session(request) as session:
@@ -44,7 +55,7 @@ def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool 
         messages: list[Any] = [as_openai(message) for message in seen.messages]
         try:
             while True:
-                said = agent(session.openai_base_url, session.api_key, messages, seen.tools, call_tool, must_call)
+                said = agent(base_url_of(session), session.api_key, messages, seen.tools, call_tool, must_call)
                 print(f"policy: {said}")
                 if not has_user[session.opened.environment]:
                     break
@@ -71,7 +82,7 @@ def as_openai(message: SeenMessage) -> dict[str, Any]:
     return sent
 
 
-def main(agent: Agent, description: str | None) -> None:
+def main(agent: Agent, description: str | None, base_url_of: Callable[[Session], str] = openai_base_url) -> None:
     """Plays one session with the agent as the command line says, and prints how it ended and its score."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
@@ -87,5 +98,5 @@ def main(agent: Agent, description: str | None) -> None:
     options = parser.parse_args()
     with Client(options.url) as client:
         request = SessionRequest(environment=options.environment, seed=options.seed)
-        played = play(client, agent, request, options.must_call)
+        played = play(client, agent, request, options.must_call, base_url_of)
     print(f"stop: {played.stop}\nscore: {played.score}")

@@ -14,7 +14,7 @@ import pytest
 from served import TOKEN, Served
 from transformers import AutoTokenizer
 
-from examples import captured_session, langgraph_agent, openai_agent, openai_responses_agent
+from examples import anthropic_agent, captured_session, langgraph_agent, openai_agent, openai_responses_agent
 from ray_gym.client import Client, SessionRequest
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm.hardware import cpu_dtype
@@ -102,12 +102,19 @@ def test_errors_have_their_classes(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent])
+@pytest.mark.parametrize(
+    "agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent, anthropic_agent.agent]
+)
 def test_an_agents_episode_is_recorded_token_by_token(
     small_model_service: Served, agent: captured_session.Agent
 ) -> None:
+    def base_url_of(session: Any) -> str:
+        is_anthropics = agent is anthropic_agent.agent
+        return str(session.anthropic_base_url if is_anthropics else session.openai_base_url)
+
+    request = SessionRequest(task={"size": 40}, seed=7)
     with small_model_service.client() as client:
-        played = captured_session.play(client, agent, SessionRequest(task={"size": 40}, seed=7), must_call=True)
+        played = captured_session.play(client, agent, request, must_call=True, base_url_of=base_url_of)
     assert played.score is not None and played.score.status == "completed"
     row = small_model_service.row("bazaar:Bazaar", played.id)
     [sample] = [sample for sample in row["samples"] if sample["participant"] == "policy"]
