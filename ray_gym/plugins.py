@@ -30,6 +30,7 @@ from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe, placed
 from ray_gym.installed.extras import NotInstalled
 from ray_gym.load_object import load_object
+from ray_gym.sandbox.kind import SandboxKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ class PluginKind:
 ENVIRONMENT = PluginKind("environment", "ray_gym.environments", ("ray_gym.envs",), "", users_package="envs")
 ENGINE = PluginKind("engine", "ray_gym.engines", ("ray_gym.engines", "ray_gym.deployments"), "Engine")
 GATEWAY = PluginKind("gateway", "ray_gym.gateways", ("ray_gym.deployments",), "Gateway")
+SANDBOX = PluginKind(
+    "sandbox",
+    "ray_gym.sandboxes",
+    ours={
+        "process": "ray_gym.sandbox.process:ProcessSandbox",
+        "bubblewrap": "ray_gym.sandbox.bubblewrap:BubblewrapSandbox",
+        "podman": "ray_gym.sandbox.container:PodmanSandbox",
+        "docker": "ray_gym.sandbox.container:DockerSandbox",
+        "apptainer": "ray_gym.sandbox.apptainer:ApptainerSandbox",
+    },
+)
 
 PROJECT = Path("pyproject.toml")
 
@@ -81,6 +93,16 @@ def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any,
         return found(found.Options())
     except (ValidationError, NotInstalled):
         return found
+
+
+def find_sandbox(name: str, where: str) -> type[SandboxKind]:
+    """Finds the class of a kind of sandbox. Errors: UserError, which names `where`, if there is none (it lists the known
+    kinds), it can't be imported, or is no subclass of `SandboxKind`.
+    """
+    found = find(SANDBOX, name, where)
+    if not (isinstance(found, type) and issubclass(found, SandboxKind)):
+        raise UserError(f"{where}: {name} is not a subclass of ray_gym.sandbox.SandboxKind")
+    return found
 
 
 def find_engine(name: str, where: str) -> Any:
