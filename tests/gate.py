@@ -29,6 +29,7 @@ PARTS = (
     "trainers",
     "browser",
     "reading",
+    "agents",
 )
 GROUPS = ("engine", "cluster", "authoring", "plain")
 AUTHORING = {"check", "cli", "data", "docs", "envs", "export", "graders"}

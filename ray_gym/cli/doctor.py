@@ -34,7 +34,8 @@ def doctor(
     """Check every node of the running cluster, for a config if one is given, and tell how to mend each problem.
 
     It checks versions, clocks, room for replicas and workers on the nodes, model files, the service's port, folders of
-    output and journals, and tokens. It loads no model and starts no run. Exits with 1 if there are problems.
+    output and journals, and tokens; and it says which kinds of sandbox each node has. It loads no model and starts no
+    run. Exits with 1 if there are problems.
 
     Examples:
 

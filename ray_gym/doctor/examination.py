@@ -14,6 +14,7 @@ from ray_gym.doctor.needs import ClusterNeeds
 from ray_gym.doctor.nodes import ExaminedNodes
 from ray_gym.doctor.resources import check_resources, fits
 from ray_gym.doctor.result import CLUSTER, Result
+from ray_gym.doctor.sandboxes import check_sandboxes
 from ray_gym.doctor.storage import hold_lock
 from ray_gym.doctor.versions import check_versions
 
@@ -33,6 +34,7 @@ def examine(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
     results += check_resources(rooms, needs.replicas_to_place(), needs.workers, needs.cpus_per_worker)
     results += _model_files(nodes, needs)
     results += _port(nodes, needs)
+    results += check_sandboxes(nodes.ask("sandboxes"))
     for key, folder in needs.folders.items():
         results += _storage(nodes, key, folder)
     results += [Result(CLUSTER, "output", f"{uri}: object stores are not looked at") for uri in needs.object_stores]

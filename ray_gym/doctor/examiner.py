@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ray_gym.doctor import ports, storage
+from ray_gym.doctor.sandboxes import sandboxes_here
 from ray_gym.doctor.versions import versions_here
 from ray_gym.models.engine import OnNodes
 
@@ -27,6 +28,9 @@ class Examiner:
 
     def missing_files(self, engine: OnNodes) -> str | None:
         return engine.missing_files()
+
+    def sandboxes(self) -> dict[str, str]:
+        return sandboxes_here()
 
     def port(self, host: str, port: int) -> str | None:
         return ports.port_problem(host, port)

@@ -41,10 +41,15 @@ class ApptainerSandbox(SandboxKind):
         super().__init__(options)
         self._is_swept = False
 
+    @classmethod
+    def missing_here(cls) -> Unavailable | None:
+        """Looks for the program."""
+        return None if _program() else Unavailable("neither apptainer nor singularity is in PATH", INSTALL)
+
     def problem(self) -> Unavailable | None:
         """Looks for the program and the image."""
-        if _program() is None:
-            return Unavailable("neither apptainer nor singularity is in PATH", INSTALL)
+        if (found := self.missing_here()) is not None:
+            return found
         if not self.options.image.exists():
             return Unavailable(
                 f"image {self.options.image} is not here",

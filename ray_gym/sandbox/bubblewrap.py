@@ -54,7 +54,8 @@ class BubblewrapSandbox(SandboxKind):
         self._version: tuple[int, ...] | None = None
         self._is_swept = False
 
-    def problem(self) -> Unavailable | None:
+    @classmethod
+    def missing_here(cls) -> Unavailable | None:
         """Tries it with a program that does nothing."""
         if (program := shutil.which("bwrap")) is None:
             return Unavailable("bwrap is not in PATH", INSTALL)

@@ -26,7 +26,7 @@ ETC = (
 """Names in /etc that programs need, and that hold no secrets."""
 OF_THE_KERNEL = (
     "acpi", "asound", "bus", "driver", "fs", "irq", "kcore", "key-users", "keys", "kmsg", "latency_stats", "mtrr",
-    "sched_debug", "scsi", "sys", "sysrq-trigger", "timer_list", "timer_stats",
+    "pressure", "sched_debug", "scsi", "sys", "sysrq-trigger", "timer_list", "timer_stats",
 )  # fmt: skip
 """Names in /proc by which the kernel could be changed where this process is root's, or that tell of the machine."""
 HIDDEN = frozenset(
@@ -88,8 +88,8 @@ def _system(view: View, opened: list[int]) -> Iterator[str]:
         opened.append(_file_of(text))
         yield from ("--perms", "0644", "--file", str(opened[-1]), f"/etc/{name}")
     prefix = Path(sys.base_prefix).resolve()
-    for path in (*([] if prefix.is_relative_to("/usr") else [prefix]), *view.read_only):
-        yield from ("--ro-bind", str(path), str(path))
+    if not prefix.is_relative_to("/usr"):
+        yield from ("--ro-bind", str(prefix), str(prefix))
     yield from ("--ro-bind", str(INSIDE), f"{INSIDE_AT}/{INSIDE.name}")
     if view.door is not None:
         yield from ("--ro-bind", str(view.door), f"{INSIDE_AT}/door")
@@ -113,8 +113,9 @@ def _own(view: View) -> Iterator[str]:
         yield from (*size, "--tmpfs", ROOT)
     else:
         yield from ("--bind", str(view.place.files), ROOT)
-    for name in ("/tmp", "/var/tmp"):
-        yield from ("--symlink", f"{ROOT}/tmp", name)
+    yield from ("--dir", f"{ROOT}/tmp", "--symlink", f"{ROOT[1:]}/tmp", "/tmp", "--symlink", "../tmp", "/var/tmp")
+    for path in view.read_only:
+        yield from ("--ro-bind", str(path), str(path))
     yield from (*size, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/")
     yield from ("--chdir", ROOT)
 

@@ -51,21 +51,32 @@ class ContainerSandbox(SandboxKind):
         super().__init__(options)
         self._is_swept = False
 
+    @classmethod
+    def missing_here(cls) -> Unavailable | None:
+        """Looks for the program, and asks it for what it knows of the machine, for which docker needs its service."""
+        return cls._ask("info")
+
     def problem(self) -> Unavailable | None:
-        """Looks for the program, whether it answers, and whether it has the image."""
-        if shutil.which(self.engine) is None:
-            return Unavailable(f"{self.engine} is not in PATH", self.install)
-        command = [self.engine, "image", "inspect", "--format", "{{.Id}}", self.options.image]
-        try:
-            tried = subprocess.run(command, timeout=TRY_S, capture_output=True, text=True, check=False)
-        except (OSError, subprocess.SubprocessError) as error:
-            return Unavailable(f"{self.engine} does not answer ({error})", self.install)
-        if tried.returncode == 0:
+        """Looks for the program and the image."""
+        if (found := self._ask("image", "inspect", "--format", "{{.Id}}", self.options.image)) is None:
             return None
-        said = tried.stderr.strip()[-300:]
-        if "no such image" in said.lower() or "image not known" in said.lower():
+        if any(words in found.found.lower() for words in ("no such image", "image not known")):
             return Unavailable(f"image {self.options.image} is not here", f"{self.engine} pull {self.options.image}")
-        return Unavailable(f"{self.engine}: {said}", self.install)
+        return found
+
+    @classmethod
+    def _ask(cls, *command: str) -> Unavailable | None:
+        """Runs a command of the program. Returns what was wrong, with what it said."""
+        if shutil.which(cls.engine) is None:
+            return Unavailable(f"{cls.engine} is not in PATH", cls.install)
+        try:
+            ran = subprocess.run(
+                [cls.engine, *command], timeout=TRY_S, capture_output=True, text=True, errors="replace", check=False
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            return Unavailable(f"{cls.engine} does not answer ({error})", cls.install)
+        said = " ".join(ran.stderr.split())[-300:]
+        return Unavailable(f"{cls.engine}: {said}", cls.install) if ran.returncode else None
 
     async def open(self, limits: SandboxLimits, door: Path | None = None) -> Sandbox:
         """Opens a sandbox. Errors: UserError if it can't be had here, or the image is not here or has no python3."""

@@ -42,9 +42,14 @@ class SandboxKind(ABC):
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
 
+    @classmethod
     @abstractmethod
+    def missing_here(cls) -> Unavailable | None:
+        """Returns the reason why this machine does not have the kind, or None. It may take seconds, and blocks."""
+
     def problem(self) -> Unavailable | None:
-        """Returns the reason why it can't be had on this machine, or None. It may take seconds, and blocks."""
+        """Returns the reason why none can be opened with these options, or None. It may take seconds, and blocks."""
+        return self.missing_here()
 
     @abstractmethod
     async def open(self, limits: SandboxLimits, door: Path | None = None) -> Sandbox:

@@ -32,6 +32,7 @@ class Link:
         self._programs: dict[int, Callable[[Answer | SandboxGone], None]] = {}
         self._errors = bytearray()
         self._gone: SandboxGone | None = None
+        self._is_closing = False
         self._reading = asyncio.create_task(self._read(process.stdout, process.stderr))
 
     async def ask(self, message: dict[str, Any], data: bytes = b"") -> Answer:
@@ -73,6 +74,7 @@ class Link:
 
     async def close(self) -> None:
         """Ends the supervisor with all that is in its sandbox: it ends when its input does, or is killed."""
+        self._is_closing = True
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._stdin.close()
         try:
@@ -83,7 +85,7 @@ class Link:
                 self._process.kill()
             await self._process.wait()
         self._reading.cancel()
-        self._fail(SandboxGone("the sandbox was closed"))
+        self._fail("")
 
     async def _read(self, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader) -> None:
         """Hears the supervisor until its connection ends."""
@@ -99,8 +101,7 @@ class Link:
         finally:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(errors, 1)
-        why = why or self.errors or "its processes were killed"
-        self._fail(SandboxGone(f"the sandbox has ended: {why}"))
+        self._fail(why)
 
     async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
         while data := await stderr.read(CHUNK):
@@ -119,8 +120,10 @@ class Link:
         if hear is not None:
             hear((message, rest))
 
-    def _fail(self, error: SandboxGone) -> None:
-        self._gone = self._gone or error
+    def _fail(self, why: str) -> None:
+        """Ends all that is waited for. `why`: what was wrong with the connection; "" if nothing was."""
+        ended = f"the sandbox has ended: {why or self.errors or 'its processes were killed'}"
+        self._gone = self._gone or SandboxGone("the sandbox was closed" if self._is_closing else ended)
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(SandboxGone(str(self._gone)))

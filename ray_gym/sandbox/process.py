@@ -26,7 +26,8 @@ class ProcessSandbox(SandboxKind):
         super().__init__(options)
         self._is_swept = False
 
-    def problem(self) -> Unavailable | None:
+    @classmethod
+    def missing_here(cls) -> Unavailable | None:
         return None
 
     async def open(self, limits: SandboxLimits, door: Path | None = None) -> Sandbox:

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ray_gym.sandbox.inside import main as inside_main
 from ray_gym.sandbox.leftovers import Place, take_place
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.link import Link
 from ray_gym.sandbox.program import SupervisedProgram
 from ray_gym.sandbox.sandbox import OUTPUT_BYTES, READ_BYTES, Program, ProgramEnd, SandboxGone
 
-INSIDE = Path(__file__).parent / "inside"
-"""Package that runs in sandboxes."""
+INSIDE = Path(inside_main.__file__).parent
+"""Package that runs in sandboxes. It is imported here, too, so that it is compiled once and not by each of them."""
 START_S = 30.0
 """Seconds for a sandbox to start."""
 BACKSTOP_S = 10.0
@@ -125,8 +126,8 @@ class SupervisedSandbox:
     ) -> ProgramEnd:
         """Runs a program to its end; see `Sandbox.run`."""
         seconds = deadline_s if deadline_s is not None else self._limits.seconds
-        program = SupervisedProgram(self._link, command[0])
         request = _request(command, env, folder, seconds, output_bytes, is_stream=False)
+        program = SupervisedProgram(self._link, command[0])
         try:
             async with asyncio.timeout(seconds + BACKSTOP_S):
                 await program.begin(request, stdin)
@@ -149,8 +150,9 @@ class SupervisedSandbox:
     ) -> Program:
         """Starts a program that goes on; see `Sandbox.start`."""
         seconds = deadline_s if deadline_s is not None else self._limits.seconds
+        request = _request(command, env, folder, seconds, output_bytes, is_stream=True)
         program = SupervisedProgram(self._link, command[0])
-        await program.begin(_request(command, env, folder, seconds, output_bytes, is_stream=True))
+        await program.begin(request)
         return program
 
     async def read(self, path: str, most_bytes: int = READ_BYTES) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import shutil
 import signal
 import sys
 
@@ -178,6 +177,8 @@ class Supervisor:
     def _end(self) -> NoReturn:
         """Ends all processes, and removes the folder unless the kernel does it with the namespace."""
         if os.getpid() != 1:
+            import shutil  # it takes long, and most sandboxes don't need it
+
             keeper.kill_children()
             if self._root:
                 with contextlib.suppress(OSError):
