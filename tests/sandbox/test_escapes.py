@@ -106,7 +106,7 @@ async def test_files_of_the_machine_are_not_there(sandbox: Sandbox, tmp_path: Pa
 
 @pytest.mark.agents
 async def test_nothing_but_its_own_files_can_be_written(sandbox: Sandbox) -> None:
-    """Every file that the sandbox sees is tried, those of the kernel in /proc too, which root's could change."""
+    """Tries every file that the sandbox sees, those of the kernel in /proc too, which root's could change."""
     end = await sandbox.run(["python3", "-c", WRITABLE], deadline_s=120)
     assert (end.exit_code, end.stdout) == (0, b""), end
 

@@ -60,7 +60,7 @@ async def test_a_file_that_is_too_long_or_missing_is_refused(sandbox: Sandbox) -
 def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that puts a link in place of a folder, after the path was looked at, gains nothing."""
+    """Puts a link in place of a folder, as a program might, after the path was looked at."""
     home, outside = tmp_path / "home", tmp_path / "outside"
     (home / "a").mkdir(parents=True)
     outside.mkdir()

@@ -131,7 +131,7 @@ def test_the_command_line_of_apptainer(tmp_path: Path, own_root: Path) -> None:
 async def test_a_bubblewrap_that_knows_no_sizes_has_a_disk_that_is_watched(
     monkeypatch: pytest.MonkeyPatch, own_root: Path
 ) -> None:
-    """Versions before 0.8 can't give a disk in memory a size: the folder is one of the machine's."""
+    """Uses a folder of the machine's, as versions before 0.8 can't give a disk in memory a size."""
     bubblewrap()
     monkeypatch.setattr(bubblewrap_module, "_version_here", lambda: (0, 6, 1))
     async with opened("bubblewrap") as sandbox:
@@ -143,7 +143,7 @@ async def test_a_bubblewrap_that_knows_no_sizes_has_a_disk_that_is_watched(
 
 
 def test_the_supervisor_needs_python_3_9_alone() -> None:
-    """The package that runs in images is Python 3.9's, and imports the standard library and itself."""
+    """Reads the package that runs in images: it is Python 3.9's, and imports the standard library and itself."""
     for file in supervised.INSIDE.glob("*.py"):
         tree = ast.parse(file.read_text(), feature_version=(3, 9))
         for node in ast.walk(tree):

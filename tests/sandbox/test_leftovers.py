@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
@@ -128,6 +129,31 @@ async def test_nothing_is_left_after_random_kills(own_root: Path) -> None:
     assert mounts() == before
 
 
+@pytest.mark.agents
+async def test_nothing_is_left_after_many_episodes_with_random_kills(kind: str, own_root: Path) -> None:
+    """Kills processes below a worker at random while it opens and closes 100 sandboxes, and at last the worker."""
+    chance, before, word = random.Random(39), mounts(), word_of_its_own()
+    env = {**os.environ, "TMPDIR": str(own_root), "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, str(WORKER.with_name("busy_worker.py")), kind, word, "100"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
+        killed = 0
+        while process.poll() is None and killed < 150:
+            with contextlib.suppress(psutil.Error):
+                if victims := below(process):
+                    chance.choice(victims).kill()
+                    killed += 1
+            await asyncio.sleep(0.03)
+        process.kill()
+        assert process.stdout is not None
+        ends = process.stdout.read().split()
+    assert killed > 20 and "played" in ends, "some were played to their ends"
+    leftovers.sweep()
+    await until(lambda: not marked(word), "all of them die")
+    leftovers.sweep()
+    assert [path for path in left_in(own_root) if not path.name.startswith(leftovers.NEW)] == []
+    assert mounts() == before
+
+
 async def test_what_belongs_to_a_living_worker_is_not_swept(own_root: Path) -> None:
     place = leftovers.take_place()
     assert leftovers.sweep() == 0 and place.files.is_dir()
@@ -156,7 +182,7 @@ def test_a_root_of_somebody_else_is_refused(own_root: Path) -> None:
 
 
 def test_a_note_of_a_container_names_no_command(own_root: Path) -> None:
-    """What is in a folder that is swept is not run as a command."""
+    """Runs no command that is in a folder that is swept."""
     place = leftovers.take_place()
     place.note_container(f"touch {own_root}/taken")
     place.remove()
@@ -165,7 +191,7 @@ def test_a_note_of_a_container_names_no_command(own_root: Path) -> None:
 
 @pytest.mark.agents
 async def test_a_sandbox_that_is_not_closed_in_time_is_none(kind: str, own_root: Path) -> None:
-    """An opening that is cancelled leaves nothing."""
+    """Cancels openings, which leave nothing."""
     opener = find_sandbox(kind, "tests")()
     for wait_s in (0, 0.001, 0.01, 0.05):
         opening = asyncio.create_task(opener.open(SMALL))

@@ -1,4 +1,4 @@
-"""Programs that exceed a limit are ended, with the reason, and the sandbox goes on."""
+"""Checks that programs which exceed a limit are ended, with the reason, and that the sandbox goes on."""
 
 from __future__ import annotations
 

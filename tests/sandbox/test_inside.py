@@ -1,0 +1,38 @@
+"""Checks the parts of the supervisor by themselves: frames, and what is kept of outputs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ray_gym.sandbox.inside import frames
+from ray_gym.sandbox.inside.capture import Capture
+
+MESSAGES = st.lists(
+    st.tuples(st.dictionaries(st.text(max_size=3), st.integers(), max_size=2), st.binary(max_size=50)), max_size=4
+)
+
+
+@given(MESSAGES, st.integers(1, 40))
+def test_frames_come_out_as_they_went_in_however_they_are_cut(
+    messages: list[tuple[dict[str, int], bytes]], size: int
+) -> None:
+    stream = b"".join(frames.pack(*each) for each in messages)
+    reader = frames.FrameReader()
+    assert [got for at in range(0, len(stream), size) for got in reader.feed(stream[at : at + size])] == messages
+
+
+@pytest.mark.parametrize("stream", [b"\xff" * 8, frames.HEADER.pack(2, 0) + b"[]", frames.HEADER.pack(2, 0) + b"{["])
+def test_what_is_no_frame_is_refused(stream: bytes) -> None:
+    with pytest.raises(ValueError):
+        frames.FrameReader().feed(stream)
+
+
+@given(st.lists(st.binary(max_size=30)), st.integers(0, 20), st.integers(0, 20))
+def test_the_first_and_the_last_bytes_are_kept(parts: list[bytes], head: int, tail: int) -> None:
+    capture, data = Capture(head, tail), b"".join(parts)
+    assert b"".join(capture.add(part) for part in parts) == data[:head]
+    rest = data[head:]
+    assert capture.end() == data[:head] + rest[max(0, len(rest) - tail) :]
+    assert capture.dropped == max(0, len(rest) - tail)
