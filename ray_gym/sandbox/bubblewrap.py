@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments
+from ray_gym.sandbox.cgroup import delegated
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions, Unavailable
 from ray_gym.sandbox.leftovers import Place, sweep
 from ray_gym.sandbox.limits import SandboxLimits
@@ -51,8 +53,7 @@ class BubblewrapSandbox(SandboxKind):
 
     def __init__(self, options: object = None) -> None:
         super().__init__(options)
-        self._version: tuple[int, ...] | None = None
-        self._is_swept = False
+        self._machine: Machine | None = None
 
     @classmethod
     def missing_here(cls) -> Unavailable | None:
@@ -70,15 +71,11 @@ class BubblewrapSandbox(SandboxKind):
 
     async def open(self, limits: SandboxLimits, door: Path | None = None) -> Sandbox:
         """Opens a sandbox. Errors: UserError if it can't be had here, or an option of it is wrong."""
-        if self._version is None:
-            self._version = await asyncio.to_thread(_version_here)
-        is_sized = self._version >= SIZES_SINCE
-        if not is_sized and not self._is_swept:
-            self._is_swept = True
-            await asyncio.to_thread(sweep)
-        place = None if is_sized else await new_place()
+        if self._machine is None:
+            self._machine = await asyncio.to_thread(Machine.look)
+        place = await new_place() if self._machine.needs_place else None
         try:
-            with self._prepared(limits, door, place, is_sized) as how:
+            with self._prepared(limits, door, place, self._machine) as how:
                 return await launch(how, limits)
         except (OSError, SandboxGone) as error:
             found = await asyncio.to_thread(self.problem)
@@ -87,19 +84,23 @@ class BubblewrapSandbox(SandboxKind):
 
     @contextmanager
     def _prepared(
-        self, limits: SandboxLimits, door: Path | None, place: Place | None, is_sized: bool
+        self, limits: SandboxLimits, door: Path | None, place: Place | None, machine: Machine
     ) -> Iterator[Launch]:
         """Gives what is needed for a launch; it holds files open that bubblewrap reads at its start."""
         with ExitStack() as files:
-            view = View(limits, self.options.read_only, door, place, is_sized)
-            command, opened = arguments(view)
+            own_files = None if machine.is_sized or place is None else place.files
+            options, opened = arguments(View(limits, self.options.read_only, door, own_files))
             for each in opened:
                 files.callback(os.close, each)
             python = str(Path(sys.executable).resolve())
+            command = ["bwrap", *options, "--", *supervisor_command(python, INSIDE_AT)]
+            if place is not None and machine.cgroups is not None:
+                with contextlib.suppress(OSError):  # without one, the supervisor's looks have to do
+                    place.make_cgroup(machine.cgroups, limits)
             yield Launch(
-                ["bwrap", *command, "--", *supervisor_command(python, INSIDE_AT)],
+                place.cgroup.joined(command) if place is not None and place.cgroup is not None else command,
                 ROOT,
-                is_sized,
+                machine.is_sized,
                 {"PATH": f"{PATH}:{Path(python).parent}", "LANG": "C.UTF-8", **(place.mark if place else {})},
                 None if door is None else f"{INSIDE_AT}/door",
                 0 if limits.network else DOOR_PORT,
@@ -107,6 +108,29 @@ class BubblewrapSandbox(SandboxKind):
                 descriptors=opened,
                 own_env={"PATH": os.environ.get("PATH", PATH)},
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Says what bubblewrap can do on this machine."""
+
+    is_sized: bool
+    """True if it gives disks in memory a size."""
+    cgroups: Path | None
+    """Cgroup in which others can be made; None if there is none."""
+
+    @property
+    def needs_place(self) -> bool:
+        """Returns True if a sandbox has something on this machine that the kernel does not remove."""
+        return not self.is_sized or self.cgroups is not None
+
+    @classmethod
+    def look(cls) -> Machine:
+        """Looks at the machine, and removes what dead workers left if anything may be left."""
+        machine = cls(_version_here() >= SIZES_SINCE, delegated())
+        if machine.needs_place:
+            sweep()
+        return machine
 
 
 def _version_here() -> tuple[int, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ray_gym.sandbox.leftovers import Place
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.supervised import INSIDE
 
@@ -49,10 +48,10 @@ class View:
     read_only: tuple[Path, ...]
     """Files and folders that are seen as they are."""
     door: Path | None
-    place: Place | None
-    """Folder for the files of the sandbox, where they can't lie in memory."""
-    is_sized: bool
-    """True if this bubblewrap gives disks in memory a size."""
+    files: Path | None
+    """Folder for the files of the sandbox, for a bubblewrap that gives disks in memory no size and has no
+    `--disable-userns`; None for others.
+    """
 
 
 def arguments(view: View) -> tuple[list[str], tuple[int, ...]]:
@@ -65,7 +64,7 @@ def arguments(view: View) -> tuple[list[str], tuple[int, ...]]:
 def _apart(view: View) -> Iterator[str]:
     """Yields the arguments for namespaces of its own, as another user without rights."""
     yield from ("--unshare-all", "--unshare-user")
-    if view.is_sized:
+    if view.files is None:
         yield "--disable-userns"
     if view.limits.network:
         yield "--share-net"
@@ -108,11 +107,11 @@ def _kernel() -> Iterator[str]:
 
 def _own(view: View) -> Iterator[str]:
     """Yields the arguments for the sandbox's own files, the only ones that can be written."""
-    size = ["--size", str(view.limits.disk_mb * 2**20)] if view.is_sized else []
-    if view.place is None:
+    size = ["--size", str(view.limits.disk_mb * 2**20)] if view.files is None else []
+    if view.files is None:
         yield from (*size, "--tmpfs", ROOT)
     else:
-        yield from ("--bind", str(view.place.files), ROOT)
+        yield from ("--bind", str(view.files), ROOT)
     yield from ("--dir", f"{ROOT}/tmp", "--symlink", f"{ROOT[1:]}/tmp", "/tmp", "--symlink", "../tmp", "/var/tmp")
     for path in view.read_only:
         yield from ("--ro-bind", str(path), str(path))

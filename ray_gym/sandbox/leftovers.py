@@ -19,10 +19,12 @@ import uuid
 from pathlib import Path
 
 from ray_gym.errors import UserError
+from ray_gym.sandbox.cgroup import MOUNT, Cgroup
+from ray_gym.sandbox.limits import SandboxLimits
 
 VARIABLE = "RAY_GYM_SANDBOX"
 """Environment variable of all programs of a sandbox: the name of its place."""
-LOCK, FILES, CONTAINER = "lock", "files", "container"
+LOCK, FILES, CONTAINER, CGROUP = "lock", "files", "container", "cgroup"
 NEW = ".new-"
 NEW_S = 60.0
 """Seconds after which a folder that was not finished has no owner any more."""
@@ -38,6 +40,7 @@ class Place:
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
+        self.cgroup: Cgroup | None = None
         self._lock = lock
 
     @property
@@ -57,6 +60,11 @@ class Place:
     def note_container(self, engine: str) -> None:
         """Notes that the sandbox is a container of this name, which `engine` has to remove."""
         (self.folder / CONTAINER).write_text(engine, "utf-8")
+
+    def make_cgroup(self, parent: Path, limits: SandboxLimits) -> None:
+        """Makes a cgroup for the sandbox, and notes it. Errors: OSError if it can't be made."""
+        (self.folder / CGROUP).write_text(str(parent), "utf-8")
+        self.cgroup = Cgroup.make(parent, self.name, limits)
 
     def remove(self) -> None:
         """Kills what is left of the sandbox's processes, and removes its folder. It may be called again."""
@@ -128,8 +136,12 @@ def _check_root(root: Path, make: bool = True) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Kills processes with the folder's mark, removes its container, and then itself."""
+    """Kills processes with the folder's mark, removes its cgroup and container, and then itself."""
     _kill_marked(folder.name)
+    with contextlib.suppress(OSError):
+        parent = Path((folder / CGROUP).read_text("utf-8")).resolve()
+        if parent.is_relative_to(MOUNT):
+            Cgroup.of(parent, folder.name).remove()
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         engine = (folder / CONTAINER).read_text("utf-8")
         if engine in ENGINES:

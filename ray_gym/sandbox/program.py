@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from ray_gym.sandbox.link import Answer, Link
@@ -18,8 +18,9 @@ NOT_THERE, NOT_STARTED = 127, 126
 class SupervisedProgram:
     """Follows a program that the supervisor of a sandbox starts."""
 
-    def __init__(self, link: Link, command: str) -> None:
-        self._link, self._command = link, command
+    def __init__(self, link: Link, command: str, explain: Callable[[ProgramEnd], ProgramEnd]) -> None:
+        """Prepares to follow a program. `explain` adds what the worker alone knows of its end."""
+        self._link, self._command, self._explain = link, command, explain
         self._printed: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._end: asyncio.Future[ProgramEnd] = asyncio.get_running_loop().create_future()
         self._end.add_done_callback(lambda end: end.cancelled() or end.exception())  # nobody may wait for it
@@ -65,7 +66,7 @@ class SupervisedProgram:
             return
         self._printed.put_nowait(None)
         if not self._end.done():
-            self._end.set_result(_end_of(self._command, message, data))
+            self._end.set_result(self._explain(_end_of(self._command, message, data)))
 
 
 def _end_of(command: str, message: dict[str, Any], data: bytes) -> ProgramEnd:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ray_gym.sandbox.leftovers import Place, take_place
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.link import Link
 from ray_gym.sandbox.program import SupervisedProgram
-from ray_gym.sandbox.sandbox import OUTPUT_BYTES, READ_BYTES, Program, ProgramEnd, SandboxGone
+from ray_gym.sandbox.sandbox import OUTPUT_BYTES, READ_BYTES, Ended, Program, ProgramEnd, SandboxGone
 
 INSIDE = Path(inside_main.__file__).parent
 """Package that runs in sandboxes. It is imported here, too, so that it is compiled once and not by each of them."""
@@ -113,6 +114,7 @@ class SupervisedSandbox:
         self.folder = folder
         self.door_url = f"http://127.0.0.1:{port}" if port else None
         self._closing: asyncio.Task[None] | None = None
+        self._kills = 0
 
     async def run(
         self,
@@ -127,7 +129,7 @@ class SupervisedSandbox:
         """Runs a program to its end; see `Sandbox.run`."""
         seconds = deadline_s if deadline_s is not None else self._limits.seconds
         request = _request(command, env, folder, seconds, output_bytes, is_stream=False)
-        program = SupervisedProgram(self._link, command[0])
+        program = SupervisedProgram(self._link, command[0], self._explain)
         try:
             async with asyncio.timeout(seconds + BACKSTOP_S):
                 await program.begin(request, stdin)
@@ -151,9 +153,16 @@ class SupervisedSandbox:
         """Starts a program that goes on; see `Sandbox.start`."""
         seconds = deadline_s if deadline_s is not None else self._limits.seconds
         request = _request(command, env, folder, seconds, output_bytes, is_stream=True)
-        program = SupervisedProgram(self._link, command[0])
+        program = SupervisedProgram(self._link, command[0], self._explain)
         await program.begin(request)
         return program
+
+    def _explain(self, end: ProgramEnd) -> ProgramEnd:
+        """Returns the end of a program with its reason, if the kernel killed it for its memory before the next look."""
+        cgroup = self._place.cgroup if self._place is not None else None
+        before, self._kills = self._kills, cgroup.kills if cgroup is not None else 0
+        is_starved = end.exit_code == -signal.SIGKILL and end.ended is None and self._kills > before
+        return replace(end, ended=Ended.MEMORY) if is_starved else end
 
     async def read(self, path: str, most_bytes: int = READ_BYTES) -> bytes:
         """Returns the content of a file; see `Sandbox.read`."""

@@ -144,7 +144,8 @@ class Guard:
         for run in list(self._runs.values()):
             run.end(reason, at_once=True)
         if self._is_alone:
-            os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
             return
         keepers = {run.keeper for run in self._runs.values()}
         stopped: set[int] = set()
