@@ -69,7 +69,7 @@ class ApptainerSandbox(SandboxKind):
         at = None if door is None else f"{INSIDE_AT}/door"
         how = Launch(self.command(limits, door, place), ROOT, False, env, at, 0, place, own_env={**os.environ})
         try:
-            return await launch(how, limits)
+            return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:
             mend = "does the image have python3, 3.9 or later, and may this user make user namespaces?"
             raise Unavailable(str(error), mend).as_error(self.name) from error

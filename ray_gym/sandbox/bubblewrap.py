@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments
+from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments, machine_arguments
 from ray_gym.sandbox.cgroup import delegated
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions, Unavailable
 from ray_gym.sandbox.leftovers import Place, sweep
@@ -76,7 +76,7 @@ class BubblewrapSandbox(SandboxKind):
         place = await new_place() if self._machine.needs_place else None
         try:
             with self._prepared(limits, door, place, self._machine) as how:
-                return await launch(how, limits)
+                return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:
             found = await asyncio.to_thread(self.problem)
             found = found or Unavailable(str(error), "are the paths of read_only and of the door there?")
@@ -89,7 +89,7 @@ class BubblewrapSandbox(SandboxKind):
         """Gives what is needed for a launch; it holds files open that bubblewrap reads at its start."""
         with ExitStack() as files:
             own_files = None if machine.is_sized or place is None else place.files
-            options, opened = arguments(View(limits, self.options.read_only, door, own_files))
+            options, opened = arguments(View(limits, self.options.read_only, door, own_files), machine.arguments)
             for each in opened:
                 files.callback(os.close, each)
             python = str(Path(sys.executable).resolve())
@@ -118,6 +118,8 @@ class Machine:
     """True if it gives disks in memory a size."""
     cgroups: Path | None
     """Cgroup in which others can be made; None if there is none."""
+    arguments: tuple[str, ...]
+    """Arguments of bubblewrap for what is seen of the machine."""
 
     @property
     def needs_place(self) -> bool:
@@ -127,7 +129,7 @@ class Machine:
     @classmethod
     def look(cls) -> Machine:
         """Looks at the machine, and removes what dead workers left if anything may be left."""
-        machine = cls(_version_here() >= SIZES_SINCE, delegated())
+        machine = cls(_version_here() >= SIZES_SINCE, delegated(), machine_arguments())
         if machine.needs_place:
             sweep()
         return machine

@@ -54,11 +54,21 @@ class View:
     """
 
 
-def arguments(view: View) -> tuple[list[str], tuple[int, ...]]:
-    """Returns the arguments of bubblewrap, and descriptors of files that it reads by them, which the caller closes."""
-    opened: list[int] = []
-    parts = [*_apart(view), *_system(view, opened), *_kernel(), *_own(view)]
-    return parts, tuple(opened)
+def machine_arguments() -> tuple[str, ...]:
+    """Returns the arguments for what all sandboxes on this machine see of it. It looks at files, and takes a moment."""
+    return (*_system(), *_kernel())
+
+
+def arguments(view: View, machine: tuple[str, ...]) -> tuple[list[str], tuple[int, ...]]:
+    """Returns the arguments of bubblewrap, and descriptors of files that it reads by them, which the caller closes.
+    `machine`: what `machine_arguments` returns.
+    """
+    files = {"passwd": PASSWD, "group": GROUP, "hosts": HOSTS}
+    opened = tuple(map(_file_of, files.values()))
+    parts = [*_apart(view), *machine]
+    for name, descriptor in zip(files, opened, strict=True):
+        parts += ["--perms", "0644", "--file", str(descriptor), f"/etc/{name}"]
+    return [*parts, *_own(view)], opened
 
 
 def _apart(view: View) -> Iterator[str]:
@@ -67,31 +77,25 @@ def _apart(view: View) -> Iterator[str]:
     if view.files is None:
         yield "--disable-userns"
     if view.limits.network:
-        yield "--share-net"
+        yield from ("--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf")
     yield from ("--uid", str(USER), "--gid", str(USER), "--hostname", "sandbox")
     yield from ("--as-pid-1", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 
 
-def _system(view: View, opened: list[int]) -> Iterator[str]:
-    """Yields the arguments for what can be read."""
+def _system() -> Iterator[str]:
+    """Yields the arguments for files of the system and of the supervisor, which can be read."""
     for folder in map(Path, SYSTEM):
         if folder.is_symlink():
             yield from ("--symlink", str(folder.readlink()), str(folder))
         elif folder.is_dir():
             yield from ("--ro-bind", str(folder), str(folder))
-    etc = [*ETC, *(["resolv.conf"] if view.limits.network else [])]
-    for path in (Path("/etc", name) for name in etc):
+    for path in (Path("/etc", name) for name in ETC):
         if path.exists():
             yield from ("--ro-bind", str(path.resolve()), str(path))
-    for name, text in (("passwd", PASSWD), ("group", GROUP), ("hosts", HOSTS)):
-        opened.append(_file_of(text))
-        yield from ("--perms", "0644", "--file", str(opened[-1]), f"/etc/{name}")
     prefix = Path(sys.base_prefix).resolve()
     if not prefix.is_relative_to("/usr"):
         yield from ("--ro-bind", str(prefix), str(prefix))
     yield from ("--ro-bind", str(INSIDE), f"{INSIDE_AT}/{INSIDE.name}")
-    if view.door is not None:
-        yield from ("--ro-bind", str(view.door), f"{INSIDE_AT}/door")
 
 
 def _kernel() -> Iterator[str]:
@@ -113,6 +117,8 @@ def _own(view: View) -> Iterator[str]:
     else:
         yield from ("--bind", str(view.files), ROOT)
     yield from ("--dir", f"{ROOT}/tmp", "--symlink", f"{ROOT[1:]}/tmp", "/tmp", "--symlink", "../tmp", "/var/tmp")
+    if view.door is not None:
+        yield from ("--ro-bind", str(view.door), f"{INSIDE_AT}/door")
     for path in view.read_only:
         yield from ("--ro-bind", str(path), str(path))
     yield from (*size, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/")

@@ -93,7 +93,7 @@ class ContainerSandbox(SandboxKind):
             own_env={**os.environ},
         )  # fmt: skip
         try:
-            return await launch(how, limits)
+            return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:
             raise Unavailable(str(error), NEEDS_PYTHON).as_error(self.name) from error
 

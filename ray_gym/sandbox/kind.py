@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ class SandboxKind(ABC):
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()
+        self._starting = asyncio.Lock()
+        """Held while a process is started, which blocks the loop for that moment: one after the other."""
 
     @classmethod
     @abstractmethod

@@ -39,7 +39,7 @@ class ProcessSandbox(SandboxKind):
         env = {"PATH": os.environ.get("PATH", PATH), "LANG": "C.UTF-8", **place.mark}
         how = Launch(supervisor_here(), str(place.files), False, env, str(door) if door else None, place=place)
         try:
-            return await launch(how, limits)
+            return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:
             raise Unavailable(f"its supervisor did not start ({error})", "does this Python still run?").as_error(
                 self.name

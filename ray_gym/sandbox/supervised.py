@@ -74,9 +74,9 @@ async def new_place() -> Place:
         raise
 
 
-async def launch(how: Launch, limits: SandboxLimits) -> SupervisedSandbox:
+async def launch(how: Launch, limits: SandboxLimits, starting: asyncio.Lock) -> SupervisedSandbox:
     """Starts the supervisor of a sandbox. If it can't be started, or this call is cancelled, all that is left of it is
-    removed, its place too.
+    removed, its place too. `starting` is held while the process is started.
 
     Errors: OSError if its command can't be started, or takes too long; SandboxGone if it ended at once.
     """
@@ -86,10 +86,11 @@ async def launch(how: Launch, limits: SandboxLimits) -> SupervisedSandbox:
     }  # fmt: skip
     link = None
     try:
-        process = await asyncio.create_subprocess_exec(
-            *how.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**20,
-            env=dict(how.own_env), pass_fds=how.descriptors, start_new_session=True,
-        )  # fmt: skip
+        async with starting:
+            process = await asyncio.create_subprocess_exec(
+                *how.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**20,
+                env=dict(how.own_env), pass_fds=how.descriptors, start_new_session=True,
+            )  # fmt: skip
         link = Link(process)
         async with asyncio.timeout(START_S):
             answer, _ = await link.ask(request)

@@ -67,6 +67,7 @@ async def test_calls_reach_the_door_many_at_once_and_large_ones_whole(kind: str,
         assert end.stdout.decode().strip() == hashlib.sha256(bytes(range(256)) * 80_000).hexdigest()
 
 
+@pytest.mark.agents
 async def test_the_door_hears_when_a_caller_is_gone(kind: str, tmp_path: Path) -> None:
     ended = asyncio.Event()
 
