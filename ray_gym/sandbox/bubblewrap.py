@@ -73,7 +73,7 @@ class BubblewrapSandbox(SandboxKind):
         """Opens a sandbox. Errors: UserError if it can't be had here, or an option of it is wrong."""
         if self._machine is None:
             self._machine = await asyncio.to_thread(Machine.look)
-        place = await new_place() if self._machine.needs_place else None
+        place = await new_place()
         try:
             with self._prepared(limits, door, place, self._machine) as how:
                 return await launch(how, limits, self._starting)
@@ -83,30 +83,28 @@ class BubblewrapSandbox(SandboxKind):
             raise found.as_error(self.name) from error
 
     @contextmanager
-    def _prepared(
-        self, limits: SandboxLimits, door: Path | None, place: Place | None, machine: Machine
-    ) -> Iterator[Launch]:
+    def _prepared(self, limits: SandboxLimits, door: Path | None, place: Place, machine: Machine) -> Iterator[Launch]:
         """Gives what is needed for a launch; it holds files open that bubblewrap reads at its start."""
         with ExitStack() as files:
-            own_files = None if machine.is_sized or place is None else place.files
+            own_files = None if machine.is_sized else place.files
             options, opened = arguments(View(limits, self.options.read_only, door, own_files), machine.arguments)
             for each in opened:
                 files.callback(os.close, each)
             python = str(Path(sys.executable).resolve())
             command = ["bwrap", *options, "--", *supervisor_command(python, INSIDE_AT)]
-            if place is not None and machine.cgroups is not None:
+            if machine.cgroups is not None:
                 with contextlib.suppress(OSError):  # without one, the supervisor's looks have to do
                     place.make_cgroup(machine.cgroups, limits)
             yield Launch(
-                place.cgroup.joined(command) if place is not None and place.cgroup is not None else command,
+                command if place.cgroup is None else place.cgroup.joined(command),
                 ROOT,
                 machine.is_sized,
-                {"PATH": f"{PATH}:{Path(python).parent}", "LANG": "C.UTF-8", **(place.mark if place else {})},
+                {"PATH": f"{PATH}:{Path(python).parent}", "LANG": "C.UTF-8", **place.mark},
                 None if door is None else f"{INSIDE_AT}/door",
                 0 if limits.network else DOOR_PORT,
                 place,
                 descriptors=opened,
-                own_env={"PATH": os.environ.get("PATH", PATH)},
+                own_env={"PATH": os.environ.get("PATH", PATH), **place.mark},
             )
 
 
@@ -121,18 +119,11 @@ class Machine:
     arguments: tuple[str, ...]
     """Arguments of bubblewrap for what is seen of the machine."""
 
-    @property
-    def needs_place(self) -> bool:
-        """Returns True if a sandbox has something on this machine that the kernel does not remove."""
-        return not self.is_sized or self.cgroups is not None
-
     @classmethod
     def look(cls) -> Machine:
-        """Looks at the machine, and removes what dead workers left if anything may be left."""
-        machine = cls(_version_here() >= SIZES_SINCE, delegated(), machine_arguments())
-        if machine.needs_place:
-            sweep()
-        return machine
+        """Looks at the machine, and removes what dead workers left."""
+        sweep()
+        return cls(_version_here() >= SIZES_SINCE, delegated(), machine_arguments())
 
 
 def _version_here() -> tuple[int, ...]:

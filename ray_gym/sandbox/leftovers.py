@@ -66,10 +66,12 @@ class Place:
         (self.folder / CGROUP).write_text(str(parent), "utf-8")
         self.cgroup = Cgroup.make(parent, self.name, limits)
 
-    def remove(self) -> None:
-        """Kills what is left of the sandbox's processes, and removes its folder. It may be called again."""
+    def remove(self, is_clean: bool = False) -> None:
+        """Kills what is left of the sandbox's processes, and removes its folder. It may be called again. `is_clean`:
+        none of its processes is left, so that none is looked for.
+        """
         if self._lock >= 0:
-            _remove(self.folder)
+            _remove(self.folder, is_clean)
             os.close(self._lock)
             self._lock = -1
 
@@ -135,9 +137,10 @@ def _check_root(root: Path, make: bool = True) -> None:
         raise UserError(f"sandboxes: {root} belongs to another user; remove it, or set TMPDIR to a folder of yours")
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path, is_clean: bool = False) -> None:
     """Kills processes with the folder's mark, removes its cgroup and container, and then itself."""
-    _kill_marked(folder.name)
+    if not is_clean:
+        _kill_marked(folder.name)
     with contextlib.suppress(OSError):
         parent = Path((folder / CGROUP).read_text("utf-8")).resolve()
         if parent.is_relative_to(MOUNT):

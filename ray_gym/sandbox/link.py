@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import signal
 from asyncio.subprocess import Process
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,10 @@ class Link:
         self._gone: SandboxGone | None = None
         self._is_closing = False
         self._reading = asyncio.create_task(self._read(process.stdout, process.stderr))
+        self._death = -1
+        """Descriptor that can be read once the process is dead."""
+        self._is_group_killed = False
+        self._await_death()
 
     async def ask(self, message: dict[str, Any], data: bytes = b"") -> Answer:
         """Sends a request, and returns the answer. Errors: SandboxRefused, OSError; SandboxGone; ValueError for data
@@ -72,8 +77,10 @@ class Link:
         """Returns the last of what was printed as errors."""
         return self._errors.decode(errors="replace").strip()
 
-    async def close(self) -> None:
-        """Ends the supervisor with all that is in its sandbox: it ends when its input does, or is killed."""
+    async def close(self) -> bool:
+        """Ends the supervisor with all that is in its sandbox: it ends when its input does, or is killed. Returns True if
+        it has ended by itself, and so has removed all that it had started.
+        """
         self._is_closing = True
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._stdin.close()
@@ -84,8 +91,32 @@ class Link:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+        self._kill_group()
         self._reading.cancel()
         self._fail("")
+        return self._process.returncode == 0
+
+    def _await_death(self) -> None:
+        """Kills the process's group as soon as the process is dead: a bubblewrap that is killed in the middle of its
+        start leaves a child in it, which would wait for it forever. asyncio would wait for that child, whose pipes are
+        open.
+        """
+        with contextlib.suppress(ProcessLookupError):  # it was killed already
+            self._death = os.pidfd_open(self._process.pid)
+            asyncio.get_running_loop().add_reader(self._death, self._kill_group)
+            return
+        self._kill_group()
+
+    def _kill_group(self) -> None:
+        """Kills what is left of the process group of the process, which is dead, once."""
+        if self._is_group_killed:
+            return
+        self._is_group_killed = True
+        if self._death >= 0:
+            asyncio.get_running_loop().remove_reader(self._death)
+            os.close(self._death)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def _read(self, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader) -> None:
         """Hears the supervisor until its connection ends."""

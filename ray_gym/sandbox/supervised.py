@@ -101,10 +101,9 @@ async def launch(how: Launch, limits: SandboxLimits, starting: asyncio.Lock) -> 
 
 
 async def _remove(link: Link | None, place: Place | None) -> None:
-    if link is not None:
-        await link.close()
+    is_clean = await link.close() if link is not None else False
     if place is not None:
-        await asyncio.to_thread(place.remove)
+        await asyncio.to_thread(place.remove, is_clean)
 
 
 class SupervisedSandbox:

@@ -21,7 +21,10 @@ def own_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=["process", pytest.param("bubblewrap", marks=pytest.mark.agents)])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Gives the name of each kind that needs no image; all have the same supervisor, so one of them does for the gate."""
+    """Gives the name of each kind that needs no image; all have the same supervisor, so one of them does for the gate.
+
+    A file whose tests use it needs a word of the part `agents` in its text: others are not read for that part.
+    """
     if request.param == "bubblewrap":
         bubblewrap()
     return str(request.param)

@@ -38,6 +38,7 @@ async def test_a_link_within_the_folder_is_followed(sandbox: Sandbox) -> None:
     assert await sandbox.read("link/file") == b"1"
 
 
+@pytest.mark.agents
 async def test_only_plain_files_are_read_and_written(sandbox: Sandbox) -> None:
     await sandbox.run(["sh", "-c", "mkdir folder; mkfifo pipe; ln -s loop loop"])
     for path in ("folder", "pipe", "loop", ".", "pipe/below"):

@@ -136,10 +136,11 @@ async def test_nothing_is_left_after_many_episodes_with_random_kills(kind: str, 
     env = {**os.environ, "TMPDIR": str(own_root), "PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, str(WORKER.with_name("busy_worker.py")), kind, word, "100"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
-        killed = 0
+        killed, seen = 0, set()
         while process.poll() is None and killed < 150:
             with contextlib.suppress(psutil.Error):
                 if victims := below(process):
+                    seen.update(victims)
                     chance.choice(victims).kill()
                     killed += 1
             await asyncio.sleep(0.03)
@@ -148,10 +149,36 @@ async def test_nothing_is_left_after_many_episodes_with_random_kills(kind: str, 
         ends = process.stdout.read().split()
     assert killed > 20 and "played" in ends, "some were played to their ends"
     leftovers.sweep()
-    await until(lambda: not marked(word), "all of them die")
+    await until(lambda: not marked(word) and not any(each.is_running() for each in seen), "all of them die")
     leftovers.sweep()
     assert [path for path in left_in(own_root) if not path.name.startswith(leftovers.NEW)] == []
     assert mounts() == before
+
+
+@pytest.mark.agents
+async def test_a_bubblewrap_that_is_killed_at_its_start_leaves_nothing(own_root: Path) -> None:
+    """Kills bubblewrap at moments of its start, when its child does not know yet that it has to die with it."""
+    bubblewrap()
+    opener = find_sandbox("bubblewrap", "tests")()
+    await (await opener.open(SMALL)).close()  # looks at the machine
+    for wait_s in (0.0, 0.001, 0.002, 0.003, 0.005, 0.008):
+        opening = asyncio.create_task(opener.open(SMALL))
+        await until(lambda: children() or opening.done(), "it starts")  # noqa: B023
+        await asyncio.sleep(wait_s)
+        started = psutil.Process().children(recursive=True)
+        for child in children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(UserError):
+            await (await opening).close()
+        await until(lambda: not any(process.is_running() for process in started), "all of it dies")  # noqa: B023
+    assert left_in(own_root) == [] and children() == []
+
+
+def children() -> list[int]:
+    """Returns the children of this process."""
+    found = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
+    return [int(pid) for pids in found for pid in pids]
 
 
 async def test_what_belongs_to_a_living_worker_is_not_swept(own_root: Path) -> None:
