@@ -81,7 +81,8 @@ def test_a_file_of_a_later_version_is_refused_in_a_line(
             read()
     with pytest.raises(Refused, match="the episodes of commit 2 are lost or damaged"):
         read_episodes(str(run), None, 10)
-    monkeypatch.setattr("sys.argv", ["ray-gym", "show", str(run)])
+    alone = written(tmp_path / "alone", later)
+    monkeypatch.setattr("sys.argv", ["ray-gym", "show", str(alone)])
     capsys.readouterr()  # what the service logs of it
     with pytest.raises(SystemExit) as ended:
         main()
