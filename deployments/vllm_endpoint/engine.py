@@ -26,6 +26,7 @@ from ray_gym.hosting import tls
 from ray_gym.installed.extras import require
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
+from ray_gym.models.rates import RateLimit
 from ray_gym.models.tokenizers import TokenizerDigest
 
 PROBE_IDS = [1, 2, 3]
@@ -60,6 +61,11 @@ class VllmEndpointModel:
         chat_format, tool_format = make_formats(options, name, load_tokenizer(name), uses_tools)
         self._endpoint = Endpoint(options, key)
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
+
+    @property
+    def rate(self) -> RateLimit | None:
+        """Returns the limit of this worker's calls a minute; None if there is none."""
+        return self._endpoint.rate
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ray_gym.models.price import told_money
 from ray_gym.printable import data
 from ray_gym.run.directory.location import shell_quoted
 
@@ -43,6 +44,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         )
     elif summary["episodes"] >= summary["of"]:
         console.print("  nothing was left to play")
+    if cost := summary["cost"]:
+        by_model = ", ".join(f"{data(name)} {told_money(money)}" for name, money in cost["by_model"].items())
+        console.print(f"  cost: {told_money(cost['total'])} ({by_model})", soft_wrap=True)
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
     if (failed or 0) > (listed := sum(summary["failures"].values())):

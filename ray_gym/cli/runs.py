@@ -53,14 +53,20 @@ def runs(
 
 def _print(found: list[ListedRun]) -> None:
     """Prints runs as a table, and the problems of damaged ones below it."""
+    from ray_gym.models.price import told_money
     from ray_gym.run.directory.listing import age_of
 
-    console, table = make_console(), DataTable("run", "state", "episodes", "failed", "mean reward", "size", "changed")
+    costs = any(run.cost is not None for run in found)
+    columns = ("run", "state", "episodes", "failed", "mean reward", *(["cost"] if costs else []), "size", "changed")
+    console, table = make_console(), DataTable(*columns)
     for run in found:
         of = f" of {run.planned}" if run.planned is not None else ""
         reward = "" if run.mean_reward is None else f"{run.mean_reward:.3f}"
         age = f"{age_of(run.changed)} ago"
-        table.add_data(run.name, run.state, f"{run.episodes}{of}", run.failed or "", reward, size_of(run.size), age)
+        cost = ["" if run.cost is None else told_money(run.cost)] if costs else []
+        table.add_data(
+            run.name, run.state, f"{run.episodes}{of}", run.failed or "", reward, *cost, size_of(run.size), age
+        )
     console.print(table)
     for run in found:
         if run.problem:

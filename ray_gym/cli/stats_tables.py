@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from ray_gym.cli.output import DataTable
+from ray_gym.models.price import told_money
 from ray_gym.printable import data
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def print_description(
     _print_failures(console, described)
     _print_tools(console, described)
     _print_quantities(console, described)
+    if described.cost is not None:
+        _line(console, f"cost of all episodes: {told_money(described.cost)}")
 
 
 def print_slices(console: Console, columns: Sequence[str], slices: Sequence[Slice]) -> None:

@@ -110,7 +110,7 @@ def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:
 
     def written(node: Any, path: Path) -> Any:
         known = texts.get(path)
-        if known is not None and node == known.value:
+        if known is not None and _is_same(node, known.value):
             return Verbatim(known.text)
         if isinstance(node, Mapping):
             return {key: written(value, (*path, str(key))) for key, value in node.items()}
@@ -119,3 +119,15 @@ def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:
         return node
 
     return written(data, ())
+
+
+def _is_same(node: Any, value: Any) -> bool:
+    """Says whether a value of the config is the one that was read. A number may have been read as text."""
+    if isinstance(node, Mapping) and isinstance(value, Mapping):
+        return node.keys() == value.keys() and all(_is_same(node[key], value[key]) for key in node)
+    if isinstance(node, float | int) and isinstance(value, str):
+        try:
+            return float(value) == node
+        except ValueError:
+            return False
+    return bool(node == value)

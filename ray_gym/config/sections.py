@@ -11,12 +11,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ray_gym.config.interpolations import Interpolation, as_written
 from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.models.base import Sampling
 from ray_gym.models.numbers import Integer, Real
+from ray_gym.models.price import Price
 
 Positive = Annotated[Integer, Field(ge=1)]
 Natural = Annotated[Integer, Field(ge=0)]
@@ -67,6 +77,17 @@ class ModelSection(PluginSection):
 
     engine: str
     """vllm, openai, scripted, or package.module:Class."""
+    price: Price | None = None
+    """Money for a million tokens of the model: {input, cached, output}. Default: its calls cost nothing that is
+    counted."""
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Writes the section with the keys that it was given, by which `as_written` knows one that stands for another."""
+        written: dict[str, Any] = write(self)
+        price = written.pop("price")
+        kept = {"price": {key: value for key, value in price.items() if value is not None}} if price else {}
+        return {"engine": written.pop("engine"), **kept, **written}
 
 
 class PoolShares(Section):
@@ -182,7 +203,7 @@ class RetriesSection(Section):
 
 
 class LimitsSection(Section):
-    """This section limits the turns, tokens and seconds of an episode, and the failures of a run."""
+    """This section limits the turns, tokens and seconds of an episode, and the failures and the cost of a run."""
 
     max_turns: Positive = 10
     """Turns of the policy in an episode. Each other participant may have as many."""
@@ -203,6 +224,9 @@ class LimitsSection(Section):
     max_failed: Annotated[Integer, Field(ge=0)] | Annotated[Real, Field(ge=0, le=1)] | None = None
     """Most episodes that may fail before the run is stopped: a whole number, or a fraction of all episodes as a decimal
     number. Default: no limit."""
+    max_cost: Annotated[Real, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Most money that the model calls of a run may cost, by `models.NAME.price`, over all workers and resumptions.
+    Default: no limit."""
 
 
 class FanoutSection(Section):

@@ -25,6 +25,7 @@ from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
+from ray_gym.models.rates import RateLimit
 from ray_gym.printable import masked
 
 CONNECT_TIMEOUT_S = 5.0
@@ -62,6 +63,10 @@ class EndpointOptions(BaseModel):
     """Largest number of further tries of a call that fails."""
     timeout_s: Annotated[Real, Field(gt=0)] = 600
     """Seconds without a byte from the endpoint after which a call counts as failed."""
+    requests_per_minute: Annotated[Real, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Most requests a minute, over all workers of the run. Default: no limit."""
+    tokens_per_minute: Annotated[Real, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Most prompt and generated tokens a minute, over all workers of the run. Default: no limit."""
 
     @field_validator("base_url")
     @classmethod
@@ -133,6 +138,8 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._calls: Pool | Proxied | None = None
+        self.rate = RateLimit.of(options.requests_per_minute, options.tokens_per_minute)
+        """Limit of the calls a minute, for which the caller of `post` has waited; None if there is none."""
 
     async def post(self, path: str, body: Any, session_id: str, read: Callable[[bytes], Result]) -> Result:
         """Sends `body` as JSON, and returns the result of `read` on the body of the answer. A call is retried up to
@@ -152,6 +159,8 @@ class Endpoint:
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
             await asyncio.sleep(pause)
+            if self.rate is not None:
+                self.rate.count_again()
             tried, began = tried + 1, time.monotonic()
         return outcome
 

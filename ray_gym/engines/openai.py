@@ -23,6 +23,7 @@ from ray_gym.hosting import tls
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
+from ray_gym.models.rates import RateLimit
 
 
 class OpenAIOptions(EndpointOptions):
@@ -55,6 +56,11 @@ class OpenAIModel:
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
+
+    @property
+    def rate(self) -> RateLimit | None:
+        """Returns the limit of this worker's calls a minute; None if there is none."""
+        return self._endpoint.rate
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is

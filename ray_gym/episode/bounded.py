@@ -97,6 +97,8 @@ class BoundedEpisode(EpisodeView):
             raise
         self.transcript.put_answer(thread, kind, answered, asked)
         self.usage.count(answered.completion, answered.duration_s, counts)
+        if participant.name in self.costs:
+            self.costs[participant.name] += self._prices[participant.model].cost(answered.completion)
         self._now = answered.started_at + answered.duration_s
         return answered.completion
 

@@ -16,6 +16,7 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.rules import Rules
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
+from ray_gym.models.price import Price
 from ray_gym.models.versions import Versions
 from ray_gym.tools.runner import ToolRunner
 
@@ -50,5 +51,7 @@ class Stage:
     """Timers that the deadlines of all model calls share."""
     pace: Pace = field(default_factory=Pace)
     told: ToldVersions = field(default_factory=ToldVersions)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Prices of models by name, of those that have one."""
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""

@@ -42,6 +42,9 @@ class EpisodeView:
         self.filled_in = stage.filled_in
         self._tool_runner = stage.tool_runner
         self.usage = Usage()
+        self._prices = stage.prices
+        self.costs = {name: 0 for name, one in self.participants.items() if one.model in stage.prices}
+        """Cost of each participant's calls, in picos (`ray_gym.models.price`), of those whose model has a price."""
         self.first = "policy"
         self.stop: Stop | None = None
         self._scored_from: int | None = None

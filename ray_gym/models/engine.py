@@ -16,6 +16,7 @@ members; nothing is registered, and nothing has to be inherited:
     Tokenizing  engine  trainers can compare its tokenizer with theirs       the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
     Counting    model   it counts the tokens of prompts                      the Messages API of a service
+    Paced       model   calls are kept within its limits a minute            every worker
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.door import Door
 from ray_gym.models.model import CompletionRequest, Model, Sampling
 from ray_gym.models.placement import Replicas
+from ray_gym.models.rates import RateLimit
 from ray_gym.models.tokenizers import TokenizerDigest
 
 
@@ -255,4 +257,14 @@ class Counting(Protocol):
         """Returns the number of tokens of a request's prompt. Errors: EpisodeFailure: infra if the model can't be
         reached, data if its template refuses the request.
         """
+        ...
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """Describes a model whose endpoint takes only so many requests or tokens a minute."""
+
+    @property
+    def rate(self) -> RateLimit | None:
+        """Returns the limit of this worker's calls; None if there is none."""
         ...

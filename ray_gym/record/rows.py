@@ -21,6 +21,7 @@ from ray_gym.episode.view import EpisodeView
 from ray_gym.events import Event
 from ray_gym.messages import ToolCall
 from ray_gym.models.base import Sampling, VersionSpan
+from ray_gym.models.price import money_in
 from ray_gym.play.play import Played
 from ray_gym.record.columns import column, fields_of, lists, lists_of_numbers, lists_of_structs, structs
 from ray_gym.record.schema import (
@@ -88,10 +89,20 @@ def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
         "group_completed": played.group_completed,
         "task": episode.spec.task,
         "usage": usage,
+        **_costs_of(episode),
         "timing": {"active_s": played.active_s, "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
         "started_at": episode.started_at,
         "ended_at": played.ended_at,
     }
+
+
+def _costs_of(episode: EpisodeView) -> Facts:
+    """Returns the columns `cost` and `costs` of an episode's row: null if none of its models has a price."""
+    picos, of = episode.costs, episode.participants
+    if not picos:
+        return {"cost": None, "costs": None}
+    costs = [{"participant": name, "model": of[name].model, "cost": money_in(cost)} for name, cost in picos.items()]
+    return {"cost": money_in(sum(picos.values())), "costs": costs}
 
 
 def rewards_of(score: Score | None) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.messages import utf8
 
-VERSION = 4
+VERSION = 5
 """Version of this schema. Any change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
 READ_SINCE = "0.2.0"
 """First release of ray_gym that reads this version."""
@@ -90,6 +90,7 @@ USAGE = pa.struct(
         for name in ("prompt_tokens", "generated_tokens", "cached_tokens", "model_calls", "tool_calls", "tool_errors")
     ]
 )
+COSTS = _rows(participant=TEXT, model=TEXT, cost=REAL)
 TIMING = pa.struct([(name, REAL) for name in ("active_s", "model_s", "tool_s")])
 
 SCHEMA = pa.schema(
@@ -119,6 +120,8 @@ SCHEMA = pa.schema(
         ("tools_shown", REPEATED),
         ("renderings", RENDERINGS),
         ("usage", USAGE),
+        ("cost", REAL),
+        ("costs", COSTS),
         ("timing", TIMING),
         ("started_at", REAL),
         ("ended_at", REAL),
@@ -134,6 +137,8 @@ VOLATILE_COLUMNS = (
     "started_at",
     "ended_at",
     "usage.cached_tokens",
+    "cost",
+    "costs.cost",
     "events.started_at",
     "events.duration_s",
 )
@@ -205,6 +210,8 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
         "tools_shown": "{}",
         "renderings": None,
         "usage": None,
+        "cost": None,
+        "costs": None,
         "timing": None,
         "started_at": now,
         "ended_at": now,

@@ -23,6 +23,10 @@ Metadata = Mapping[bytes, bytes]
 """Metadata of a Parquet file."""
 
 
+COSTS = ("cost", "costs")
+"""Columns that are new in version 5."""
+
+
 def reader_of(metadata: Metadata | None, file: str) -> Reader:
     """Returns the reader for a file's version. `file` names the file in messages. Errors: UserError if the version is
     unknown, or is no number.
@@ -54,24 +58,29 @@ def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 1, which did not record the tools that prompts showed: the column `tools_shown` is null, which
     differs from no tools.
     """
-    return _as_today(table, columns, later=("tools_shown", "traceback", "renderings"))
+    return _as_today(table, columns, later=("tools_shown", "traceback", "renderings", *COSTS))
 
 
 def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 2, which did not record where in an author's code an episode failed: `traceback` is null."""
-    return _as_today(table, columns, later=("traceback", "renderings"))
+    return _as_today(table, columns, later=("traceback", "renderings", *COSTS))
 
 
 def _read_3(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Reads version 3, which did not record pictures of the state: `renderings` is null."""
-    return _as_today(table, columns, later=("renderings",))
+    return _as_today(table, columns, later=("renderings", *COSTS))
 
 
 def _read_4(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Reads version 4, which did not record costs: `cost` and `costs` are null, as without prices."""
+    return _as_today(table, columns, later=COSTS)
+
+
+def _read_5(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     return _as_today(table, columns)
 
 
-READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2, 3: _read_3, 4: _read_4}
+READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2, 3: _read_3, 4: _read_4, 5: _read_5}
 """Readers by the version of the files that they read."""
 
 

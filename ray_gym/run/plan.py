@@ -18,6 +18,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.engine import bases_first, models_on
+from ray_gym.models.price import Price
 from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
@@ -111,6 +112,12 @@ class Plan:
         return sorted({participant.model for participant in self.participants.values() if participant.trainable})
 
     @property
+    def prices(self) -> dict[str, Price]:
+        """Returns the prices of the models in use that have one, by the name of the model."""
+        models = self.config.models
+        return {name: price for name in self.engines if (price := models[name].price) is not None}
+
+    @property
     def gives_tokens(self) -> dict[str, bool]:
         """Returns, for each model that a participant uses, whether its engine gives token ids."""
         return {name: engine.gives_tokens for name, engine in self.engines.items()}
@@ -149,8 +156,9 @@ def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[s
 def check_plan(plan: Plan, file: str) -> Plan:
     """Checks that the parts of a plan fit together, and returns the same plan. `file`: name of the config in messages.
 
-    Errors: UserError if an engine can't do what its participants need, if `groups.minimum` exceeds `tasks.repeats`, or
-    if `train` is "strict" and samples of a participant would not be plain.
+    Errors: UserError if an engine can't do what its participants need, if `groups.minimum` exceeds `tasks.repeats`, if
+    `limits.max_cost` is set and no model in use has a price, or if `train` is "strict" and samples of a participant
+    would not be plain.
     """
     config = plan.config
     with errors_unfilled(config.filled_in):
@@ -159,6 +167,12 @@ def check_plan(plan: Plan, file: str) -> Plan:
         if config.groups.minimum > config.tasks.repeats:
             raise UserError(
                 f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
+            )
+        if config.limits.max_cost is not None and not plan.prices:
+            used = ", ".join(f"models.{name}.price" for name in plan.engines)
+            raise UserError(
+                f"{file}: limits.max_cost: {config.limits.max_cost:g}, but no model that plays has a price; "
+                f"set {used}, as {{input: 0.5, cached: 0.1, output: 1.5}} for a million tokens, or leave max_cost out"
             )
         if config.train == "strict" and plan.not_plain:
             refused = "; ".join(f"participants.{name}: {reason}" for name, reason in plan.not_plain.items())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ray_gym.statistics.calls import calls_of
 
 TEXTS = ("env_id", "task_id", "group_id", "status", "stop_reason")
-NUMBERS = ("repeat", "try", "attempt", "turns", "reward")
+NUMBERS = ("repeat", "try", "attempt", "turns", "reward", "cost")
 COUNTS = ("prompt_tokens", "generated_tokens", "model_calls", "tool_calls", "tool_errors")
 _EVENT = "events.list.element"
 _OF_CALLS = (
@@ -99,7 +99,7 @@ class Collected:
 _FLAT = pa.schema(
     [
         *((name, pa.string()) for name in TEXTS),
-        *((name, pa.float64() if name == "reward" else pa.int64()) for name in NUMBERS),
+        *((name, pa.float64() if name in ("reward", "cost") else pa.int64()) for name in NUMBERS),
         ("failure_kind", pa.string()),
         *((name, pa.int64()) for name in COUNTS),
         ("answer", pa.string()),

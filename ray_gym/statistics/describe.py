@@ -21,7 +21,7 @@ Success = Callable[[float], bool]
 """Function that says whether a reward is that of a success."""
 SIMULATORS = ("user", "judge")
 """Kinds of failures that are the fault of a simulated user or of a judge."""
-QUANTITIES = ("turns", "generated_tokens", "prompt_tokens", "model_calls", "tool_calls")
+QUANTITIES = ("turns", "generated_tokens", "prompt_tokens", "model_calls", "tool_calls", "cost")
 LENGTHS = ("generated_tokens", "turns")
 PLAYED = ("completed", "failed", "dropped")
 """Statuses of episodes that were played to an end; a cancelled episode was given up by somebody else."""
@@ -81,6 +81,8 @@ class Description:
     failures: Failures
     tools: dict[str, ToolRate]
     quantities: dict[str, Quantity]
+    cost: float | None
+    """Cost of all episodes together; None if no model of theirs has a price."""
     length_against_reward: dict[str, Interval | None]
     """Correlation of a length with the reward, over all episodes, and within tasks (` within tasks`); None where one of
     them does not vary."""
@@ -114,6 +116,7 @@ def describe(given: Collected, is_success: Success, ks: Sequence[int] | None = N
         failures=_failures(given, tasks, status),
         tools=_tools(given, tasks),
         quantities={name: found for name in QUANTITIES if (found := _quantity(scored.numbers(name), of_tasks))},
+        cost=_total(given.numbers("cost")),
         length_against_reward=_lengths(scored, rewards, of_tasks),
         remarks=[*_unscored(status, len(rewards)), *remarks_on(rewards, reward, success)],
     )
@@ -181,6 +184,11 @@ def _quantity(values: NDArray[np.float64], tasks: NDArray[np.int64]) -> Quantity
     kept = values[there]
     median, p95 = np.quantile(kept, [0.5, 0.95])
     return Quantity(mean_over_tasks(kept, tasks[there]), float(median), float(p95), float(kept.max()))
+
+
+def _total(values: NDArray[np.float64]) -> float | None:
+    there = ~np.isnan(values)
+    return float(values[there].sum()) if there.any() else None
 
 
 def _lengths(scored: Collected, rewards: NDArray[np.float64], tasks: NDArray[np.int64]) -> dict[str, Interval | None]:

@@ -86,6 +86,15 @@ def test_run_yaml_has_the_text_of_the_config_and_resolves_it_anew(
         find_run(directory.location).read_config()
 
 
+@pytest.mark.parametrize("price", ["{input: 1, output: 2}", "{input: '0.5', output: 2, cached: 1}"])
+def test_a_model_with_a_price_that_is_there_twice_is_written_as_it_was(config: Path, price: str) -> None:
+    given = read(config, f"models.far.price={price}")
+    text = as_yaml(given.as_written())
+    assert SECRET not in text and "copy: ${models.far}" in text
+    again = read_config_text(text, "run.yaml")
+    assert again.models["copy"].price == given.models["far"].price == again.models["far"].price is not None
+
+
 def test_where_a_run_and_its_tasks_are_is_settled(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = as_yaml(read(config).as_written())
     monkeypatch.delenv("WHERE")

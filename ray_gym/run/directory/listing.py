@@ -48,6 +48,8 @@ class ListedRun:
     """Number of the committed episodes that failed."""
     mean_reward: float | None = None
     """Mean reward of the completed episodes; None without any."""
+    cost: float | None = None
+    """Cost of the committed episodes; None if no model of theirs has a price."""
     problem: str = ""
     """Reason for which it is damaged; empty if it is not."""
 
@@ -154,6 +156,7 @@ def _figures(storage: Storage) -> dict[str, Any]:
             "planned": None if is_stream else summary["of"],
             "failed": summary["status"].get("failed", 0),
             "mean_reward": summary["mean_reward"],
+            "cost": (summary.get("cost") or {}).get("total"),
         }
     state: State = "live" if storage.is_owned() else "stream" if storage.exists(STREAM) else "unfinished"
     return {"state": state, "planned": _planned(storage), **_of_rows(storage)}
@@ -168,14 +171,15 @@ def _planned(storage: Storage) -> int | None:
 
 def _of_rows(storage: Storage) -> dict[str, Any]:
     """Counts the committed episodes, and takes the mean of the completed ones' rewards."""
-    tables = list(storage.tables(["status", "reward"]))
+    tables = list(storage.tables(["status", "reward", "cost"]))
     if not tables:
         return {}
     rows = pa.concat_tables(tables)
     status = rows.column("status")
     rewards = rows.filter(pc.equal(status, "completed")).column("reward")
     failed = pc.sum(pc.equal(status, "failed")).as_py() or 0
-    return {"episodes": rows.num_rows, "failed": failed, "mean_reward": pc.mean(rewards).as_py()}
+    cost = pc.sum(rows.column("cost")).as_py()
+    return {"episodes": rows.num_rows, "failed": failed, "mean_reward": pc.mean(rewards).as_py(), "cost": cost}
 
 
 def age_of(changed: float, now: float | None = None) -> str:

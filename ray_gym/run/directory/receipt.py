@@ -14,7 +14,19 @@ from ray_gym.run.lease import EpisodeKey, ids_of
 
 logger = logging.getLogger(__name__)
 
-COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
+COLUMNS = (
+    "episode_id",
+    "try",
+    "attempt",
+    "status",
+    "stop_reason",
+    "stop_text",
+    "failure",
+    "reward",
+    "turns",
+    "usage",
+    "costs",
+)
 """Columns of a row from which a receipt is made."""
 
 
@@ -39,6 +51,8 @@ class Receipt:
     """Number of the try, from 0."""
     replayed: int = 0
     """Number of calls that the last attempt answered from the journal."""
+    costs: tuple[tuple[str, float], ...] = ()
+    """Cost of each participant's calls that has a price, with its model."""
     versions: tuple[tuple[str, int], ...] = ()
     """Oldest version of the weights that generated trainable tokens, by model."""
 
@@ -60,6 +74,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
         turns=row["turns"] or 0,
         try_=row["try"],
         replayed=replayed,
+        costs=tuple((cost["model"], cost["cost"]) for cost in row["costs"] or ()),
         versions=versions,
     )
 

@@ -137,6 +137,7 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         export=RayExport,
         log=config.log,
         filled_in=config.filled_in,
+        prices=plan.prices,
     )
 
 

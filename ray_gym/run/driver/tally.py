@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.errors import FailureKind
+from ray_gym.models.price import PICOS, money_in
 from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.directory.receipt import Receipt
 
@@ -84,6 +85,8 @@ class Tally:
     """Episodes by their failure: of each kind, the text of the first; at most MAX_FAILURES kinds."""
     examples: dict[str, str] = field(default_factory=dict)
     """First failure of each kind that is counted, by what the kind has in common."""
+    costs: Counter[str] = field(default_factory=Counter)
+    """Cost of the finished episodes in picos, by the name of the model, of those that have a price."""
     reward_range: tuple[float, float] = (float("-inf"), float("inf"))
     """Lowest and highest reward that the environment declares."""
     out_of_range: int = 0
@@ -128,6 +131,8 @@ class Tally:
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
         self.turns += sign * receipt.turns
+        for model, cost in receipt.costs:
+            self.costs[model] += sign * round(cost * PICOS)
         self.resumed += sign * (receipt.replayed > 0)
         self.retried += sign * (receipt.try_ > 0)
         self.replayed_calls += sign * receipt.replayed
@@ -197,6 +202,13 @@ class Tally:
             return None
         return (self.total - self.done) * self.elapsed_s / self.finished
 
+    def _cost(self) -> dict[str, Any] | None:
+        """Returns what the finished episodes cost, in all and by model; None if no model has a price."""
+        if not self.costs:
+            return None
+        by_model = {model: money_in(picos) for model, picos in sorted(self.costs.items())}
+        return {"total": money_in(self.costs.total()), "by_model": by_model}
+
     def summary(self) -> dict[str, Any]:
         """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds and
         nodes are those of this driver. `seconds` counts from the first lease to the end of the run.
@@ -224,6 +236,7 @@ class Tally:
             "turns": self.turns,
             "model_calls": self.model_calls,
             "generated_tokens": self.tokens,
+            "cost": self._cost(),
             "seconds": round(self.elapsed_s, 3),
             "seconds_to_first_lease": round((self.began or self.made) - self.made, 3),
             "episodes_per_s": round(self.finished / max(self.elapsed_s, 1e-9), 3),

@@ -11,7 +11,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
+from ray_gym.models.price import Price
 from ray_gym.models.versions import Versions
 from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
@@ -96,6 +97,8 @@ class WorkerSetup:
     """Logging of the worker's process; None leaves it as it is."""
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Prices of models by name, of those that have one."""
 
 
 class Worker:
@@ -119,6 +122,7 @@ class Worker:
             models,
             setup.limits,
             metrics=self._metrics.play,
+            prices=setup.prices,
             filled_in=setup.filled_in,
         )
         histories = HistoryReader(setup.journal) if setup.journal else None
