@@ -45,8 +45,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     elif summary["episodes"] >= summary["of"]:
         console.print("  nothing was left to play")
     if cost := summary["cost"]:
-        by_model = ", ".join(f"{data(name)} {told_money(money)}" for name, money in cost["by_model"].items())
-        console.print(f"  cost: {told_money(cost['total'])} ({by_model})", soft_wrap=True)
+        by_model = [f"{data(name)} {told_money(money)}" for name, money in cost["by_model"].items()]
+        spent = [f"{told_money(cost['spent'])} of limits.max_cost spent"] if cost["spent"] is not None else []
+        console.print(f"  cost: {told_money(cost['total'])} ({', '.join(by_model + spent)})", soft_wrap=True)
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
     if (failed or 0) > (listed := sum(summary["failures"].values())):

@@ -21,6 +21,7 @@ import xxhash
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import ActiveClock, reset_running_clock, set_running_clock
+from ray_gym.aio.deadlines import Deadline
 from ray_gym.aio.held import run_held
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
@@ -94,6 +95,7 @@ class Calls:
         self._timer = stage.deadlines.timer(stage.limits.call_deadline_s)
         self._clock = clock
         self._slots = stage.call_slots
+        self._meter = stage.meter
         self._metrics = stage.metrics
         self._pace = stage.pace
         self._told = stage.told
@@ -250,16 +252,15 @@ class Calls:
         raise AssertionError("unreachable")
 
     async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Calls the model once, after waiting for a slot of the participant. Errors: EpisodeFailure, of kind infra if
-        there is no answer within `call_deadline_s` seconds.
+        """Calls the model once, after waiting for a slot of the participant, and until the meter lets it begin. Errors:
+        EpisodeFailure, of kind infra if there is no answer within `call_deadline_s` seconds.
         """
         slots = self._slots.of(thread.participant)
         if slots is not None:
             await self._clock.take(slots)
         deadline = self._timer.deadline()
         try:
-            with self._clock.count_work(), deadline:
-                return await thread.model.complete(request)
+            return await self._ask(thread, request, deadline)
         except TimeoutError as error:
             if not deadline.has_passed:
                 raise
@@ -268,6 +269,18 @@ class Calls:
         finally:
             if slots is not None:
                 slots.release()
+
+    async def _ask(self, thread: Thread, request: CompletionRequest, deadline: Deadline) -> Completion:
+        """Calls the model when the meter lets the call begin. Errors: EpisodeFailure; TimeoutError at the deadline."""
+
+        async def ask() -> Completion:
+            with self._clock.count_work(), deadline:
+                return await thread.model.complete(request)
+
+        model = thread.participant.model
+        if not self._meter.applies_to(model):
+            return await ask()
+        return await self._meter.call(model, request, thread.counted, self._clock, ask)
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:

@@ -12,6 +12,7 @@ from ray_gym.aio.pace import Pace
 from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.call_slots import CallSlots
+from ray_gym.episode.meter import Meter
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.rules import Rules
 from ray_gym.metrics.playing import PlayMetrics
@@ -53,5 +54,7 @@ class Stage:
     told: ToldVersions = field(default_factory=ToldVersions)
     prices: Mapping[str, Price] = field(default_factory=dict)
     """Prices of models by name, of those that have one."""
+    meter: Meter = field(default_factory=Meter)
+    """Meter of all model calls."""
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""

@@ -12,6 +12,7 @@ from ray_gym.episode.ledger import Ledger
 from ray_gym.episode.participant import Participant
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Model, Sampling
+from ray_gym.models.most_tokens import NOT_COUNTED, Counted
 from ray_gym.seeds import derive_seed
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -65,6 +66,8 @@ class Thread:
     """Number of messages, from the start, whose tokens the current sample holds."""
     busy: bool = False
     """True while a model call is under way."""
+    counted: Counted = NOT_COUNTED
+    """Length of the conversation as the model told it last."""
     shown: tuple[ToolSchema, ...] = ()
     """Tools that prompts of this thread have shown, each once."""
     _hash: Any = field(default_factory=xxhash.xxh3_128)
@@ -97,6 +100,8 @@ class Thread:
         """Discards all but the first `kept` messages, because the model could not be asked about the others."""
         del self.messages[kept:], self.event_seqs[kept:]
         self._hashed = min(self._hashed, kept)
+        if kept < self.counted.messages:
+            self.counted = NOT_COUNTED
 
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
         """Returns the request of a model call over all messages, with at most `max_tokens` tokens to generate. It holds
@@ -168,6 +173,8 @@ class Thread:
         self.ledger.add(completion, self.event_seqs[first_new:], event_seq, sampling or self.participant.sampling)
         self.append(completion.message, event_seq)
         self.known = len(self.messages) if completion.has_tokens else 0
+        if completion.prompt_tokens:
+            self.counted = Counted(len(self.messages), completion.prompt_tokens + completion.generated_tokens)
 
 
 def _further_tools(request: CompletionRequest) -> list[ToolSchema]:

@@ -23,6 +23,9 @@ MAY_CHANGE = (
     "limits.*_deadline_s",
     "limits.retries*",
     "limits.max_failed*",
+    "limits.max_cost",
+    "models.*.requests_per_minute",
+    "models.*.tokens_per_minute",
     "log.*",
 )
 """Patterns (of `fnmatch`) of the dotted keys of a config that may change when a run is resumed."""
@@ -50,7 +53,7 @@ def config_to_resume(
         listed = "\n".join(f"  {line}" for line in differences)
         raise UserError(
             f"--resume: {config_path} plays something else than {run} (run -> config):\n{listed}\n"
-            f"only fan-out and limits of time may change ({', '.join(MAY_CHANGE)}); start a new run for the rest"
+            f"only fan-out, and limits of time, cost and rate may change ({', '.join(MAY_CHANGE)}); start a new run for the rest"
         )
     place = {"dir": kept.output.dir, "journal_dir": kept.output.journal_dir}
     return given.model_copy(update={"run": kept.run, "output": given.output.model_copy(update=place)})

@@ -56,6 +56,8 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
 
 
 def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wait: bool) -> None:
+    if config.limits.max_cost is not None:
+        raise UserError("limits.max_cost: only a run (ray-gym rollout) keeps it, and this is a service; leave it out")
     engines = make_engines(config, offers_of(config), config_path)
     directory, folder = service_directory(config), config_path.parent.absolute()
     gateway: Gateway = find_gateway()(config.service, directory, folder)

@@ -94,12 +94,7 @@ class StreamOptions:
             raise UserError(
                 f"max_open_groups: {self.max_open_groups}, but a trainer that takes {least_open} groups an update would wait for ever"
             )
-        if config.run.name is None:
-            raise UserError("run.name: a stream needs one, under which its trainer comes back to it")
-        if isinstance(config.limits.max_failed, float):
-            raise UserError(
-                "limits.max_failed: a stream has no last episode to take a share of; give a number, or null"
-            )
+        _check_config(config)
 
     def max_open(self, config: RunConfig) -> int:
         """Returns how many groups may be begun and not acknowledged yet: `max_open_groups`, or its default."""
@@ -139,3 +134,13 @@ class StreamOptions:
         are.
         """
         return None if self.max_staleness is None else versions.before(self.max_staleness)
+
+
+def _check_config(config: RunConfig) -> None:
+    """Checks that a stream can have what a config asks for. Errors: UserError."""
+    if config.run.name is None:
+        raise UserError("run.name: a stream needs one, under which its trainer comes back to it")
+    if config.limits.max_cost is not None:
+        raise UserError("limits.max_cost: only a run (ray-gym rollout) keeps it, and this is a stream; leave it out")
+    if isinstance(config.limits.max_failed, float):
+        raise UserError("limits.max_failed: a stream has no last episode to take a share of; give a number, or null")

@@ -50,7 +50,7 @@ def test_no_stretch_of_time_takes_more_than_its_share(calls: list[tuple[int, flo
 
 
 def test_a_new_bucket_owes_a_call() -> None:
-    """So a worker that replaces a dead one can't exceed the rate: it begins where a call at that moment would leave it."""
+    """Checks that a worker which replaces a dead one begins where a call at that moment would leave it."""
     bucket = Bucket(2.0, 0.0)
     assert bucket.delay_s(10, 0.0) == 5.0
     assert bucket.delay_s(10, 5.0) == 0.0

@@ -261,3 +261,15 @@ class Toolless(Environment[Task, None]):
 
     def generate(self, rng: Any, index: int) -> Task:
         return Task()
+
+
+PRICED = {**RANDOM, "price": {"input": 1, "output": 2}}
+
+
+def test_a_limit_of_the_cost_needs_a_price() -> None:
+    told = error_of(limits={"max_cost": 5})
+    assert "limits.max_cost: 5, but no model that plays has a price; set models.small.price" in told
+    unused = {"small": RANDOM, "other": PRICED}
+    assert "no model that plays has a price" in error_of(limits={"max_cost": 5}, models=unused)
+    made = plan(limits={"max_cost": 5}, models={"small": PRICED, "other": RANDOM})
+    assert list(made.prices) == ["small"] and plan(models=unused).prices == {}, "nobody has to use a price"

@@ -138,7 +138,7 @@ def test_a_config_that_plays_something_else_is_refused_with_all_that_differs(tmp
     lines = str(caught.value).splitlines()
     assert lines[0] == f"--resume: {path} plays something else than runs/mine (run -> config):"
     assert lines[1:3] == ["  run.seed: 1 -> 3", "  participants.policy.sampling.temperature: 1.0 -> 0.7"]
-    assert "only fan-out and limits of time may change (fanout.*, " in lines[3]
+    assert "only fan-out, and limits of time, cost and rate may change (fanout.*, " in lines[3]
 
 
 def test_overrides_without_a_config(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_going_on_with_a_config(
         f"models.random.player={PLAYERS}:minimax_player",
         told="  run.seed: 0 -> 3\n  models.r",
     )
-    refuses(str(config), "run.seed=3", told="only fan-out and limits of time may change (fanout.*, ")
+    refuses(str(config), "run.seed=3", told="only fan-out, and limits of time, cost and rate may change (fanout.*, ")
     refuses("run.seed=3", told="--resume: run.seed=3: a run is resumed as it was")
     refuses(str(tmp_path / "mnie.yaml"), told="mnie.yaml: there is no such config file; did you mean")
     config.write_text(text.replace("workers: 1", "workers: 2") + "limits: {call_deadline_s: 100}\n")

@@ -170,19 +170,19 @@ class RunDirectory:
         """
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
-        self._write(CONFIG, as_yaml(kept))
+        self.write(CONFIG, as_yaml(kept))
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Writes the fingerprint of the run's plan to plan.json. Errors: RunFailed if it can't be written, if another
         driver took over, or if the directory was not opened.
         """
-        self._write(PLAN, fingerprint.as_json())
+        self.write(PLAN, fingerprint.as_json())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Writes summary.json. Errors: RunFailed if it can't be written, if another driver took over, or if the
         directory was not opened.
         """
-        self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
+        self.write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
     def remove(self) -> None:
         """Gives up and deletes the open directory, the folders that were made for it, and the run's journals. Does
@@ -211,7 +211,10 @@ class RunDirectory:
             self.storage.delete_folder(self.storage.staging.partition("/")[0])
         self.owner.release()
 
-    def _write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str) -> None:
+        """Writes a file of the open directory, whole or not at all. Errors: RunFailed if it can't be written, if another
+        driver took over, or if the directory was not opened.
+        """
         try:
             self._owner().check()
             self.storage.write(name, text.encode())

@@ -19,6 +19,7 @@ from ray_gym.run.driver.commits import Commits, Notify
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.driver import Driver, Outcome
 from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
 from ray_gym.run.signals import stop_signals
@@ -114,7 +115,9 @@ def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: 
     tally = Tally.of_resumed(len(plan.specs), done, plan.environment.reward_range)
     metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
     dispatcher = Dispatcher.of(planned.values(), fences.take_over(planned))
-    return Commits(directory, dispatcher, fences, tally, notify, metrics=metrics)
+    max_cost = plan.config.limits.max_cost
+    grants = Grants.load(max_cost, directory, done) if max_cost is not None else None
+    return Commits(directory, dispatcher, fences, tally, notify, grants=grants, metrics=metrics)
 
 
 def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:

@@ -14,6 +14,7 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.worker.report import Report
@@ -54,6 +55,8 @@ class Commits:
     """Reason of the last charge: what an episode did that ended its worker; empty if there is none."""
     _useful: set[str] = field(default_factory=set)
     """Names of the workers that have had a file committed."""
+    grants: Grants | None = None
+    """Grants of what workers may spend; None if the run's cost has no limit."""
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
@@ -63,6 +66,8 @@ class Commits:
         A file is refused, and deleted, if one of its rows belongs to an attempt that does not count. Errors: RunFailed
         if a file can't be committed, or another driver took over; OSError; exceptions of `notify` and `on_committed`.
         """
+        if self.grants is not None and report.funds is not None:
+            self.grants.take(worker, report.funds)
         uncommitted = self._uncommitted.setdefault(worker, {})
         self.dispatcher.mark_over(worker, report.over)
         for receipt in report.finished:

@@ -108,6 +108,7 @@ class Driver:
         self._directory = directory
         self._commits = commits
         self._dispatcher = commits.dispatcher
+        self._grants = commits.grants
         self._tally = commits.tally
         self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
         self._starts = Starts(self._nodes.busy, wait_s)
@@ -143,6 +144,9 @@ class Driver:
                 waiting.cancel()
                 await asyncio.wait({waiting})
         self._tally.took_s = self._tally.elapsed_s
+        if self._grants is not None:
+            await self._grants.end()
+            self._tally.spent = self._grants.budget.charged
         errors = [error for error in results if isinstance(error, BaseException)]
         for error in errors:
             if not isinstance(error, RunFailed):
@@ -206,6 +210,8 @@ class Driver:
             finally:
                 self._starts.end(name)
                 self.workers.pop(name, None)
+                if self._grants is not None:
+                    self._grants.close(name)
                 ray.kill(actor)
             self._nodes.lose_worker(name)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
@@ -244,10 +250,13 @@ class Driver:
                 self._leased.set()
                 self._leased = asyncio.Event()
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
+                if self._grants is not None:
+                    await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
                 await self._answer(actor.close.remote(), ANSWER_S)
                 return moves
             news = self._commits.news_for(name)
-            report = await self._answer(actor.exchange.remote(leases, news, self.told_versions), answer_s)
+            allotment = await self._grants.allot(name) if self._grants is not None else None
+            report = await self._answer(actor.exchange.remote(leases, news, self.told_versions, allotment), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
             backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))
@@ -256,6 +265,7 @@ class Driver:
             if nothing_comes and self._dispatcher.all_over(name):
                 await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
             self._stop_if_too_many_failed()
+            self._stop_if_used_up()
         await self._stop(name, actor)
         return False
 
@@ -303,6 +313,12 @@ class Driver:
                 f"the first {count} episodes all failed by the environment's own code, the last or most often: {why}; "
                 "mend it, or set limits.max_failed=1.0 to play on"
             )
+            self._stopping.set()
+
+    def _stop_if_used_up(self) -> None:
+        failure = self._grants.failure if self._grants is not None else None
+        if failure is not None and not self._stopping.is_set():
+            self._failure = failure
             self._stopping.set()
 
     async def _answer(self, reference: Any, within_s: float | None) -> Any | None:

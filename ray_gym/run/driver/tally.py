@@ -87,6 +87,8 @@ class Tally:
     """First failure of each kind that is counted, by what the kind has in common."""
     costs: Counter[str] = field(default_factory=Counter)
     """Cost of the finished episodes in picos, by the name of the model, of those that have a price."""
+    spent: int | None = None
+    """Picos that the whole run has spent, by which `limits.max_cost` counts; None before the end, and without it."""
     reward_range: tuple[float, float] = (float("-inf"), float("inf"))
     """Lowest and highest reward that the environment declares."""
     out_of_range: int = 0
@@ -203,11 +205,14 @@ class Tally:
         return (self.total - self.done) * self.elapsed_s / self.finished
 
     def _cost(self) -> dict[str, Any] | None:
-        """Returns what the finished episodes cost, in all and by model; None if no model has a price."""
-        if not self.costs:
+        """Returns what the finished episodes cost, in all and by model, and what the whole run has spent; None if
+        neither is known.
+        """
+        if not self.costs and self.spent is None:
             return None
         by_model = {model: money_in(picos) for model, picos in sorted(self.costs.items())}
-        return {"total": money_in(self.costs.total()), "by_model": by_model}
+        spent = None if self.spent is None else money_in(self.spent)
+        return {"total": money_in(self.costs.total()), "by_model": by_model, "spent": spent}
 
     def summary(self) -> dict[str, Any]:
         """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds and

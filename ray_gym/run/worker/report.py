@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ray_gym.episode.purse import Funds
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.lease import EpisodeKey
 
@@ -26,3 +27,5 @@ class Report:
     """Receipts of the attempts that have become rows."""
     staged: list[StagedFile] = field(default_factory=list)
     """Files of rows that were staged."""
+    funds: Funds | None = None
+    """State of the allotment that the worker's calls are paid from; None if the run's cost has no limit."""

@@ -20,7 +20,9 @@ import pyarrow as pa
 from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
+from ray_gym.episode.meter import Meter
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.purse import Allotment, Purse
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import RunFailed, UserError, placed
 from ray_gym.hosting.admission import Admission
@@ -32,8 +34,10 @@ from ray_gym.journal.stall import StallTrace
 from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
-from ray_gym.models.base import Engine
+from ray_gym.models.base import Engine, Model
+from ray_gym.models.engine import Paced
 from ray_gym.models.price import Price
+from ray_gym.models.rates import RateLimit
 from ray_gym.models.versions import Versions
 from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
@@ -116,6 +120,8 @@ class Worker:
         self._admission = Admission(models.values(), concurrency / setup.fanout.concurrency)
         self._journal = _open_journal(name, setup)
         self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
+        limited = setup.limits.max_cost is not None
+        self._purse = Purse(setup.prices, lambda: self._news.set()) if limited else None
         stage = Stage(
             setup.environment,
             setup.participants,
@@ -123,6 +129,9 @@ class Worker:
             setup.limits,
             metrics=self._metrics.play,
             prices=setup.prices,
+            meter=Meter(
+                self._purse, _rates_of(models, concurrency / max(setup.fanout.concurrency, setup.fanout.workers))
+            ),
             filled_in=setup.filled_in,
         )
         histories = HistoryReader(setup.journal) if setup.journal else None
@@ -171,11 +180,16 @@ class Worker:
         return Hello(name, this_node())
 
     async def exchange(
-        self, groups: Sequence[LeaseGroup], committed: Sequence[str], versions: Versions | None = None
+        self,
+        groups: Sequence[LeaseGroup],
+        committed: Sequence[str],
+        versions: Versions | None = None,
+        allotment: Allotment | None = None,
     ) -> Report:
         """Takes new leases, waits for news for `HEARTBEAT_S` seconds at most, and returns a report. It may take longer
         while rows are made or staged. `committed`: ids of episodes whose records are not needed any more. `versions`:
-        versions of the weights that the run was told of last.
+        versions of the weights that the run was told of last. `allotment`: what its model calls may cost; None if that has
+        no limit.
 
         It kills this process if an episode's code runs long after its deadline, or if the exchange before found that
         blocking tools have used up the threads. Errors: OSError if the journal, or a file of rows, can't be written.
@@ -185,6 +199,8 @@ class Worker:
         self._end_if_overdue()
         if versions is not None:
             self._player.stage.told.versions = versions
+        if self._purse is not None and allotment is not None:
+            self._purse.allot(allotment)
         for group in groups:
             gathering = Gathering(len(group), min(self._setup.groups.extra, len(group) - 1))
             self._waiting.extend((lease, gathering) for lease in group)
@@ -222,11 +238,11 @@ class Worker:
         self._news.set()
 
     async def finish(self) -> Report:
-        """Stages the rows of all groups that are over, and returns the report of what happened since the last one.
-        Errors: OSError.
+        """Stages the rows of all groups that are over, gives back what is left of the allotment, and returns the report
+        of what happened since the last one. Errors: OSError.
         """
         await self._roll()
-        return await self._take_report()
+        return await self._take_report(gives_back=True)
 
     async def cancel(self) -> Report:
         """Cancels all episodes, stages the rows of all groups that are over, closes the worker, and returns its last
@@ -414,7 +430,7 @@ class Worker:
     def _no_rows(self) -> Rows:
         return Rows(self._setup.run_id, self._setup.env_id)
 
-    async def _take_report(self) -> Report:
+    async def _take_report(self, gives_back: bool = False) -> Report:
         if self._journal is not None:
             if self._journal.broken is not None:
                 raise self._journal.broken
@@ -423,6 +439,7 @@ class Worker:
             self._begun_roll.result()
         await self._record()  # rows of all groups that are over by now
         report, self._report = self._report, Report()
+        report.funds = self._purse.report(gives_back) if self._purse is not None else None
         self._news.clear()
         return report
 
@@ -462,6 +479,17 @@ def _take_back_cancellation() -> None:
     task = asyncio.current_task()
     while task is not None and task.uncancel():
         pass
+
+
+def _rates_of(models: Mapping[str, Model], share: float) -> dict[str, RateLimit]:
+    """Returns the limits a minute of the models that have any, by the name of the model, each set to a worker's share (0
+    to 1).
+    """
+    rates = {name: model.rate for name, model in models.items() if isinstance(model, Paced)}
+    limits = {name: rate for name, rate in rates.items() if rate is not None}
+    for rate in limits.values():
+        rate.set_share(share)
+    return limits
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
