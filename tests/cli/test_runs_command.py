@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import ray_gym_here
+from conftest import REPOSITORY, ray_gym_here
 from made_runs import end, new_run
 from shown_runs import damage as spoil
 
@@ -18,6 +18,8 @@ from ray_gym.cli.runs import size_of
 from ray_gym.errors import UserError
 from ray_gym.record.bounds import read_bound
 from ray_gym.record.schema import VERSION_KEY
+
+PRICED = REPOSITORY / "tests/record/versions/5/finished"
 
 
 @pytest.fixture
@@ -37,6 +39,13 @@ def test_runs_are_listed_the_newest_last(folder: Path) -> None:
     lines = [line.split() for line in done.stdout.splitlines()]
     assert done.returncode == 0 and [line[0] for line in lines[1:]] == ["cut", "old", "new"]
     assert lines[1][:5] == ["cut", "interrupted", "1", "of", "4"] and "40 days ago" in done.stdout
+
+
+def test_the_cost_is_listed_where_a_run_has_one(folder: Path) -> None:
+    assert "cost" not in ray_gym_here("runs", "--dir", str(folder)).stdout
+    shutil.copytree(PRICED, folder / "priced")
+    head, *lines = ray_gym_here("runs", "--dir", str(folder)).stdout.splitlines()
+    assert head.split()[5:7] == ["reward", "cost"] and ["0.008677" in line for line in lines].count(True) == 1
 
 
 def test_runs_for_other_programs(folder: Path) -> None:

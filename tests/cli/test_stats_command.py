@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import ray_gym_here
+from conftest import REPOSITORY, ray_gym_here
 from made_runs import end, new_run, run_of_rows
 from scipy import stats
 
@@ -224,3 +224,11 @@ def test_names_that_command_the_terminal_are_shown_with_escapes(tmp_path: Path) 
 def test_runs_of_earlier_versions(version: int) -> None:
     found = told(f"tests/record/versions/{version}/finished")
     assert found["episodes"] == 4 and found["tools"]
+
+
+def test_the_cost_of_a_run_is_a_line_where_it_has_one(tmp_path: Path) -> None:
+    run = str(REPOSITORY / "tests/record/versions/5/finished")
+    done = ray_gym_here("stats", run)
+    assert done.returncode == 0 and "cost of all episodes: 0.008677" in done.stdout
+    assert json.loads(ray_gym_here("stats", run, "--json").stdout)["cost"] == pytest.approx(0.0086771)
+    assert "cost of all" not in ray_gym_here("stats", made(tmp_path, "free", REWARDS)).stdout

@@ -43,6 +43,7 @@ def error_of(config: Path, *overrides: str) -> str:
 @pytest.mark.parametrize(
     ("override", "told"),
     [
+        ("limits.max_cost=5", "limits.max_cost: only a run"),
         ("service.host=0.0.0.0", "service.tokens: service.host is 0.0.0.0, which others can reach"),
         ("service.host=gym.example", "which others can reach"),
         ("service.tokens.file=none", "service.tokens.file: there is no file "),

@@ -119,6 +119,9 @@ def test_a_run_without_a_limit_until_now_has_spent_what_its_rows_cost(tmp_path: 
     directory = made_directory(tmp_path)
     row = Receipt(EpisodeKey("e", 0), "completed", "finished", "", None, 1.0, 0, 0, 0, costs=(("m", 0.25), ("n", 0.5)))
     assert money_in(Grants.load(1, directory, [row, row]).budget.charged) == 1.5
+    for kept, spent in ((1.0, 1.5), (2.0, 2.0)):  # of a time with a limit, and the rows are of one without it
+        directory.write(SPENT, json.dumps({"picos": picos_in(kept)}))
+        assert money_in(Grants.load(1, directory, [row, row]).budget.charged) == spent
     directory.close()
 
 

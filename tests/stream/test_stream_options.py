@@ -56,6 +56,8 @@ def test_configs_that_no_stream_can_play() -> None:
         StreamOptions().check(config_of(run={}))
     with pytest.raises(UserError, match=r"limits\.max_failed: a stream has no last episode"):
         StreamOptions().check(config_of(limits={"max_failed": 0.1}))
+    with pytest.raises(UserError, match=r"limits\.max_cost: only a run"):
+        StreamOptions().check(config_of(limits={"max_cost": 5}))
 
 
 def test_bounds() -> None:

@@ -35,8 +35,8 @@ class Grants:
 
     @classmethod
     def load(cls, max_cost: float, directory: RunDirectory, committed: Iterable[Receipt]) -> Grants:
-        """Loads what an open run has spent. A run that had no limit of its cost until now has spent what its
-        committed episodes cost. Blocks. Errors: OSError; UserError for a damaged file.
+        """Loads what an open run has spent: what is written down, or what its committed episodes cost, if that is more
+        since it was played without a limit of its cost. Blocks. Errors: OSError; UserError for a damaged file.
         """
         return cls(Budget(picos_in(max_cost), _spent(directory, committed)), directory)
 
@@ -84,10 +84,11 @@ class Grants:
 
 def _spent(directory: RunDirectory, committed: Iterable[Receipt]) -> int:
     """Returns the picos that a run has spent. Errors: OSError; UserError for a damaged file."""
+    in_rows = sum(round(cost * PICOS) for receipt in committed for _, cost in receipt.costs)
     try:
-        return int(json.loads(directory.storage.read(SPENT))["picos"])
+        return max(in_rows, int(json.loads(directory.storage.read(SPENT))["picos"]))
     except FileNotFoundError:
-        return sum(round(cost * PICOS) for receipt in committed for _, cost in receipt.costs)
+        return in_rows
     except (ValueError, TypeError, KeyError) as error:
         raise UserError(
             f"{directory.location}/{SPENT}: this file is damaged: {error!r}; it says what the run has spent, as "
