@@ -151,7 +151,7 @@ class Spending(RuleBasedStateMachine):
 
 
 TestSpending = Spending.TestCase
-TestSpending.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestSpending.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 
 
 async def test_calls_are_paid_in_their_order() -> None:

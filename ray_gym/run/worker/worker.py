@@ -486,7 +486,7 @@ def _rates_of(models: Mapping[str, Model], share: float) -> dict[str, RateLimit]
     to 1).
     """
     rates = {name: model.rate for name, model in models.items() if isinstance(model, Paced)}
-    limits = {name: rate for name, rate in rates.items() if rate is not None}
+    limits = {name: rate for name, rate in rates.items() if isinstance(rate, RateLimit)}
     for rate in limits.values():
         rate.set_share(share)
     return limits
