@@ -1,4 +1,4 @@
-"""A worker that is not root opens sandboxes under bubblewrap, too."""
+"""Checks that a worker that is not root opens sandboxes under bubblewrap, too."""
 
 from __future__ import annotations
 
