@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,11 @@ def test_a_worker_that_is_not_root_has_the_same_walls() -> None:
     bubblewrap()
     if os.getuid() != 0:
         pytest.skip("the other tests run as a user that is not root already")
-    ran = subprocess.run(
-        [python_of_nobody(), "-c", SCRIPT], **environment(), capture_output=True, text=True, timeout=120, check=False
-    )
-    assert ran.stdout == "65534 processes b'1000\\n' 2\n", ran
+    python = python_of_nobody()
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # pytest's own are for this user alone
+        Path(folder).chmod(0o777)
+        how = environment()
+        how["env"]["TMPDIR"] = folder
+        ran = subprocess.run([python, "-c", SCRIPT], **how, capture_output=True, text=True, timeout=120, check=False)
+        assert ran.stdout == "65534 processes b'1000\\n' 2\n", ran
+        assert list(Path(folder).glob("*/*")) == []
