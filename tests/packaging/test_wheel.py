@@ -84,23 +84,9 @@ def test_what_is_missing_is_told_by_its_extra(installed: Installation, project: 
     assert not (project / "runs").exists()
 
 
-@pytest.mark.engine
-@pytest.mark.parametrize("installed", [OWN], indirect=True)
-def test_the_small_model_plays(installed: Installation, project: Path) -> None:
-    """The engine is that of the tests' own environment: to install another takes as long as all else here."""
-    packages = packages_with("vllm")
-    assert packages is not None
-    installed.borrow(packages)
-    done = installed.run(project, installed.ray_gym, "rollout", "tic_tac_toe", "tasks.limit=2", "tasks.repeats=1")
-    assert done.returncode == 0, done.stderr
-    (run,) = (project / "runs").iterdir()
-    loaded = load(run)
-    assert loaded.episodes.num_rows == 2 and len(loaded.samples) > 0
-
-
 @pytest.mark.parametrize("installed", [OWN], indirect=True)
 def test_the_viewer_has_its_page(installed: Installation, tmp_path: Path) -> None:
-    """The packages of its extra are those of the tests' own environment."""
+    """The packages of its extra are those of the tests' own environment. It comes before the tests that borrow them all."""
     write(tmp_path / "run", episode(0, 1.0))
     refused = installed.run(tmp_path, installed.ray_gym, "view", "run")
     assert refused.returncode == 2 and "pip install 'ray-gym[view]'" in refused.stderr, refused.stderr
@@ -119,6 +105,20 @@ def test_the_viewer_has_its_page(installed: Installation, tmp_path: Path) -> Non
             assert len(httpx.get(f"{address}{script}", timeout=30).raise_for_status().content) > 10_000
         finally:
             process.terminate()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("installed", [OWN], indirect=True)
+def test_the_small_model_plays(installed: Installation, project: Path) -> None:
+    """The engine is that of the tests' own environment: to install another takes as long as all else here."""
+    packages = packages_with("vllm")
+    assert packages is not None
+    installed.borrow(packages)
+    done = installed.run(project, installed.ray_gym, "rollout", "tic_tac_toe", "tasks.limit=2", "tasks.repeats=1")
+    assert done.returncode == 0, done.stderr
+    (run,) = (project / "runs").iterdir()
+    loaded = load(run)
+    assert loaded.episodes.num_rows == 2 and len(loaded.samples) > 0
 
 
 @pytest.mark.ray
