@@ -121,7 +121,10 @@ def _read_objects(asked: dict[str, Any]) -> None:
     if isinstance(form, dict) and form.get("type") != "structural_tag":
         read_format(read_body(Format, form, "response_format"), "response_format")
     if asked.get("text") is not None:
-        read_format(read_body(TextOptions, asked["text"], "text").format, "text")
+        text = read_body(TextOptions, asked["text"], "text")
+        if text.verbosity not in (None, "medium"):
+            raise bad_request("text.verbosity is not followed here; leave it out", "text")
+        read_format(text.format, "text")
     if asked.get("reasoning") is not None:
         read_body(_Reasoning, asked["reasoning"], "reasoning")
     if isinstance(choice, dict):

@@ -20,6 +20,7 @@ from ray_gym.openai_api.request import (
     Body,
     Format,
     Json,
+    asked_in_vain,
     is_cut,
     read_body,
     read_choice,
@@ -79,6 +80,7 @@ def read_chat(body: Any) -> ApiRequest:
         response_format=read_format(given.response_format, "response_format"),
         logprobs=bool(given.logprobs),
         token_ids=bool(given.return_token_ids),
+        left_out=tuple(asked_in_vain(given)),
     )
 
 

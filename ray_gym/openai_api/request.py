@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.openai_api.conversation import EarlierMessage, read_request_messages
+from ray_gym.openai_api.offered_tools import AgentTool
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.sampling import SamplingChange
 
@@ -70,6 +71,8 @@ class ApiRequest:
     """Format of the answer, as JSON text in the form of chat completions; None for any text."""
     left_out: tuple[str, ...] = ()
     """Fields and tools of the body that ask for what isn't here, and that the caller can do without."""
+    known_as: Mapping[str, AgentTool] = field(default_factory=dict)
+    """Tools that the agent knows in another way than as a function of this name."""
     after: str | None = None
     """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
@@ -144,12 +147,29 @@ HARMLESS = frozenset(
 """Fields that change neither the prompt nor the answer, whatever their values."""
 
 
+WITHOUT = frozenset(
+    {"reasoning_effort", "verbosity", "web_search_options", "truncation", "max_tool_calls", "prompt_cache_options"}
+)
+"""Fields that ask for a service or a manner which isn't here, and that a caller can do without."""
+
+
+def asked_in_vain(body: Body) -> list[str]:
+    """Returns the names of the fields in `WITHOUT` by which a body asks for something, and of such parts of `reasoning` and
+    `text`.
+    """
+    asked = body.model_extra or {}
+    found = [name for name in WITHOUT & asked.keys() if not asks_for_nothing(name, asked[name])]
+    inner = (("reasoning", "effort", None), ("text", "verbosity", "medium"))
+    held = [(f"{of}.{name}", getattr(getattr(body, of, None), name, None), neutral) for of, name, neutral in inner]
+    return sorted([*found, *(name for name, value, neutral in held if value not in (None, neutral))])
+
+
 def refuse_unread(body: Body) -> None:
     """Checks that a body asks for nothing that is not read here: that its fields are those of the body's class and of
     `SamplingChange`, or are in `HARMLESS`, or have values that ask for nothing. Errors: Refused (400) that
     names the field.
     """
-    require_followed(body.model_extra or {}, SamplingChange.model_fields.keys() - {"max_tokens"})
+    require_followed(body.model_extra or {}, (SamplingChange.model_fields.keys() | WITHOUT) - {"max_tokens"})
 
 
 def require_followed(asked: Mapping[str, Any], known: Collection[str]) -> None:

@@ -6,8 +6,8 @@ It stores no responses: a body holds the whole conversation, unless its receiver
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.items import Item, answer_items
+from ray_gym.openai_api.offered_tools import as_known, plain_choice, plain_items, read_offered
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
@@ -23,6 +24,7 @@ from ray_gym.openai_api.request import (
     Format,
     Json,
     Nested,
+    asked_in_vain,
     is_cut,
     read_body,
     read_choice,
@@ -38,18 +40,16 @@ _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadat
 
 
 class TextOptions(Nested):
-    """Describes the field `text` of a body."""
+    """Describes the field `text` of a body. How many words there should be is not followed."""
 
     format: Format | None = None
-    verbosity: Literal["medium"] | None = None
+    verbosity: Any = None
 
 
 class ReasoningOptions(Nested):
-    """Describes the field `reasoning` of a body. An effort, or another field that would change the thoughts, is not
-    followed.
-    """
+    """Describes the field `reasoning` of a body. An effort is not followed: the model thinks as its template has it."""
 
-    effort: None = None
+    effort: Any = None
     summary: Any = None
     """Has no effect: an answer has all thoughts."""
     generate_summary: Any = None
@@ -83,13 +83,15 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     refuse_unread(given)
     if given.previous_response_id is not None and not remembers:
         raise bad_request("previous_response_id is not followed here; leave it out", "previous_response_id")
-    tools = read_tools(given.tools or ())
-    choice, allowed = read_choice(given.tool_choice, tools)
+    offered = read_offered(given.tools or ())
+    tools = read_tools(offered.functions)
+    choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
+    items = plain_items(said, offered)
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
     return ApiRequest(
         model=given.model,
-        messages=read_messages([*instructed, *said], "input", is_whole=given.previous_response_id is None),
+        messages=read_messages([*instructed, *items], "input", is_whole=given.previous_response_id is None),
         tools=tools,
         allowed_tools=allowed,
         tool_choice=choice,
@@ -100,6 +102,8 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
         after=given.previous_response_id,
         instructed=bool(instructed),
         logprobs=_LOGPROBS in (given.include or ()),
+        left_out=tuple(sorted({*asked_in_vain(given), *offered.left_out})),
+        known_as=offered.known_as,
         echo={name: getattr(given, name, None) for name in _ECHOED},
     )
 
@@ -174,16 +178,15 @@ def _output(completion: Completion, asked: ApiRequest, id: str) -> list[Item]:
     for item in items:
         for part in item.get("content", ()):
             part["logprobs"] = logprobs if asked.logprobs else []
-    return items
+    return [as_known(item, asked.known_as) for item in items]
 
 
 def _item_events(item: Item) -> Iterator[Json]:
     """Yields the events of one item of the output, from its beginning to its end."""
-    empty: Json = {"message": {"content": []}, "reasoning": {"summary": []}}.get(item["type"], {"arguments": ""})
+    empty: Json = _EMPTY.get(item["type"], {"arguments": ""})
     begun = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
     yield {"type": "response.output_item.added", "item": begun}
-    inner = {"message": _text_events, "reasoning": _reasoning_events}.get(item["type"], _argument_events)
-    for event in inner(item):
+    for event in _INNER.get(item["type"], _argument_events)(item):
         yield {"item_id": item["id"], **event}
     yield {"type": "response.output_item.done", "item": item}
 
@@ -211,3 +214,23 @@ def _argument_events(item: Item) -> Iterator[Json]:
     yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
     done = {"name": item["name"], "arguments": item["arguments"]}
     yield {"type": "response.function_call_arguments.done", **done}
+
+
+def _input_events(item: Item) -> Iterator[Json]:
+    """Yields the events of a call of a free-form tool."""
+    yield {"type": "response.custom_tool_call_input.delta", "delta": item["input"]}
+    yield {"type": "response.custom_tool_call_input.done", "input": item["input"]}
+
+
+_EMPTY: Mapping[str, Json] = {
+    "message": {"content": []},
+    "reasoning": {"summary": []},
+    "custom_tool_call": {"input": ""},
+}
+"""Fields of an item that has only begun, by its type."""
+_INNER: Mapping[str, Callable[[Item], Iterator[Json]]] = {
+    "message": _text_events,
+    "reasoning": _reasoning_events,
+    "custom_tool_call": _input_events,
+}
+"""Functions that yield the events between an item's beginning and its end, by its type."""

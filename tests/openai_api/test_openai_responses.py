@@ -52,7 +52,7 @@ def test_instructions_text_and_items_are_read() -> None:
         ({"conversation": "conv_1"}, "conversation"),
         ({"input": []}, "input.constrained-str"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input"),
-        ({"tools": [{"type": "web_search"}]}, "tools"),
+        ({"tools": [{"type": "teleport"}]}, "tools"),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.type"),
         ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format"),
         ({"temperature": 1e9}, "temperature"),

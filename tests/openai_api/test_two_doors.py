@@ -38,7 +38,6 @@ SHAPING: dict[str, Any] = {
     "prompt_logprobs": 0,
     "logprob_token_ids": [5],
     "return_prompt_text": True,
-    "reasoning_effort": "low",
     "include_reasoning": False,
     "priority": 1,
     "request_id": "mine",
@@ -49,7 +48,6 @@ SHAPING: dict[str, Any] = {
     "something_new": 0,
     "enable_thinking": False,
     "separate_reasoning": False,
-    "web_search_options": {},
     "guided_json": {},
     "use_beam_search": True,
 }
@@ -88,12 +86,15 @@ def test_a_thinking_budget_is_refused_whatever_it_is(value: float) -> None:
         read_chat({"model": "small", "messages": HELLO, "thinking_token_budget": value})
 
 
-def test_an_effort_of_the_responses_api_is_refused() -> None:
+def test_an_effort_is_left_out_and_named_in_a_session() -> None:
+    """An agent can do without it, and must not end for it."""
     body = {"model": "small", "input": "Hello"}
-    assert read_responses({**body, "reasoning": {"effort": None, "summary": "auto"}, "text": {"verbosity": "medium"}})
-    for field, value in {"reasoning": {"effort": "low"}, "text": {"verbosity": "low"}, "max_tokens": 5}.items():
-        with pytest.raises(Refused, match=field):
-            read_responses({**body, field: value})
+    neutral = {"reasoning": {"effort": None, "summary": "auto"}, "text": {"verbosity": "medium"}}
+    assert read_responses({**body, **neutral}).left_out == ()
+    asked = read_responses({**body, "reasoning": {"effort": "low"}, "text": {"verbosity": "low"}})
+    assert asked.left_out == ("reasoning.effort", "text.verbosity")
+    with pytest.raises(Refused, match="max_tokens"):
+        read_responses({**body, "max_tokens": 5})
 
 
 @pytest.mark.parametrize(

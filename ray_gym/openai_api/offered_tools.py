@@ -1,0 +1,170 @@
+"""Reads the tools of the Responses API as functions, under names by which a model can call them.
+
+A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools that a service
+would carry out itself, such as a search of the web, are left out. Calls and results in the agent's messages are read
+alike, and what the model calls is written as the agent has sent it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+INPUT = "input"
+"""Name of the one argument of a free-form tool."""
+HOSTED = frozenset(
+    {"web_search", "web_search_preview", "web_search_2025_08_26", "web_search_preview_2025_03_11", "file_search"}
+    | {"code_interpreter", "computer", "computer_use_preview", "mcp", "image_generation", "local_shell", "shell"}
+    | {"apply_patch", "tool_search"}
+)
+"""Types of tools that are a service's own, or the model's maker's."""
+_HOSTED_ITEMS = frozenset(
+    {"web_search_call", "file_search_call", "code_interpreter_call", "computer_call", "computer_call_output"}
+    | {"image_generation_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"}
+    | {"apply_patch_call", "apply_patch_call_output", "tool_search_call", "tool_search_output"}
+    | {"mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"}
+)
+"""Types of items that tell of what these tools did, or of the service's own care for the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """Says how an agent knows a tool."""
+
+    name: str
+    namespace: str | None = None
+    is_free_form: bool = False
+
+
+@dataclass(slots=True)
+class OfferedTools:
+    """Holds the tools of a request as functions, and what was left out."""
+
+    functions: list[Json] = field(default_factory=list)
+    """Functions, in OpenAI's form."""
+    known_as: dict[str, AgentTool] = field(default_factory=dict)
+    """Tools that the agent knows in another way than as a function of this name."""
+    left_out: list[str] = field(default_factory=list)
+
+
+def read_offered(given: Sequence[Any]) -> OfferedTools:
+    """Reads tools of any type. Those of an unknown type stay as they are, so that they are refused by name."""
+    offered = OfferedTools()
+    for tool in given:
+        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        if kind in HOSTED:
+            offered.left_out.append(f"tools.{kind}")
+        elif kind == "namespace" and isinstance(tool.get("tools"), list):
+            _add_namespace(offered, tool)
+        elif kind == "custom":
+            offered.known_as[str(tool.get("name"))] = AgentTool(str(tool.get("name")), is_free_form=True)
+            offered.functions.append(_free_form(tool))
+        else:
+            offered.functions.append(tool)
+    return offered
+
+
+def plain_choice(choice: Any, offered: OfferedTools) -> Any:
+    """Returns a choice of tools in which each is a function under the name that the model knows. A choice of a tool that
+    is left out becomes `auto`, which is noted.
+    """
+    if not isinstance(choice, Mapping):
+        return choice
+    kind = choice.get("type")
+    if kind in HOSTED:
+        offered.left_out.append(f"tool_choice.{kind}")
+        return "auto"
+    if kind in ("function", "custom") and "name" in choice:
+        return _plain_tool(choice)
+    if kind == "allowed_tools" and isinstance(choice.get("tools"), list):
+        kept = [one for one in choice["tools"] if not (isinstance(one, Mapping) and one.get("type") in HOSTED)]
+        return {**choice, "tools": [_plain_tool(one) if isinstance(one, Mapping) else one for one in kept]}
+    return choice
+
+
+def plain_items(items: Any, offered: OfferedTools) -> Any:
+    """Returns the items of a conversation in which all calls are of functions. Those of tools that are left out are left
+    out, too, which is noted.
+    """
+    if not isinstance(items, list):
+        return items
+    return [_plain_item(one) for one in items if not _is_hosted(one, offered)]
+
+
+def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
+    """Returns a call of the model as its agent knows the tool."""
+    tool = known_as.get(item["name"]) if item["type"] == "function_call" else None
+    if tool is None:
+        return item
+    if tool.is_free_form:
+        kept = {name: item[name] for name in ("id", "call_id", "status")}
+        return {"type": "custom_tool_call", **kept, "name": tool.name, INPUT: _text_of(item["arguments"])}
+    return {**item, "name": tool.name, "namespace": tool.namespace}
+
+
+def _add_namespace(offered: OfferedTools, namespace: Mapping[str, Any]) -> None:
+    for tool in namespace["tools"]:
+        if not isinstance(tool, Mapping):
+            offered.functions.append(tool)
+            continue
+        name, space, is_free_form = str(tool.get("name")), str(namespace.get("name")), tool.get("type") == "custom"
+        inner = _free_form(tool) if is_free_form else dict(tool)
+        flat = flat_name(space, name)
+        offered.functions.append({**inner, "name": flat})
+        offered.known_as[flat] = AgentTool(name, space, is_free_form)
+
+
+def flat_name(namespace: Any, name: Any) -> str:
+    """Returns the name under which a model knows a tool of a namespace."""
+    between = "" if str(namespace).endswith("__") else "__"
+    return f"{namespace}{between}{name}" if namespace else str(name)
+
+
+def _free_form(tool: Mapping[str, Any]) -> Json:
+    """Returns a free-form tool as a function of one text. Its grammar is told in words: nothing holds the model to it."""
+    described, form = str(tool.get("description") or ""), tool.get("format")
+    if isinstance(form, Mapping) and form.get("type") == "grammar":
+        grammar = f"The {INPUT} follows this {form.get('syntax')} grammar:\n{form.get('definition')}"
+        described = f"{described}\n\n{grammar}".strip()
+    text = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
+    return {"type": "function", "name": tool.get("name"), "description": described, "parameters": text}
+
+
+def _plain_tool(choice: Mapping[str, Any]) -> Json:
+    return {"type": "function", "name": flat_name(choice.get("namespace"), choice.get("name"))}
+
+
+def _is_hosted(item: Any, offered: OfferedTools) -> bool:
+    kind = item.get("type") if isinstance(item, Mapping) else None
+    if kind not in _HOSTED_ITEMS:
+        return False
+    offered.left_out.append(f"input.{kind}")
+    return True
+
+
+def _plain_item(item: Any) -> Any:
+    kind = item.get("type") if isinstance(item, Mapping) else None
+    if kind == "custom_tool_call" and INPUT in item:
+        kept = {name: value for name, value in item.items() if name not in (INPUT, "namespace", "name")}
+        arguments = json.dumps({INPUT: item[INPUT]}, ensure_ascii=False)
+        name = flat_name(item.get("namespace"), item.get("name"))
+        return {**kept, "type": "function_call", "name": name, "arguments": arguments}
+    if kind == "custom_tool_call_output":
+        return {**item, "type": "function_call_output"}
+    if kind == "function_call" and item.get("namespace"):
+        kept = {name: value for name, value in item.items() if name != "namespace"}
+        return {**kept, "name": flat_name(item["namespace"], item.get("name"))}
+    return item
+
+
+def _text_of(arguments: str) -> str:
+    """Returns the text that a model gave a free-form tool: all of its arguments if they do not have the form asked for."""
+    try:
+        read = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    text = read.get(INPUT) if isinstance(read, dict) else None
+    return text if isinstance(text, str) else arguments

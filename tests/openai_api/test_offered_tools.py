@@ -1,0 +1,135 @@
+"""Checks that tools of any type that agents offer in the Responses API are read, and called as the agent knows them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion
+from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.responses import read_responses, response, response_events
+
+PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
+LOOK = {"type": "function", "name": "look", "parameters": PARAMETERS}
+SPACE = {"type": "namespace", "name": "files", "description": "Files.", "tools": [LOOK, {**LOOK, "name": "move"}]}
+PATCH = {
+    "type": "custom",
+    "name": "patch",
+    "description": "Applies it.",
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: X"},
+}
+SEARCH = {"type": "web_search", "external_web_access": True}
+
+
+def read(**fields: Any) -> Any:
+    return read_responses({"model": "m", "input": "Hi", **fields})
+
+
+def test_each_tool_is_a_function_or_left_out() -> None:
+    asked = read(tools=[LOOK, SPACE, PATCH, SEARCH, {"type": "mcp", "server_label": "x"}])
+    assert [tool.name for tool in asked.tools] == ["look", "files__look", "files__move", "patch"]
+    assert (
+        asked.tools[3].parameters["required"] == ["input"] and "lark grammar:\nstart: X" in asked.tools[3].description
+    )
+    assert asked.left_out == ("tools.mcp", "tools.web_search")
+
+
+def test_calls_come_back_as_the_agent_sent_the_tools() -> None:
+    asked = read(tools=[LOOK, SPACE, PATCH], stream=True)
+    calls = (
+        ToolCall("1", "look", '{"path": "a"}'),
+        ToolCall("2", "files__look", "{}"),
+        ToolCall("3", "patch", '{"input": "*** 你好"}'),
+        ToolCall("4", "patch", "not json"),
+    )
+    said = Completion(Message("assistant", tool_calls=calls))
+    plain, spaced, free, odd = response(said, asked, "r", 1)["output"]
+    assert (plain["type"], plain["name"], plain.get("namespace")) == ("function_call", "look", None)
+    assert (spaced["type"], spaced["name"], spaced["namespace"]) == ("function_call", "look", "files")
+    assert (free["type"], free["name"], free["input"], free["call_id"]) == (
+        "custom_tool_call",
+        "patch",
+        "*** 你好",
+        "3",
+    )
+    assert odd["input"] == "not json"
+    events = [json.loads(event.split("data: ")[1]) for event in response_events(said, asked, "r", 1)]
+    kinds = [event["type"] for event in events if event.get("output_index") == 2]
+    inner = ["response.custom_tool_call_input.delta", "response.custom_tool_call_input.done"]
+    assert kinds == ["response.output_item.added", *inner, "response.output_item.done"]
+    assert (
+        next(
+            event["item"]["input"]
+            for event in events
+            if event["type"] == "response.output_item.added" and event["output_index"] == 2
+        )
+        == ""
+    )
+
+
+def test_what_the_agent_sends_back_is_the_same_conversation() -> None:
+    asked = read(tools=[SPACE, PATCH])
+    calls = (ToolCall("2", "files__look", "{}"), ToolCall("3", "patch", '{"input": "*** x"}'))
+    output = response(Completion(Message("assistant", tool_calls=calls)), asked, "r", 1)["output"]
+    results = [
+        {"type": "function_call_output", "call_id": "2", "output": "a"},
+        {"type": "custom_tool_call_output", "call_id": "3", "output": "b"},
+        {"type": "web_search_call", "id": "ws", "status": "completed"},
+    ]
+    again = read(input=[{"role": "user", "content": "Hi"}, *output, *results], tools=[SPACE, PATCH])
+    assert again.messages[1].tool_calls == calls and [one.content for one in again.messages[2:]] == ["a", "b"]
+    assert again.left_out == ("input.web_search_call",)
+
+
+@pytest.mark.parametrize(
+    ("choice", "read_as", "allowed"),
+    [
+        ({"type": "custom", "name": "patch"}, "required", ["patch"]),
+        ({"type": "function", "name": "look", "namespace": "files"}, "required", ["files__look"]),
+        ({"type": "web_search"}, "auto", ["files__look", "files__move", "patch"]),
+        (
+            {
+                "type": "allowed_tools",
+                "mode": "required",
+                "tools": [{"type": "custom", "name": "patch"}, {"type": "mcp"}],
+            },
+            "required",
+            ["patch"],
+        ),
+    ],
+)
+def test_choices_of_tools(choice: Any, read_as: str, allowed: list[str]) -> None:
+    asked = read(tools=[SPACE, PATCH, SEARCH], tool_choice=choice)
+    assert asked.tool_choice == read_as and [tool.name for tool in asked.allowed_tools] == allowed
+
+
+@pytest.mark.parametrize(
+    ("fields", "left_out"),
+    [
+        ({"reasoning": {"effort": "high", "summary": "auto"}}, ("reasoning.effort",)),
+        ({"text": {"verbosity": "low"}}, ("text.verbosity",)),
+        ({"truncation": "auto", "max_tool_calls": 3}, ("max_tool_calls", "truncation")),
+        ({"reasoning": {"summary": "auto"}, "text": {"verbosity": "medium"}, "store": False}, ()),
+        ({"include": ["reasoning.encrypted_content"], "prompt_cache_key": "x", "client_metadata": {"a": "b"}}, ()),
+    ],
+)
+def test_a_service_that_is_not_here_is_left_out_and_named(fields: dict[str, Any], left_out: tuple[str, ...]) -> None:
+    assert read(**fields).left_out == left_out
+
+
+def test_chat_completions_leave_out_alike() -> None:
+    messages = [{"role": "user", "content": "Hi"}]
+    asked = read_chat({"model": "m", "messages": messages, "reasoning_effort": "low", "web_search_options": {}})
+    assert asked.left_out == ("reasoning_effort", "web_search_options")
+
+
+@pytest.mark.parametrize(
+    "tool", [{"type": "teleport"}, {"type": "namespace", "name": "x"}, {"type": "custom"}, 3, None]
+)
+def test_what_is_no_tool_is_refused_by_name(tool: Any) -> None:
+    with pytest.raises(Refused, match="tools"):
+        read(tools=[tool])
