@@ -17,13 +17,14 @@ from fastapi.responses import StreamingResponse
 
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
-from ray_gym.deployments.gateway.doors.dialects import CHAT, CHAT_PATH, EVENTS, MESSAGES, MESSAGES_PATH, Dialect
+from ray_gym.deployments.gateway.doors.dialects import CHAT_PATH, MESSAGES_PATH
 from ray_gym.deployments.gateway.doors.pings import answer_with_pings
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
+from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, Dialect
 from ray_gym.service.counting import count_prompt
 
 _READ_HERE: Mapping[str, Dialect] = {CHAT_PATH: CHAT, MESSAGES_PATH: MESSAGES}

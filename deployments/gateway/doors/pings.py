@@ -9,10 +9,11 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from ray_gym.anthropic_api.events import error_event
-from ray_gym.deployments.gateway.doors.dialects import EVENTS, Dialect
+from ray_gym.deployments.gateway.doors.dialects import answer_in
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
+from ray_gym.play.dialects import EVENTS, Dialect
 
 PING_S = 10.0
 """Seconds without an answer after which a stream begins with a ping, and between two pings."""
@@ -31,7 +32,7 @@ async def answer_with_pings(dialect: Dialect, asked: ApiRequest, completing: asy
             if not completing.done():
                 events = _events_with_pings(dialect, asked, completing)
                 return StreamingResponse(events, headers=dialect.headers(asked), media_type=EVENTS)
-        return dialect.answer(await completing, asked)
+        return answer_in(dialect, await completing, asked)
     except asyncio.CancelledError:
         completing.cancel()
         raise

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
-from ray_gym.deployments.gateway.doors.dialects import CHAT, MESSAGES, RESPONSES, Dialect
+from ray_gym.deployments.gateway.doors.dialects import answer_in
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
 from ray_gym.deployments.gateway.doors.messages_bodies import ANSWERS, ERRORS, messages_body
 from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, describe_model, model_list, request_body
@@ -26,6 +26,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.play.agent_call import AgentCall
+from ray_gym.play.dialects import CHAT, MESSAGES, RESPONSES, Dialect
 from ray_gym.service.api import (
     ErrorAnswer,
     MessageAnswer,
@@ -295,7 +296,7 @@ async def _answer_call(
     except SessionEnded:
         completion, name = None, None
     said: Completion = completion or Completion(Message("assistant"))
-    return dialect.answer(said, asked, name if dialect is RESPONSES else None)
+    return answer_in(dialect, said, asked, name if dialect is RESPONSES else None)
 
 
 def _read_call(dialect: Dialect, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
