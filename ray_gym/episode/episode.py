@@ -84,14 +84,30 @@ class Episode(BoundedEpisode):
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)
-        while turn.steps < min(participant.max_steps_per_turn, max_steps or participant.max_steps_per_turn):
-            called_tools = await self.step(turn)
-            if self.stopped or not called_tools:
-                break
+        if participant.is_agent:
+            await self._let_agent_speak(turn)
+        else:
+            await self._take_steps(
+                turn, min(participant.max_steps_per_turn, max_steps or participant.max_steps_per_turn)
+            )
         if not self.stopped:
             self._relay(turn)
             self.end_if_finished()
         return turn
+
+    async def _take_steps(self, turn: Turn, most: int) -> None:
+        """Has a participant take at most so many steps, until it calls no more tools."""
+        while turn.steps < most:
+            called_tools = await self.step(turn)
+            if self.stopped or not called_tools:
+                break
+
+    async def _let_agent_speak(self, turn: Turn) -> None:
+        """Has a program take a turn, and asks whether the episode is over by its last words. Errors: EpisodeFailure."""
+        assert self._agents is not None, "the stage has no programs"
+        await self._agents.take_turn(self, turn)
+        if not self.stopped:
+            self._check_over(turn.speaker, Message("assistant", turn.text))
 
     def open_turn(self, name: str) -> Turn | None:
         """Returns the open turn of a participant that is driven from outside, or begins a new one. Returns None if all

@@ -31,6 +31,8 @@ class Participant:
     """Under `tool_choice: required`: True if one message may hold several calls."""
     stop_text: str | None = None
     """Text that ends the episode when this participant says it; None for no such text."""
+    is_agent: bool = False
+    """True if a program plays it, which makes the calls of its model."""
     concurrency: int | None = None
     """Most of its calls that may be under way at once in a worker; None means no limit."""
 
@@ -48,5 +50,6 @@ class Participant:
             tool_choice=section.tool_choice,
             parallel_tool_calls=section.parallel_tool_calls,
             stop_text=section.stop_text,
+            is_agent=section.agent is not None,
             concurrency=section.concurrency,
         )

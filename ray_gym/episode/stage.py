@@ -11,6 +11,7 @@ from ray_gym.aio.deadlines import SharedTimers
 from ray_gym.aio.pace import Pace
 from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.agents import Agents
 from ray_gym.episode.call_slots import CallSlots
 from ray_gym.episode.meter import Meter
 from ray_gym.episode.participant import Participant
@@ -56,5 +57,7 @@ class Stage:
     """Prices of models by name, of those that have one."""
     meter: Meter = field(default_factory=Meter)
     """Meter of all model calls."""
+    agents: Agents | None = None
+    """Programs that play participants; None if there are none."""
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""

@@ -41,6 +41,7 @@ class EpisodeView:
         self.limits = stage.limits
         self.filled_in = stage.filled_in
         self._tool_runner = stage.tool_runner
+        self._agents = stage.agents
         self.usage = Usage()
         self._prices = stage.prices
         self.costs = {name: 0 for name, one in self.participants.items() if one.model in stage.prices}

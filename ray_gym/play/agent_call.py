@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from ray_gym.episode.episode import Episode
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.openai_api.conversation import require_answers
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.capture import Capture, canonical_form, canonical_tools
 from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
-from ray_gym.play.session import CommandSession
 
 
 class TurnIsOver(Exception):
@@ -26,6 +26,21 @@ class TurnIsOver(Exception):
 
 class UnknownAnswer(Exception):
     """Says that a call continues an answer which was not given in this session."""
+
+
+class AskedSession(Protocol):
+    """Describes what drives an episode by the calls of agents."""
+
+    @property
+    def episode(self) -> Episode: ...
+
+    @property
+    def captures(self) -> Mapping[str, Capture]: ...
+
+    @property
+    def asked_threads(self) -> Collection[str]:
+        """Returns the names of the threads with a call that was begun and not answered."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,7 @@ class AgentCall:
         )
 
 
-def command_of(call: AgentCall, participant: str, session: CommandSession) -> Ask:
+def command_of(call: AgentCall, participant: str, session: AskedSession) -> Ask:
     """Makes the command that carries out an agent's call. Errors: TurnIsOver; UnknownAnswer; ValueError if a tool call
     has no result, or a result no tool call.
     """
@@ -106,7 +121,7 @@ def command_of(call: AgentCall, participant: str, session: CommandSession) -> As
     )
 
 
-def _whole(call: AgentCall, participant: str, session: CommandSession) -> tuple[Message, ...]:
+def _whole(call: AgentCall, participant: str, session: AskedSession) -> tuple[Message, ...]:
     """Returns the whole conversation of a call, with the messages before it.
 
     As in OpenAI's API, instructions hold for one call only. Errors: UnknownAnswer; ValueError if a tool call has no

@@ -74,6 +74,9 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
         played = fail_episode(episode, error.failure)
     except Exception as error:
         played = fail_episode(episode, Failure.of(error, "episode"))
+    finally:
+        if stage.agents is not None and not environment.scores_groups():
+            await stage.agents.leave(episode)
     return played if environment.scores_groups() else finish_played(played)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import validate
 from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.sections import RunConfig
@@ -45,6 +46,8 @@ class Plan:
     """
     specs: list[EpisodeSpec]
     """Specifications of all planned episodes."""
+    crew: Crew | None = None
+    """Programs that play participants; None if there are none."""
 
     @classmethod
     def of(
@@ -71,7 +74,7 @@ class Plan:
             else:
                 used = bases_first(sorted({one.model for one in participants.values()}), config.models, engines)
             rows = tasks(environment) if tasks is not None else ()
-            return cls(config, environment, participants, used, make_specs(config, rows))
+            return cls(config, environment, participants, used, make_specs(config, rows), hire(config, file))
 
     @property
     def warnings(self) -> list[str]:

@@ -131,6 +131,7 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         environment=plan.environment,
         participants=plan.participants,
         engines=plan.engines,
+        crew=plan.crew,
         limits=config.limits,
         groups=config.groups,
         fanout=config.fanout,

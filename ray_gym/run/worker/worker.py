@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ray_gym.agents.hiring import Crew
 from ray_gym.config.interpolations import Interpolation
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
@@ -103,6 +104,8 @@ class WorkerSetup:
     """Values of the config that failures show as its file has them, with ${...}."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """Prices of models by name, of those that have one."""
+    crew: Crew | None = None
+    """Programs that play participants; None if there are none."""
 
 
 class Worker:
@@ -132,6 +135,7 @@ class Worker:
             meter=Meter(
                 self._purse, _rates_of(models, concurrency / max(setup.fanout.concurrency, setup.fanout.workers))
             ),
+            agents=setup.crew.workplaces() if setup.crew is not None else None,
             filled_in=setup.filled_in,
         )
         histories = HistoryReader(setup.journal) if setup.journal else None
@@ -174,6 +178,8 @@ class Worker:
             pa.array, []
         )  # imports pandas if it is installed: 0.3 s, which the event loop would lack
         self._metrics.start()
+        if self._setup.crew is not None:
+            await self._setup.crew.check()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -269,6 +275,8 @@ class Worker:
         """
         self._watchdog.stop()
         await self._metrics.stop()
+        if self._player.stage.agents is not None:
+            await self._player.stage.agents.close()
         await self._player.stage.tool_runner.close()
         environment = self._player.stage.environment
         try:

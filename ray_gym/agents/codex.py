@@ -1,0 +1,58 @@
+"""Defines how Codex plays a participant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ray_gym.agents.program import AgentProgram, Output, Site, Start
+
+ANSWER = ".codex/answer.txt"
+
+
+class Codex(AgentProgram):
+    """Starts `codex exec`, and `codex exec resume` for later turns. Its own sandbox is off, as the episode's is around
+    it. It speaks the Responses API.
+    """
+
+    how_to_get = "npm install --global @openai/codex, or `make agents` in a checkout"
+    answer_files = (ANSWER,)
+
+    def needs(self) -> tuple[str, ...]:
+        """Returns its program."""
+        return ("codex",)
+
+    def files(self, site: Site) -> Mapping[str, str]:
+        """Returns its configuration: the door as its only provider, and the environment's tools as an MCP server."""
+        lines = [
+            f"model = {json.dumps(site.model)}",
+            'model_provider = "episode"',
+            "[model_providers.episode]",
+            'name = "episode"',
+            f"base_url = {json.dumps(site.openai_url)}",
+            'env_key = "EPISODE_KEY"',
+            'wire_api = "responses"',
+            "[mcp_servers.environment]",
+            f"url = {json.dumps(site.mcp_url)}",
+            'bearer_token_env_var = "EPISODE_KEY"',
+        ]
+        return {".codex/config.toml": "\n".join(lines) + "\n"}
+
+    def start(self, site: Site, words: str, turn: int) -> Start:
+        """Returns the command of a turn, with the words on standard input."""
+        options = (
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--output-last-message",
+            ANSWER,
+        )
+        again = ("resume", "--last") if turn else ()
+        return Start(
+            ("codex", "exec", *options, *again, "-"),
+            {"CODEX_HOME": f"{site.folder}/.codex", "EPISODE_KEY": site.key},
+            words,
+        )
+
+    def answer(self, output: Output) -> str:
+        """Returns its last message."""
+        return output.files.get(ANSWER, "").strip()

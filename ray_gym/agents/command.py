@@ -1,0 +1,44 @@
+"""Defines how any program plays a participant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+
+
+class CommandOptions(AgentOptions):
+    """Holds the options of a command."""
+
+    command: tuple[str, ...] = Field(min_length=1)
+    """Program and arguments."""
+    environment: Mapping[str, str] = {}
+    """Variables that it gets beside those of the door."""
+
+
+class Command(AgentProgram):
+    """Starts a program of the user's for each turn: what the participant hears is on its standard input, and what it
+    prints is the answer. `EPISODE_TURN` is the number of the turn, from 0.
+    """
+
+    Options = CommandOptions
+
+    def needs(self) -> tuple[str, ...]:
+        """Returns the program, if it is one of the sandbox rather than a file that the episode makes."""
+        program: str = self.options.command[0]
+        return (program,) if "/" not in program or program.startswith("/") else ()
+
+    def start(self, site: Site, words: str, turn: int) -> Start:
+        """Returns the command, with the door in the variables that clients of both APIs read."""
+        variables = {
+            "OPENAI_BASE_URL": site.openai_url,
+            "OPENAI_API_KEY": site.key,
+            "ANTHROPIC_BASE_URL": site.anthropic_url,
+            "ANTHROPIC_API_KEY": site.key,
+            "EPISODE_MODEL": site.model,
+            "EPISODE_MCP_URL": site.mcp_url,
+            "EPISODE_TURN": str(turn),
+        }
+        return Start(self.options.command, {**variables, **self.options.environment}, words)

@@ -1,0 +1,100 @@
+"""Runs the program of an agent in a sandbox, turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ray_gym.agents.program import AgentProgram, Output, Site
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.installed.cache import agents_dir
+from ray_gym.sandbox.sandbox import Ended, ProgramEnd, Sandbox, SandboxGone, SandboxRefused
+
+BIN = "node_modules/.bin"
+"""Folder of the programs in `agents_dir`."""
+WITH_PATH = 'PATH="$1:$PATH"; shift; exec "$@"'
+NOT_THERE = 127
+"""Exit code of a program that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Holds what a program left at the end of a turn."""
+
+    output: Output
+    errors: str
+    """Its standard error: the first and the last of it."""
+    why_ended: str | None
+    """Reason for which it did not end well; None if it did."""
+
+
+@dataclass(slots=True)
+class Launcher:
+    """Starts a program for each turn in one sandbox, where its files stay."""
+
+    name: str
+    """Id of the agent."""
+    program: AgentProgram
+    sandbox: Sandbox
+    site: Site
+    deadline_s: float
+    """Seconds that a turn may take."""
+
+    async def run(self, words: str, turn: int, ending: asyncio.Event) -> Left:
+        """Runs the program for a turn, and returns what it left. `words`: what its participant hears. `turn`: number of
+        the turn, from 0. `ending`: once it is set, the program is ended.
+
+        Errors: EpisodeFailure (infra) if the sandbox is gone.
+        """
+        try:
+            if not turn:
+                for path, text in self.program.files(self.site).items():
+                    await self.sandbox.write(path, text.encode())
+            end = await self._run(words, turn, ending)
+            return Left(await self._output(end), end.stderr.decode("utf-8", "replace"), _why(end))
+        except (SandboxGone, SandboxRefused, OSError) as error:
+            raise EpisodeFailure(FailureKind.INFRA, f"sandbox of {self.name}", str(error)) from error
+
+    async def _run(self, words: str, turn: int, ending: asyncio.Event) -> ProgramEnd:
+        start = self.program.start(self.site, words, turn)
+        running = asyncio.create_task(
+            self.sandbox.run(
+                with_path(start.command), stdin=start.input.encode(), env=start.environment, deadline_s=self.deadline_s
+            )
+        )
+        told = asyncio.create_task(ending.wait())
+        try:
+            await asyncio.wait([running, told], return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                running.cancel()
+                await asyncio.wait([running])
+                return ProgramEnd(-9, Ended.KILLED, 0.0, b"", b"")
+            return running.result()
+        finally:
+            running.cancel()
+            told.cancel()
+            await asyncio.gather(running, told, return_exceptions=True)
+
+    async def _output(self, end: ProgramEnd) -> Output:
+        files = {}
+        for path in self.program.answer_files:
+            try:
+                files[path] = (await self.sandbox.read(path)).decode("utf-8", "replace")
+            except (FileNotFoundError, SandboxRefused):
+                continue
+        return Output(end.stdout.decode("utf-8", "replace"), files)
+
+
+def with_path(command: Sequence[str]) -> list[str]:
+    """Returns a command that is also looked for among the programs of `agents_dir`."""
+    return ["sh", "-c", WITH_PATH, "sh", str(agents_dir() / BIN), *command]
+
+
+def _why(end: ProgramEnd) -> str | None:
+    """Returns the reason for which a program did not end well; None if it did."""
+    if end.ended is not None:
+        return f"it was ended ({end.ended.value}) after {end.seconds:.0f} s"
+    if end.exit_code == NOT_THERE:
+        return "it is not in the sandbox"
+    return f"it ended with exit code {end.exit_code}" if end.exit_code else None

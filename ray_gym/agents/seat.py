@@ -1,0 +1,128 @@
+"""Plays one participant of one episode by a program, whose model calls are steps of the participant.
+
+A program makes its calls at a door of its worker, and the door hands them to the seat. What the program says in the end
+is what the others hear. After a worker's death the program is started anew, and its calls are answered from the journal
+as long as they are the same as the first time; calls that differ are a replay that diverged, and the episode gets a new
+try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from ray_gym.agents.running import Launcher, Left
+from ray_gym.episode.blame import fault_of, is_policy
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.turn import Turn
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
+from ray_gym.messages import Message
+from ray_gym.models.thoughts import with_thoughts_apart
+from ray_gym.openai_api.refused import Refused
+from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
+from ray_gym.play.capture import Capture, canonical_text
+from ray_gym.play.commands import AgentAnswer, apply
+from ray_gym.stop import EpisodeOver
+
+LONGEST_ERROR = 2_000
+"""Most characters of a program's standard error that are recorded: the last ones."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """Holds a participant that a program plays, for the time of an episode."""
+
+    episode: Episode
+    participant: Participant
+    launcher: Launcher
+    """Starts the program, and ends it with all that it has started."""
+    captures: dict[str, Capture] = field(default_factory=dict)
+    """Conversations of the program."""
+    asked_threads: set[str] = field(default_factory=set)
+    """Names of threads that wait for an answer. It is empty, as an episode takes a call's thread at once."""
+    _heard: int = 0
+    """Number of the messages of the participant's own thread that the program was told."""
+    _turns: int = 0
+    _is_full: bool = False
+    """True if the steps of the turn are used up."""
+    _broken: BaseException | None = None
+    """Error of a call, which ends the turn."""
+    _ending: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set if the program has to be ended."""
+
+    async def take_turn(self, turn: Turn) -> None:
+        """Has the program take a turn, and records what it says as the participant's words.
+
+        Errors: EpisodeFailure if the program fails, or one of its calls does; exceptions of the calls.
+        """
+        self._is_full, self._broken = False, None
+        self._ending.clear()
+        left = await self.launcher.run(self._words(), self._turns, self._ending)
+        self._turns += 1
+        if self._broken is not None:
+            raise self._broken
+        if self.episode.stopped:
+            return
+        self._record_error(left)
+        if left.why_ended is not None and not self._is_full:
+            raise self._fault(left)
+        self._say(turn, self.launcher.program.answer(left.output))
+        self._heard = len(self.episode.threads[self.participant.name].messages)
+
+    async def ask(self, call: AgentCall) -> AgentAnswer | None:
+        """Makes a model call of the program, as a step of the turn. None means that the episode is over.
+
+        Errors: Refused (400) for a call that can't be made: the turn's steps are used up, the model can't be asked this,
+        or it continues an unknown answer.
+        """
+        try:
+            ask = command_of(call, self.participant.name, self)
+            answer = await apply(ask, self.episode, self.captures)
+        except TurnIsOver as error:
+            self._is_full = True
+            raise Refused(400, "turn_is_over", f"{error}: end your turn") from None
+        except EpisodeOver:
+            answer = None
+        except UnknownAnswer:
+            raise Refused(400, "previous_response_not_found", "there is no answer of that name") from None
+        except ValueError as error:
+            raise Refused(400, "invalid_request", f"input: {error}", "input") from None
+        except Exception as error:
+            self._broken = error
+            self._ending.set()
+            raise Refused(503, "episode_has_failed", "the episode can't go on") from None
+        if isinstance(answer, Failure):
+            raise Refused(400, "invalid_request", f"{answer.where}: {answer.message}")
+        if answer is None:
+            self._ending.set()
+        return answer
+
+    def _words(self) -> str:
+        """Returns what the participant has heard since its last turn: on its first one with its system prompt."""
+        messages = self.episode.threads[self.participant.name].messages
+        new = messages[self._heard :]
+        return "\n\n".join(one.content for one in new if one.role in ("system", "user") and one.content.strip())
+
+    def _say(self, turn: Turn, text: str) -> None:
+        """Records what the program says as the participant's words, unless its last call has just said the same in the
+        participant's own thread.
+        """
+        said, name = with_thoughts_apart(Message("assistant", text)), self.participant.name
+        is_there = name in self.captures and self.captures[name].has_main_thread
+        if not is_there or canonical_text(turn.text) != canonical_text(said.content):
+            self.episode.speak(name, said)
+        turn.words = []
+        turn.add_words(said.content)
+
+    def _record_error(self, left: Left) -> None:
+        if canonical_text(left.errors):
+            self.episode.note(f"{self.launcher.name} on standard error: {left.errors[-LONGEST_ERROR:]}")
+
+    def _fault(self, left: Left) -> EpisodeFailure:
+        """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's."""
+        said = left.errors.strip().splitlines()
+        message = f"{left.why_ended}: {said[-1][:200]}" if said else str(left.why_ended)
+        if is_policy(self.participant):
+            return EpisodeFailure(FailureKind.POLICY, f"agent {self.launcher.name}", message)
+        return fault_of(self.participant, f"agent {self.launcher.name}: {message}", judges=False)

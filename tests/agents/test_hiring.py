@@ -1,0 +1,74 @@
+"""Checks how agents are named in a config, and that what is missing is told before the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ray_gym.agents.hiring import Crew, hire
+from ray_gym.config.file import read_config
+from ray_gym.errors import UserError
+
+CONFIG = """
+environment: {{id: tic_tac_toe}}
+tasks: {{generate: 1}}
+models: {{small: {{engine: scripted, player: "a:b"}}}}
+participants:
+  policy: {{model: small, agent: {agent}}}
+  user: {{model: small}}
+sandbox: {sandbox}
+"""
+
+
+def hired(folder: Path, agent: str, sandbox: str = "{kind: process}") -> Crew | None:
+    file = folder / "run.yaml"
+    file.write_text(CONFIG.format(agent=agent, sandbox=sandbox))
+    return hire(read_config(file), "run.yaml")
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("{id: codex}", "codex"),
+        ("{id: claude-code}", "claude-code"),
+        ("{id: pi, deadline_s: 5}", "pi"),
+        ("{command: [sh]}", "command"),
+    ],
+)
+def test_agents_have_names_or_a_command(tmp_path: Path, agent: str, name: str) -> None:
+    crew = hired(tmp_path, agent)
+    assert crew is not None and crew.agents["policy"].name == name and crew.kind.name == "process"
+    assert crew.agents["policy"].deadline_s == (5 if name == "pi" else 600)
+
+
+def test_a_config_without_agents_has_none(tmp_path: Path) -> None:
+    assert hired(tmp_path, "null") is None
+
+
+@pytest.mark.parametrize(
+    ("agent", "sandbox", "told"),
+    [
+        ("{id: kodex}", "{}", "participants.policy.agent.id: there is no agent 'kodex'; did you mean 'codex'?"),
+        ("{id: 'json:loads'}", "{}", "json:loads is not a subclass of ray_gym.agents.program.AgentProgram"),
+        ("{}", "{}", "participants.policy.agent.id: "),
+        ("{id: codex, fast: true}", "{}", "participants.policy.agent.fast: unknown key"),
+        ("{command: []}", "{}", "participants.policy.agent.command: "),
+        ("{id: codex}", "{kind: bubble}", "sandbox.kind: there is no sandbox 'bubble'; did you mean 'bubblewrap'?"),
+        ("{id: codex}", "{kind: process, limits: {memory_mb: 1}}", "sandbox.limits.memory_mb: "),
+        ("{id: codex}", "{kind: process, image: x}", "sandbox.image: unknown key"),
+    ],
+)
+def test_wrong_input_is_told(tmp_path: Path, agent: str, sandbox: str, told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        hired(tmp_path, agent, sandbox)
+    assert told in str(refused.value)
+
+
+async def test_a_program_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
+    there: Any = hired(tmp_path, "{command: [python3]}")
+    await there.check()
+    missing: Any = hired(tmp_path, "{command: [no-such-agent, --fast]}")
+    with pytest.raises(UserError, match=r"policy\.agent: command: no-such-agent is not in a sandbox of kind process"):
+        await missing.check()

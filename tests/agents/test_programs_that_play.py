@@ -1,0 +1,149 @@
+"""Checks that a program plays a participant: its model calls are steps, its end is the end of the turn, its answer is
+heard, and its faults are the participant's.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cast import play_with, program
+from playing import with_tokens
+
+from ray_gym.record.rows import row_of
+
+TALKS = """
+past = json.load(open("past.json")) if os.path.exists("past.json") else []
+for said in (words, "Shorter."):
+    past.append({"role": "user", "content": said})
+    past.append({"role": "assistant", "content": text_of(ask(past))})
+json.dump(past, open("past.json", "w"))
+print("thinking", file=sys.stderr)
+print(past[-1]["content"])
+"""
+
+
+async def test_two_turns_are_one_conversation(subtests: pytest.Subtests) -> None:
+    said = [
+        with_tokens("It is 42.", [1, 2], [3, 4]),
+        with_tokens("42", [5], [6]),
+        with_tokens("Because.", [7], [8]),
+        with_tokens("So.", [9], [10]),
+    ]
+    played, models = await play_with({"policy": program(TALKS)}, said, ["Why?", "Bye"], max_turns=2)
+    assert played.status == "completed" and played.failure is None
+    with subtests.test("the thread is the program's own conversation"):
+        last = models["policy"].seen()
+        assert [text for _, text in last] == [
+            "What is 6 times 7?",
+            "It is 42.",
+            "Shorter.",
+            "42",
+            "Why?",
+            "Because.",
+            "Shorter.",
+        ]
+    with subtests.test("the user hears the answers alone"):
+        assert [text for role, text in models["user"].seen() if role == "user"] == ["42", "So."]
+    with subtests.test("all tokens are in one sample"):
+        [sample] = [one for one in row_of(played, "run", "env")["samples"] if one["participant"] == "policy"]
+        assert sample["token_ids"] == list(range(1, 11)) and sample["fork_reason"] is None
+        assert sample["loss_mask"] == [0, 0, 1, 1, 0, 1, 0, 1, 0, 1]
+    notes = [event.content for event in played.episode.events if event.kind == "note"]
+    assert notes == ["mine on standard error: thinking\n"] * 2
+
+
+async def test_the_user_may_be_a_program_too() -> None:
+    both = {
+        "policy": program("print(text_of(ask([{'role': 'user', 'content': words}])))"),
+        "user": program("print('Hm: ' + words)"),
+    }
+    played, models = await play_with(both, ["42", "43"], [], max_turns=2)
+    assert played.status == "completed" and models["user"].requests == []
+    assert [text for _, text in models["policy"].seen()][-1] == "Hm: 42"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("sys.exit('I give up')", "it ended with exit code 1: I give up"),
+        ("time.sleep(60)", "it was ended (deadline) after 1 s"),
+        ("os.kill(os.getpid(), 9)", "it ended with exit code -9"),
+    ],
+    ids=["exit code", "too late", "killed"],
+)
+async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: str) -> None:
+    played, _ = await play_with({"policy": program(code)}, [], deadline_s=1)
+    assert played.failure is not None and played.status == "completed" and played.score is not None
+    assert (played.failure.kind, played.failure.where) == ("policy", "agent mine")
+    assert told in played.failure.message
+
+
+async def test_a_simulated_user_that_fails_fails_the_episode() -> None:
+    played, _ = await play_with({"user": program("sys.exit(3)")}, ["42"])
+    assert played.status == "failed" and played.failure is not None and played.failure.kind == "user"
+    assert "agent mine: it ended with exit code 3" in played.failure.message
+
+
+async def test_a_turn_has_its_steps_and_no_more() -> None:
+    code = """
+answers = [ask([{"role": "user", "content": f"{words} {number}"}]) for number in range(4)]
+print([text_of(one) if "choices" in one else one["error"]["code"] for one in answers])
+"""
+    played, models = await play_with({"policy": program(code)}, ["a", "b"], max_steps_per_turn=2)
+    assert played.episode.answer == "['a', 'b', 'turn_is_over', 'turn_is_over']" and len(models["policy"].requests) == 2
+
+
+async def test_a_token_budget_ends_program_and_episode() -> None:
+    code = "\nwhile True: ask([{'role': 'user', 'content': words}])"
+    said = [with_tokens("a", [1], [2, 3]), with_tokens("b", [1], [2, 3])]
+    played, _ = await play_with({"policy": program(code)}, said, token_budget=4)
+    assert played.episode.stop is not None and played.episode.stop.reason == "token_budget"
+
+
+async def test_what_the_door_refuses() -> None:
+    code = """
+print(json.dumps([
+    ask([{"role": "user", "content": words}], key="rg-of-another-episode"),
+    post("/openai/chat/completions", {"model": "policy"}),
+    post("/anthropic/v1/messages", {"model": "policy", "max_tokens": 5, "messages": 3}),
+    post("/nowhere", {}),
+]))
+"""
+    played, models = await play_with({"policy": program(code)}, [])
+    foreign, empty, messages, nowhere = json.loads(played.episode.answer)
+    assert (foreign["status"], foreign["error"]["code"]) == (401, "invalid_api_key")
+    assert (empty["status"], empty["error"]["param"]) == (400, "messages")
+    assert (messages["status"], messages["type"], messages["error"]["type"]) == (400, "error", "invalid_request_error")
+    assert nowhere["status"] == 404 and models["policy"].requests == []
+
+
+async def test_a_model_that_breaks_ends_the_program_and_fails_the_episode() -> None:
+    played, _ = await play_with({"policy": program("ask([{'role': 'user', 'content': words}]); time.sleep(60)")}, [])
+    assert played.status == "failed" and "once more than the script has replies" in str(played.failure)
+
+
+async def test_a_flood_of_calls_is_answered_or_refused_and_nothing_is_lost() -> None:
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(50) as pool:
+    answers = list(pool.map(lambda n: ask([{"role": "user", "content": f"{words} {n}"}]), range(200)))
+print(sum("choices" in one for one in answers), sum("error" in one for one in answers))
+"""
+    played, models = await play_with({"policy": program(code)}, ["a"] * 150, max_steps_per_turn=150)
+    assert played.episode.answer == "150 50" and len(models["policy"].requests) == 150
+
+
+async def test_20_mb_and_half_a_body_are_refused() -> None:
+    code = """
+import socket
+from urllib.parse import urlsplit
+print(post("/openai/chat/completions", {"model": "policy", "messages": [{"role": "user", "content": "x" * 40_000_000}]})["status"])
+place = urlsplit(os.environ["OPENAI_BASE_URL"])
+line = socket.create_connection((place.hostname, place.port))
+line.sendall(b"POST /openai/chat/completions HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\n{")
+line.close()
+print(text_of(ask([{"role": "user", "content": words}])))
+"""
+    played, _ = await play_with({"policy": program(code)}, ["still here"])
+    assert played.episode.answer == "413\nstill here"

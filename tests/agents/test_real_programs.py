@@ -1,0 +1,66 @@
+"""Checks that agents people use play the policy, in a sandbox: they write a file, a command of theirs fails, and a second
+turn goes on in the same conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from cast import play_with
+
+from ray_gym.agents.claude_code import ClaudeCode
+from ray_gym.agents.codex import Codex
+from ray_gym.agents.pi import Pi
+from ray_gym.agents.program import AgentOptions, AgentProgram
+from ray_gym.agents.running import BIN
+from ray_gym.installed.cache import agents_dir
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion, CompletionRequest
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
+
+COMMANDS = ("echo hello > hello.txt", "ls /nowhere", "cat hello.txt")
+SHELLS = {"exec_command": "cmd", "Bash": "command", "bash": "command"}
+"""Argument with the command, by the name of the tool that runs it."""
+
+
+def here(agent: type[AgentProgram]) -> AgentProgram:
+    """Makes an agent. Skips the test where its program is missing; where all parts have to be had, it fails."""
+    made = agent(AgentOptions())
+    for name in made.needs():
+        if not (agents_dir() / BIN / name).exists():
+            reason = f"{name} is not installed: make agents"
+            pytest.fail(reason) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(reason)
+    return made
+
+
+async def policy(request: CompletionRequest) -> Completion:
+    """Calls the program's shell: twice on the first turn, once on the second; then it says what it saw."""
+    results = [message.content for message in request.messages if message.role == "tool"]
+    said = sum(message.role == "assistant" for message in request.messages)
+    is_second = any("Read it" in message.content for message in request.messages if message.role == "user")
+    if len(results) < (3 if is_second else 2):
+        shell = next(tool for tool in request.tools if tool.name in SHELLS)
+        arguments = json.dumps({SHELLS[shell.name]: COMMANDS[len(results)]})
+        return Completion(Message("assistant", tool_calls=(ToolCall(f"call_{said}", shell.name, arguments),)))
+    return Completion(Message("assistant", "It has hello." if "hello" in results[-1] else f"Failed: {results[-1]}"))
+
+
+@pytest.mark.parametrize("agent", [Codex, ClaudeCode, Pi])
+async def test_two_turns_with_commands_are_one_conversation(agent: type[AgentProgram]) -> None:
+    replies: list[Any] = [policy] * 20
+    said = ["Read it.", "Bye"]
+    played, models = await play_with(
+        {"policy": here(agent)}, replies, said, kind="bubblewrap", deadline_s=120, max_turns=2
+    )
+    assert played.failure is None and played.status == "completed", played.failure
+    heard = [text for role, text in models["user"].seen() if role == "user"]
+    assert "No such file or directory" in heard[0] and heard[-1] == "It has hello."
+    conversations = {
+        event.thread for event in played.episode.events if event.kind == "message" and event.model == "policy"
+    }
+    assert len(conversations) == 1, "both turns, and all calls, are in one thread"
+    assert models["policy"].requests[-1].tools == models["policy"].requests[0].tools
