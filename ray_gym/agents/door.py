@@ -1,8 +1,8 @@
-"""Answers the model calls of the programs of one episode, on a socket of its own, in all dialects that the service speaks."""
+"""Answers the model calls of a worker's programs, on a socket of its own, in all dialects that the service speaks."""
 
 from __future__ import annotations
 
-import hmac
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,9 +18,12 @@ from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.play.commands import AgentAnswer
 from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, RESPONSES, Dialect
+from ray_gym.sandbox.leftovers import Place
+from ray_gym.sandbox.supervised import new_place
 
 MOST_BYTES = 32 * 2**20
 """Largest body of a request."""
+SOCKET = "door"
 RETRIES = "x-stainless-retry-count"
 PATHS = {
     "/openai/chat/completions": CHAT,
@@ -35,11 +38,13 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class AgentDoor:
-    """Serves the calls of an episode's programs on a Unix socket, until it is closed. A key says whose call it is."""
+    """Serves the calls of programs on a Unix socket, until it is closed. A key says whose call it is."""
 
     def __init__(self) -> None:
-        """Makes a door that lets nobody in yet."""
+        """Makes a door that is not open yet, and lets nobody in."""
         self._seats: dict[str, Seat] = {}
+        self._place: Place | None = None
+        self._opening = asyncio.Lock()
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._guarded])
         for path, dialect in PATHS.items():
             app.router.add_post(path, self._answering(dialect))
@@ -47,18 +52,31 @@ class AgentDoor:
             app.router.add_get(path, self._models)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
 
-    def let_in(self, key: str, seat: Seat) -> None:
-        """Takes the calls with an API key for those of a seat's program."""
-        self._seats[key] = seat
-
-    async def open(self, socket: Path) -> None:
-        """Listens at a Unix socket. Errors: OSError."""
-        await self._runner.setup()
-        await web.UnixSite(self._runner, str(socket)).start()
+    async def open(self) -> Path:
+        """Listens, unless it does already, and returns the path of the socket. If this worker dies, the next one that
+        opens a sandbox here removes it. Errors: OSError; UserError if there is no place for it.
+        """
+        async with self._opening:
+            if self._place is None:
+                place = await new_place()
+                await self._runner.setup()
+                await web.UnixSite(self._runner, str(place.folder / SOCKET)).start()
+                self._place = place
+            return self._place.folder / SOCKET
 
     async def close(self) -> None:
         """Ends all connections, and removes the socket."""
         await self._runner.cleanup()
+        if self._place is not None:
+            await asyncio.to_thread(self._place.remove, is_clean=True)
+
+    def let_in(self, key: str, seat: Seat) -> None:
+        """Takes the calls with an API key for those of a seat's program."""
+        self._seats[key] = seat
+
+    def let_out(self, key: str) -> None:
+        """Takes no more calls with a key."""
+        self._seats.pop(key, None)
 
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -73,14 +91,14 @@ class AgentDoor:
     def _seat(self, request: web.Request) -> Seat:
         """Returns the seat whose key a request has. Errors: Refused (401)."""
         given = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        found = [seat for key, seat in self._seats.items() if hmac.compare_digest(given.encode(), key.encode())]
-        if not found:
-            raise Refused(401, "invalid_api_key", "the key is none of this episode's")
-        return found[0]
+        if (seat := self._seats.get(given)) is None:
+            raise Refused(401, "invalid_api_key", "the key is that of no episode here")
+        return seat
 
     def _answering(self, dialect: Dialect) -> Handler:
         async def answer(request: web.Request) -> web.StreamResponse:
-            seat, asked = self._seat(request), dialect.read(await _json_of(request))
+            seat, body = self._seat(request), await request.read()
+            asked = await asyncio.to_thread(lambda: dialect.read(_json_of(body)))
             call = AgentCall.of(asked, is_again=request.headers.get(RETRIES, "0") != "0", is_named=False)
             return await self._respond(request, dialect, asked, await seat.ask(call))
 
@@ -107,10 +125,10 @@ class AgentDoor:
         return web.json_response({"object": "list", "data": [model]})
 
 
-async def _json_of(request: web.Request) -> object:
+def _json_of(body: bytes) -> object:
     """Reads a body. Errors: Refused (400) if it is no JSON."""
     try:
-        return json.loads(await request.read())
+        return json.loads(body)
     except (ValueError, RecursionError):
         raise Refused(400, "invalid_request", "the body is not JSON") from None
 

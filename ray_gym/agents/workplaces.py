@@ -1,13 +1,11 @@
-"""Gives each episode a workplace: a sandbox, with a door where the programs in it find their models."""
+"""Gives each episode a workplace: a sandbox, from which the programs in it reach the worker's door."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ray_gym.agents.door import AgentDoor
 from ray_gym.agents.program import Hired, Site
@@ -25,19 +23,10 @@ class Workplace:
     """Holds the sandbox of one episode, and the seats of the participants that programs play in it."""
 
     sandbox: Sandbox
-    door: AgentDoor
-    folder: tempfile.TemporaryDirectory[str]
-    """Folder of the door's socket."""
     seats: dict[str, Seat] = field(default_factory=dict)
     """Seats by participant."""
-
-    async def close(self) -> None:
-        """Ends all programs, and removes what they left."""
-        try:
-            await self.sandbox.close()
-        finally:
-            await self.door.close()
-            self.folder.cleanup()
+    keys: list[str] = field(default_factory=list)
+    """Keys with which their programs come to the door."""
 
 
 class Workplaces:
@@ -46,6 +35,7 @@ class Workplaces:
     def __init__(self, kind: SandboxKind, limits: SandboxLimits, agents: Mapping[str, Hired]) -> None:
         """Takes the kind of the sandboxes, their limits, and the agents by the participant that they play."""
         self._kind, self._limits, self._agents = kind, limits, agents
+        self._door = AgentDoor()
         self._open: dict[int, Workplace] = {}
         """Workplaces by the `id` of their episodes, each of which is alive until it leaves."""
 
@@ -55,32 +45,25 @@ class Workplaces:
         """
         place = self._open.get(id(episode))
         if place is None:
-            place = self._open[id(episode)] = await self._make()
+            sandbox = await self._kind.open(self._limits, await self._door.open())
+            place = self._open[id(episode)] = Workplace(sandbox)
         seat = place.seats.get(turn.speaker)
         if seat is None:
             seat = place.seats[turn.speaker] = self._seat(episode, turn.speaker, place)
         await seat.take_turn(turn)
 
     async def leave(self, episode: Episode) -> None:
-        """Closes the workplace of an episode, if it has one."""
+        """Closes the workplace of an episode, if it has one: all its programs are ended, and what they left is removed."""
         if (place := self._open.pop(id(episode), None)) is not None:
-            await place.close()
+            for key in place.keys:
+                self._door.let_out(key)
+            await place.sandbox.close()
 
     async def close(self) -> None:
-        """Closes all workplaces."""
+        """Closes all workplaces, and the door."""
         places, self._open = list(self._open.values()), {}
-        await asyncio.gather(*(place.close() for place in places))
-
-    async def _make(self) -> Workplace:
-        folder = tempfile.TemporaryDirectory(prefix="ray_gym-door-")
-        socket, door = Path(folder.name) / "door", AgentDoor()
-        try:
-            await door.open(socket)
-            return Workplace(await self._kind.open(self._limits, socket), door, folder)
-        except BaseException:
-            await door.close()
-            folder.cleanup()
-            raise
+        await asyncio.gather(*(place.sandbox.close() for place in places))
+        await self._door.close()
 
     def _seat(self, episode: Episode, name: str, place: Workplace) -> Seat:
         hired, key = self._agents[name], f"rg-{secrets.token_urlsafe(24)}"
@@ -88,5 +71,6 @@ class Workplaces:
         site = Site(place.sandbox.folder, place.sandbox.door_url, key, name)
         launcher = Launcher(hired.name, hired.program, place.sandbox, site, hired.deadline_s)
         seat = Seat(episode, episode.participants[name], launcher)
-        place.door.let_in(key, seat)
+        place.keys.append(key)
+        self._door.let_in(key, seat)
         return seat
