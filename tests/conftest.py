@@ -28,7 +28,7 @@ from ray_gym.episode.thread import Asked, Thread
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 
-pytest_plugins = ["gate", "missing_packages", "services", "trainer_venvs"]
+pytest_plugins = ["gate", "missing_packages", "sandboxes", "services", "trainer_venvs"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 PATIENT = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -67,3 +68,33 @@ async def until(condition: Callable[[], Any], what: str) -> None:
 def has(program: str) -> bool:
     """Says whether a program is in PATH."""
     return shutil.which(program) is not None
+
+
+@pytest.fixture(autouse=True)
+def own_root(request: pytest.FixtureRequest) -> Path | None:
+    """Puts the folders of a test's sandboxes into a folder of its own, which is empty afterwards; None elsewhere than in
+    the tests of sandboxes.
+    """
+    if request.path.parent.name != "sandbox":
+        return None
+    tmp_path: Path = request.getfixturevalue("tmp_path")
+    request.getfixturevalue("monkeypatch").setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(params=["process", pytest.param("bubblewrap", marks=pytest.mark.agents)])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Gives the name of each kind that needs no image; all have the same supervisor, so one of them does for the gate.
+
+    A file whose tests use it needs a word of the part `agents` in its text: others are not read for that part.
+    """
+    if request.param == "bubblewrap":
+        bubblewrap()
+    return str(request.param)
+
+
+@pytest.fixture
+async def sandbox(kind: str) -> AsyncIterator[Sandbox]:
+    """Gives a sandbox of each of these kinds."""
+    async with opened(kind) as sandbox:
+        yield sandbox
