@@ -24,6 +24,30 @@ DISTURBED_AT = EPISODES // 10
 """Number of committed episodes at which a node joins and another is killed."""
 
 
+UNPACK = """
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
+
+ray.init()
+look = ray.remote(num_cpus=0)(lambda: None)
+for node in ray.nodes():
+    ray.get(look.options(scheduling_strategy=On(node["NodeID"], soft=False)).remote())
+"""
+"""Program that has the nodes unpack the working directory one after the other."""
+
+
+def unpack(started: Cluster) -> None:
+    """Has each node unpack the working directory. The nodes of this test share a folder: a worker of one would find half of
+    the code while another one unpacks it.
+    """
+    job = [RAY, "job", "submit", "--address", started.dashboard, "--working-dir", ".", "--", "python", "-c", UNPACK]
+    command = [*started.machines.outside.prefix, *job]
+    done = subprocess.run(
+        command, env=started.environment, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
 def submit(started: Cluster, run: Path, log: Path) -> subprocess.Popen[bytes]:
     overrides = {
         "run.name": run.name,
@@ -58,6 +82,7 @@ def test_a_node_joins_and_another_is_killed(tmp_path: Path) -> None:
     run, log = tmp_path / "nodes", tmp_path / "job.log"
     with cluster(NODES) as started:
         first = {node.address for node in started.nodes}
+        unpack(started)
         job = submit(started, run, log)
         try:
             eventually(lambda: committed(run) >= DISTURBED_AT or job.poll() is not None, 300)
