@@ -7,6 +7,7 @@ headless Chromium, and a run is played without and with a viewer and a browser o
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -73,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(folder: Path, given: argparse.Namespace) -> Iterator[Measured]:
     run = folder / "runs" / "large"
     write_large_run(run, given.episodes)
+    os.sync()  # else the viewer reads while the disk still writes
     print(f"{given.episodes:,} episodes with {EVENTS * given.episodes:,} events are written", flush=True)
     began = time.monotonic()
     with viewing(run) as viewer:
