@@ -81,8 +81,6 @@ def seconds_while_seen(folder: Path, name: str, *options: str) -> float:
         while playing.is_alive() and not (folder / name / "run.yaml").exists():
             time.sleep(0.1)
         page.goto(f"{viewer.address}/run/{name}")
-        while playing.is_alive():
-            page.wait_for_timeout(200)
         playing.join()
     [result] = took
     if isinstance(result, MeasurementFailed):
