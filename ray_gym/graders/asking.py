@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -35,18 +34,16 @@ async def ask_until(
     """Asks a question until `read` returns a value for the answer's words after its last thought, at most `retries` more
     times, and returns the result.
 
-    `read` runs in a thread, since a long answer takes it long. An answer that was cut is read too. After an answer that
-    can't be read, the model is asked again in the same conversation, with the reminder. After an empty answer, which
-    chat templates may refuse, the model is asked in a fresh conversation. If the context is full, the model is not asked
-    again, since the next question would be longer still. Errors: EpisodeFailure if a call fails; ValueError for a name
-    that is not in the environment's `auxiliary`.
+    An answer that was cut is read too. After an answer that can't be read, the model is asked again in the same
+    conversation, with the reminder. After an empty answer, which chat templates may refuse, the model is asked in a
+    fresh conversation. If the context is full, the model is not asked again, since the next question would be longer
+    still. Errors: EpisodeFailure if a call fails; ValueError for a name that is not in the environment's `auxiliary`.
     """
     conversation = first = [Message("user", question)]
     for count in range(1, retries + 2):
         completion = await episode.consult(auxiliary, *conversation)
         said = completion.message.content
-        found = await asyncio.to_thread(read, said[completion.last_words :])
-        is_full = completion.finish_reason == "context_full"
+        found, is_full = read(said[completion.last_words :]), completion.finish_reason == "context_full"
         if found is not None or is_full or count > retries:
             break
         again = [Message("assistant", said), Message("user", reminder)]
