@@ -6,14 +6,12 @@ its own failure (`judge`): the episode gets a new try, and never a score that th
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
-from ray_gym.graders.finder import finder_of
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.labels import clear_label, last_label
 
@@ -60,7 +58,6 @@ class Judge(Grader):
         """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
         one and `too_long` is set, else `unlabelled`. Errors: EpisodeFailure (judge) if that is None.
         """
-        await asyncio.to_thread(finder_of, tuple(self.labels))  # the first time takes some 30 ms
         names = ", ".join(self.labels)
         reminder = f"Your answer does not have exactly one of the labels. Answer with exactly one of: {names}"
         asked = await ask_until(episode, self.judge, self.question, self._read, reminder, self.retries)

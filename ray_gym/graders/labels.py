@@ -9,8 +9,10 @@ from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of
 from ray_gym.models.thoughts import last_words
 
-_MOST_LABELS = 1000
-"""Largest number of labels in a text that are looked at: there is no verdict in the text if the rest matters."""
+_MOST_LABELS = 40
+"""Largest number of labels in a text whose sentences are looked at, the first and the last ones: each takes the event loop
+some 0.3 ms, and a judge that repeats itself has hundreds.
+"""
 
 
 class _Reading(NamedTuple):
@@ -46,20 +48,23 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     word of negation or doubt or another label in its sentence (`Doubts`). Of two at the same place, the longer counts.
 
     A label is a verdict if it is alone on its line, or stands in its sentence as verdicts do (`places`), and nothing
-    withdraws it later.
+    withdraws it later. In the midst of very many, one counts as what it spells, and is no verdict.
     """
     finder, said = finder_of(tuple(labels)), last_words(text)
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale
+    if not matches:  # the doubts of a long text take their time
+        return
     doubts = Doubts(said, finder, [found.span() for found in matches])
-    if len(matches) > _MOST_LABELS:
-        yield _Reading(None, stated=False)
-    for found in matches[-_MOST_LABELS:]:
+    for place, found in enumerate(matches):
         if doubts.unticked(*found.span()):
             continue
         if found.lastgroup == "negated":
             yield _Reading(None, stated=True)
         elif finder.exactly.search(found[0]):  # else it is one in another letter case
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
-            doubtful = doubts.of(label, found.start(), found.end())
-            yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
+            if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
+                yield _Reading(label, stated=False)
+            else:
+                doubtful = doubts.of(label, found.start(), found.end())
+                yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))

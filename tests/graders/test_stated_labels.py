@@ -330,9 +330,16 @@ def test_a_label_in_the_midst_of_a_sentence_leaves_a_verdict_elsewhere_as_it_is(
     assert last_label("Verdict: POOR. It kept to the GOOD manners.", GOOD) is None
 
 
-def test_more_labels_than_a_verdict_has_are_none() -> None:
-    assert clear_label("CORRECT\n" * 1000, CORRECT) == "CORRECT"
-    assert clear_label("CORRECT\n" * 1001, CORRECT) is None
+@pytest.mark.parametrize("times", [1, 40, 41, 2000])
+def test_a_judge_that_repeats_its_verdict_gave_it(times: int) -> None:
+    assert clear_label("CORRECT\n" * times, CORRECT) == last_label("CORRECT\n" * times, CORRECT) == "CORRECT"
+
+
+@pytest.mark.parametrize("other", ["INCORRECT", "not CORRECT"])
+def test_another_verdict_amid_very_many_makes_them_unclear(other: str) -> None:
+    text = "CORRECT\n" * 60 + f"It is {other}.\n" + "CORRECT\n" * 60
+    assert clear_label(text, CORRECT) is None
+    assert last_label(text, CORRECT) == "CORRECT"
 
 
 @pytest.mark.parametrize(
