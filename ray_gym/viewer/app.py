@@ -18,6 +18,7 @@ import numpy as np
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.convertors import Convertor, register_url_convertor
 
 from ray_gym.advantages import group_normalised
 from ray_gym.errors import RunFailed, UserError
@@ -50,8 +51,23 @@ class Json(JSONResponse):
         return json.dumps(finite(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
 
 
+class _Id(Convertor[str]):
+    """Reads an episode's id, which may have slashes and line breaks in tables that others wrote. Routes that go on behind
+    it are before those that do not.
+    """
+
+    regex = r"[\s\S]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
 def make_app(places: Places) -> FastAPI:
     """Returns the application, without its guard."""
+    register_url_convertor("id", _Id())
     app = FastAPI(title="ray_gym viewer", docs_url=None, redoc_url=None, openapi_url=None, default_response_class=Json)
     app.add_exception_handler(UserError, _refuse)
     app.add_exception_handler(RunFailed, _refuse)
@@ -137,30 +153,30 @@ def _add_episodes(app: FastAPI, places: Places) -> None:
         first = list(islice(found, 1))  # so that what is wrong is told by the status
         return StreamingResponse(_lines(chain(first, found)), media_type="application/x-ndjson")
 
-    @app.get("/api/runs/{run}/episodes/{episode}")
-    def episode(run: str, episode: str) -> Any:
-        return episode_of(places.run(run).refresh(), episode)
-
-    @app.get("/api/runs/{run}/episodes/{episode}/neighbours")
+    @app.get("/api/runs/{run}/episodes/{episode:id}/neighbours")
     def neighbours(run: str, episode: str, selection: Selected) -> Any:
         return neighbours_of(places.run(run).refresh(), selection, episode)
 
-    @app.get("/api/runs/{run}/episodes/{episode}/events/{seq}")
+    @app.get("/api/runs/{run}/episodes/{episode:id}/events/{seq:int}")
     def event(run: str, episode: str, seq: int) -> Any:
         return text_of(places.run(run).refresh(), episode, seq)
 
-    @app.get("/api/runs/{run}/episodes/{episode}/renderings/{number}")
+    @app.get("/api/runs/{run}/episodes/{episode:id}/renderings/{number:int}")
     def picture(run: str, episode: str, number: int, theme: str = "light") -> Response:
         document = document_of(places.run(run).refresh(), episode, number, dark=theme == "dark")
         return HTMLResponse(document, headers={"Content-Security-Policy": PICTURE_POLICY})
 
-    @app.get("/api/runs/{run}/episodes/{episode}/samples/{number}")
+    @app.get("/api/runs/{run}/episodes/{episode:id}/samples/{number:int}")
     def sample(run: str, episode: str, number: int) -> Any:
         shown = places.run(run)
         index = shown.refresh()
         samples = row_of(index, episode)["samples"] or []
         model = samples[number]["model"] if 0 <= number < len(samples) else ""
         return asdict(tokens_of(index, episode, number, texts_of(shown.models(), model)))
+
+    @app.get("/api/runs/{run}/episodes/{episode:id}")
+    def episode(run: str, episode: str) -> Any:
+        return episode_of(places.run(run).refresh(), episode)
 
 
 def _add_notes(app: FastAPI, places: Places) -> None:
@@ -179,7 +195,7 @@ def _add_notes(app: FastAPI, places: Places) -> None:
             headers=_download(run, "json"),
         )
 
-    @app.put("/api/runs/{run}/notes/{episode}")
+    @app.put("/api/runs/{run}/notes/{episode:id}")
     def write(run: str, episode: str, note: Note) -> Any:
         shown = places.run(run)
         if shown.refresh().place_of(episode) is None:

@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -145,6 +146,19 @@ def test_hostile_text_and_odd_numbers_are_json(folder: Path, web: TestClient) ->
     shown = web.get("/api/runs/before/episodes/e8")
     assert shown.json()["reward"] is None and shown.json()["events"][0]["content"][0]["text"] == said
     assert shown.text.isascii() and shown.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("name", ["a/b", "/", "a\nb", "e/samples", "?#", "a/events/x"])
+def test_an_episode_is_shown_whatever_its_id(folder: Path, web: TestClient, name: str) -> None:
+    write(folder / "before", {**episode(8), "episode_id": name}, number=3)
+    at = f"/api/runs/before/episodes/{quote(name, safe='')}"
+    assert web.get(at).json()["episode_id"] == name
+    assert web.get(f"{at}/samples/0").json()["token_ids"] == [10, 11, 12, 13, 14, 15]
+    assert web.get(f"{at}/neighbours").json() is not None
+    assert web.get(f"{at}/events/1").json()["content"][0]["text"] == "On shelf 8."
+    note = f"/api/runs/before/notes/{quote(name, safe='')}"
+    assert web.put(note, json={"labels": ["odd"]}, headers={"Origin": f"http://{HOST}"}).status_code == 200
+    assert web.get("/api/runs/before/notes").json()[name]["labels"] == ["odd"]
 
 
 def test_only_the_viewers_own_address_and_page_are_answered(folder: Path) -> None:
