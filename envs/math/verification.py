@@ -124,6 +124,10 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _NUMBER_AND_WORDS = re.compile(rf"({PLAIN_NUMBER.pattern})\s+([A-Za-z]{{3,}}[A-Za-z ,./'\u2019-]*)")
 _JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
+_LAST_VALUE = re.compile(
+    r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
+)
+"""What an answer ends with: all of it, or what stands behind a colon, an equals sign or such a word."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
@@ -152,6 +156,8 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     if _WORDS.fullmatch(expected):  # as an expression it would be a product of its letters, in any order
         words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
         return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
+    if box is None and split_quantity(expected) is not None:
+        box = _last_quantity(said)
     if box is not None:
         expected, said, refused = _compared(expected, box, question)
         if refused:
@@ -276,6 +282,12 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         if PLAIN_NUMBER.fullmatch(amount):
             return here[0], amount, ""
     return expected, _without_unit(boxed, there, expected, question), ""
+
+
+def _last_quantity(said: str) -> str | None:
+    """Returns the quantity, a number with a unit, with which an answer without a box ends; None if it ends otherwise."""
+    found = _LAST_VALUE.match(said)
+    return found[1] if found is not None and split_quantity(_bare(found[1])) is not None else None
 
 
 def _words_behind(boxed: str, expected: str, question: str) -> str | None:

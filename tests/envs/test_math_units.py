@@ -127,3 +127,29 @@ def test_no_unit_takes_long_to_read(part: str) -> None:
     for text in (part * 2000, f"5 {part * 2000}", f"5{part * 2000}!", f"\\$5 {part * 2000}"):
         powers_of(text), split_quantity(text)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "equal"),
+    [
+        ("5 cm", "The answer is 5 cm.", True),
+        ("5 cm", "The length is about 5\\text{ cm}", True),
+        ("5 cm", "Answer: 5 centimetres", True),
+        ("5 m/s", "So the speed is 5 m/s.", True),
+        ("5 cm", "The radius is 5", True),
+        ("5 cm", "The answer is 5 m.", False),
+        ("5 cm", "5 m", False),
+        ("5 cm", "It is 5 cm wide in the picture, so really x = 5 km", False),
+        ("5 m/s", "So the speed is 5 km/h.", False),
+        ("\\$5", "It costs €5.", False),
+    ],
+)
+def test_the_unit_at_the_end_of_an_answer_without_a_box_counts(expected: str, answer: str, equal: bool) -> None:
+    assert verify_answer(expected, answer)[0] == float(equal)
+
+
+def test_the_last_quantity_of_a_long_answer_is_found_fast() -> None:
+    began = time.process_time()
+    for text in ("5 is " * 400, "is" * 1000, ": = " * 500, "5 m " * 500):
+        verify_answer("5 cm", text)
+    assert time.process_time() - began < 2
