@@ -69,6 +69,8 @@ class Environment(Generic[TaskT, StateT]):
     """True if `setup` reaches outside of the worker (a server's session, say): then it is never called just to look at
     data.
     """
+    uses_sandbox: bool = False
+    """True if episodes have a sandbox (`episode.sandbox`), which `furnish` puts the task's files into."""
     pattern: ClassVar[str] = "multi-turn"
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
@@ -156,6 +158,11 @@ class Environment(Generic[TaskT, StateT]):
     def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
         """Makes the state of an episode from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
+
+    async def furnish(self, state: StateT, episode: Episode) -> None:
+        """Puts the task's files into `episode.sandbox`, which is empty. It is called after `setup` if `uses_sandbox` is
+        True, and not where somebody only looks at tasks. By default it does nothing.
+        """
 
     def opening(self, task: TaskT, state: StateT) -> Opening:
         """Returns the system prompts, the first messages and the first speaker. It writes them from the state, so that
@@ -355,6 +362,8 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
         given = getattr(cls, name)
         if not isinstance(given, property | list | tuple) or not all(isinstance(one, str) for one in _items(given)):
             yield name, f'has to be names in a tuple, like ("policy",) with its comma (found {given!r:.60})'
+    if cls.uses_sandbox is False and not _is_left(cls, "furnish") and _is_left(cls, "__init__"):
+        yield "furnish", "is never called: set uses_sandbox = True"
     pair = cls.reward_range
     if not isinstance(pair, property) and not _is_range(pair):
         yield "reward_range", f"has to be two numbers, the lowest reward first (found {pair!r:.60})"

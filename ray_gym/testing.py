@@ -10,8 +10,11 @@ others in their place.
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ray_gym.config.sections import LimitsSection, ParticipantSection
@@ -24,6 +27,7 @@ from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 from ray_gym.play.play import Played, play, score_group
+from ray_gym.sandbox.supply import SandboxSupply
 from ray_gym.task import Task
 from ray_gym.tools.runner import ToolRunner
 
@@ -61,22 +65,42 @@ async def play_task(
     seed: int = 0,
     limits: Mapping[str, Any] | None = None,
     runner: ToolRunner | None = None,
+    sandboxes: SandboxSupply | None = None,
     **participants: Mapping[str, Any],
 ) -> Played:
     """Plays and scores one episode. A failure of the environment or of a player is in `Played.failure`, and not raised.
 
     `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments
     are the sections `limits` and `participants.NAME` of a config. `runner` runs the tools; without one, processes and
-    threads that this episode's tools started end with it. Errors: AssertionError for a participant without a player.
+    threads that this episode's tools started end with it. `sandboxes`: those of an environment that uses them; None:
+    sandboxes of bubblewrap. Errors: AssertionError for a participant without a player; UserError if it uses a sandbox, and
+    this machine has no bubblewrap.
     """
     cast = {**environment.perfect(task), **(players or {})}
     spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
     used = runner or ToolRunner()
     try:
-        return await play(spec, stage_of(environment, cast, LimitsSection(**(limits or {})), used, participants))
+        async with _sandboxes_of(environment, sandboxes) as places:
+            stage = stage_of(environment, cast, LimitsSection(**(limits or {})), used, participants)
+            return await play(spec, replace(stage, sandboxes=places))
     finally:
         if runner is None:
             await used.close()
+
+
+@asynccontextmanager
+async def _sandboxes_of(
+    environment: Environment[Any, Any], given: SandboxSupply | None
+) -> AsyncIterator[SandboxSupply | None]:
+    """Gives the sandboxes of an environment for the block: those that are given, or new ones if it uses any."""
+    if given is not None or not environment.uses_sandbox:
+        yield given
+        return
+    made = await asyncio.to_thread(SandboxSupply.of_bubblewrap)
+    try:
+        yield made
+    finally:
+        await made.close()
 
 
 async def play_group(
@@ -93,15 +117,19 @@ async def play_group(
     participant has no player.
     """
     shared = dict(judges or {})
-    group = [await play_task(environment, task, {**cast, **shared}, seed=seed) for seed, cast in enumerate(casts)]
-    if environment.scores_groups():
-        runner = ToolRunner()
-        cast = {**environment.perfect(task), **casts[0], **shared}
-        try:
-            failure = await score_group(group, stage_of(environment, cast, LimitsSection(), runner, {}))
-        finally:
-            await runner.close()
-        assert failure is None, failure
+    async with _sandboxes_of(environment, None) as places:
+        group = [
+            await play_task(environment, task, {**cast, **shared}, seed=seed, sandboxes=places)
+            for seed, cast in enumerate(casts)
+        ]
+        if environment.scores_groups():
+            runner = ToolRunner()
+            cast = {**environment.perfect(task), **casts[0], **shared}
+            try:
+                failure = await score_group(group, stage_of(environment, cast, LimitsSection(), runner, {}))
+            finally:
+                await runner.close()
+            assert failure is None, failure
     return group
 
 

@@ -1,11 +1,11 @@
-"""Gives each episode a workplace: a sandbox, from which the programs in it reach the worker's door."""
+"""Gives the programs of an episode their seats, from which they reach the worker's door."""
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ray_gym.agents.door import AgentDoor
 from ray_gym.agents.program import Hired, Site
@@ -13,8 +13,6 @@ from ray_gym.agents.running import Launcher
 from ray_gym.agents.seat import Seat
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.turn import Turn
-from ray_gym.sandbox.kind import SandboxKind
-from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.sandbox import Sandbox
 
 
@@ -32,37 +30,37 @@ class Workplace:
 class Workplaces:
     """Opens the workplaces of a worker's episodes at their first turn, and closes them when the episodes are over."""
 
-    def __init__(self, kind: SandboxKind, limits: SandboxLimits, agents: Mapping[str, Hired]) -> None:
-        """Takes the kind of the sandboxes, their limits, and the agents by the participant that they play."""
-        self._kind, self._limits, self._agents = kind, limits, agents
+    def __init__(self, agents: Mapping[str, Hired]) -> None:
+        """Takes the agents by the participant that they play."""
+        self._agents = agents
         self._door = AgentDoor()
         self._open: dict[int, Workplace] = {}
         """Workplaces by the `id` of their episodes, each of which is alive until it leaves."""
 
+    async def open_door(self) -> Path:
+        """Opens the door, unless it is open, and returns the path of its socket. Errors: OSError; UserError."""
+        return await self._door.open()
+
     async def take_turn(self, episode: Episode, turn: Turn) -> None:
-        """Has a program take the turn of its participant. Errors: those of `Seat.take_turn`; UserError if there can be
-        no sandbox.
+        """Has a program take the turn of its participant, in the episode's sandbox. Errors: those of `Seat.take_turn`, and
+        of opening the sandbox.
         """
         place = self._open.get(id(episode))
         if place is None:
-            sandbox = await self._kind.open(self._limits, await self._door.open())
-            place = self._open[id(episode)] = Workplace(sandbox)
+            place = self._open[id(episode)] = Workplace(await episode.sandbox.open())
         seat = place.seats.get(turn.speaker)
         if seat is None:
             seat = place.seats[turn.speaker] = self._seat(episode, turn.speaker, place)
         await seat.take_turn(turn)
 
     async def leave(self, episode: Episode) -> None:
-        """Closes the workplace of an episode, if it has one: all its programs are ended, and what they left is removed."""
+        """Closes the workplace of an episode, if it has one: its programs can make no calls any more."""
         if (place := self._open.pop(id(episode), None)) is not None:
             for key in place.keys:
                 self._door.let_out(key)
-            await place.sandbox.close()
 
     async def close(self) -> None:
-        """Closes all workplaces, and the door."""
-        places, self._open = list(self._open.values()), {}
-        await asyncio.gather(*(place.sandbox.close() for place in places))
+        """Closes the door."""
         await self._door.close()
 
     def _seat(self, episode: Episode, name: str, place: Workplace) -> Seat:

@@ -96,7 +96,7 @@ async def carry_out(
     that are left are not carried out. Errors: RunFailed if the other process died; UserError if infrastructure that the
     environment needs is down.
     """
-    theatre, outcomes = Theatre(subject), list[CheckOutcome]()
+    theatre, outcomes = Theatre.of(subject), list[CheckOutcome]()
     try:
         tell("playing")
         evidence = await gather_evidence(subject, theatre, other_process)

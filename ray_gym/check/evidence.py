@@ -75,7 +75,7 @@ async def _trace(subject: Subject) -> Trace:
 
     They have a theatre of their own, so that its threads start under the trace and end with it.
     """
-    trace, theatre = Trace(subject.make()), Theatre(subject)
+    trace, theatre = Trace(subject.make()), Theatre.of(subject)
     try:
         for scene in scenes_of(subject)[: TRACED_TASKS * len(casts_for(subject.make()))]:
             with trace:

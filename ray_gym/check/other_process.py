@@ -91,7 +91,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str] | Finding:
-    theatre = Theatre(subject)
+    theatre = Theatre.of(subject)
     try:
         return [as_json((await theatre.play(scene)).row) for scene in scenes]
     except WaitsForEver as error:

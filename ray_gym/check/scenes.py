@@ -32,6 +32,7 @@ from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 from ray_gym.run.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
+from ray_gym.sandbox.supply import SandboxSupply
 from ray_gym.seeds import derive_seed
 from ray_gym.tools.runner import ToolRunner
 
@@ -127,11 +128,20 @@ class Theatre:
 
     subject: Subject
     runner: ToolRunner = field(default_factory=ToolRunner)
+    sandboxes: SandboxSupply | None = None
+    """Sandboxes of the episodes; None if the environment uses none."""
     bad_ends: list[str] = field(default_factory=list)
     """Errors that environments raised when they were closed."""
 
+    @classmethod
+    def of(cls, subject: Subject) -> Theatre:
+        """Makes the theatre of a subject. Errors: UserError if it needs a sandbox, which this machine does not have."""
+        return cls(subject, sandboxes=SandboxSupply.of_bubblewrap() if subject.make().uses_sandbox else None)
+
     async def close(self) -> None:
         await self.runner.close()
+        if self.sandboxes is not None:
+            await self.sandboxes.close()
 
     @asynccontextmanager
     async def environment(self) -> AsyncIterator[Environment[Any, Any]]:
@@ -171,7 +181,15 @@ class Theatre:
         limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
         cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
         models = {name: RememberingModel(player, memory, goes_on) for name, player in players.items()}
-        return Stage(environment, cast, models, limits, self.runner, filled_in=self.subject.filled_in)
+        return Stage(
+            environment,
+            cast,
+            models,
+            limits,
+            self.runner,
+            sandboxes=self.sandboxes,
+            filled_in=self.subject.filled_in,
+        )
 
     async def play(
         self,

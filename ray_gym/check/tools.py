@@ -140,11 +140,19 @@ async def _call_by_all(
     scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
     episode = new_episode(evidence.theatre.spec(scene), evidence.theatre.stage(scene, environment, {}))
     try:
+        return await _call_in(episode, evidence.subject.seed, tool, goes_on)
+    finally:
+        await episode.leave()
+
+
+async def _call_in(episode: Episode, seed: int, tool: Tool, goes_on: Callable[[], None]) -> list[Finding]:
+    """Calls a tool in an episode, by all participants. Errors: WaitsForEver."""
+    try:
         await set_up(episode)
     except EpisodeFailure:
         return []  # the check of the hooks says it
-    rng, findings = random.Random(evidence.subject.seed), []
-    for name in environment.participants:
+    rng, findings = random.Random(seed), list[Finding]()
+    for name in episode.environment.participants:
         good = [fitting_arguments(tool.schema, rng, lambda: odd_text(rng)) for _ in range(ODD_CALLS)]
         for arguments in [*broken_arguments(tool.schema), *good]:
             goes_on()

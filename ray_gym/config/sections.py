@@ -207,14 +207,24 @@ class ParticipantSection(Section):
 
 
 class SandboxSection(PluginSection):
-    """This section chooses the sandbox of an episode, where agents' programs run; its further keys are the kind's
-    options.
+    """This section chooses the sandbox of an episode, where agents' programs and tools of the environment act; its
+    further keys are the kind's options.
     """
 
     kind: str = "bubblewrap"
     """Kind of the sandbox: bubblewrap, podman, docker, apptainer or process (which protects from nothing)."""
     limits: SandboxLimits = SandboxLimits()
     """Limits that all programs of an episode share."""
+    ahead: Natural = 0
+    """Sandboxes that each worker has open before an episode needs them."""
+    most: Positive | None = None
+    """Sandboxes of a worker's episodes at a time, and as many to grade in; further episodes wait. Default: no limit."""
+
+    @model_validator(mode="after")
+    def _check_ahead(self) -> SandboxSection:
+        if self.most is not None and self.ahead > self.most:
+            raise ValueError(f"ahead: {self.ahead} is more than most ({self.most})")
+        return self
 
 
 class RetriesSection(Section):
@@ -435,7 +445,7 @@ class RunConfig(Section):
     output: OutputSection = OutputSection()
     log: LogSection = LogSection()
     sandbox: SandboxSection = SandboxSection()
-    """Sandbox of agents' programs."""
+    """Sandbox of agents' programs and of the environment's tools."""
     service: ServiceSection = ServiceSection()
     """Options of `ray-gym serve`; runs ignore them."""
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())

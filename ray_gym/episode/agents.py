@@ -19,9 +19,9 @@ class Agents(Protocol):
         ...
 
     async def leave(self, episode: Any) -> None:
-        """Ends the programs of an episode that is over, and removes what they left."""
+        """Takes no more calls of the programs of an episode that is over; its sandbox ends them."""
         ...
 
     async def close(self) -> None:
-        """Ends all programs."""
+        """Takes no more calls."""
         ...

@@ -25,6 +25,8 @@ class Rules(Protocol):
     participants: tuple[str, ...]
     auxiliary: tuple[str, ...]
 
+    uses_sandbox: bool
+
     @property
     def task_type(self) -> type[Task]: ...
 
@@ -35,6 +37,8 @@ class Rules(Protocol):
     def opening_observes(self) -> bool: ...
 
     def setup(self, task: Any, episode: Any) -> Any: ...
+
+    async def furnish(self, state: Any, episode: Any) -> None: ...
 
     def tools_for(self, task: Any, state: Any) -> Sequence[Tool]: ...
 

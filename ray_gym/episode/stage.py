@@ -20,6 +20,7 @@ from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
 from ray_gym.models.price import Price
 from ray_gym.models.versions import Versions
+from ray_gym.sandbox.supply import SandboxSupply
 from ray_gym.tools.runner import ToolRunner
 
 
@@ -59,5 +60,7 @@ class Stage:
     """Meter of all model calls."""
     agents: Agents | None = None
     """Programs that play participants; None if there are none."""
+    sandboxes: SandboxSupply | None = None
+    """Sandboxes of the episodes; None if there are none."""
     filled_in: tuple[Interpolation, ...] = ()
     """Values of the config that failures show as its file has them, with ${...}."""

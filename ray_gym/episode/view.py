@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock
 from ray_gym.episode.calls import Calls
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.sandbox import EpisodeSandbox, seconds_for_tools
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.transcript import Transcript
@@ -42,6 +45,8 @@ class EpisodeView:
         self.filled_in = stage.filled_in
         self._tool_runner = stage.tool_runner
         self._agents = stage.agents
+        self._sandboxes = stage.sandboxes
+        self._sandbox: EpisodeSandbox | None = None
         self.usage = Usage()
         self._prices = stage.prices
         self.costs = {name: 0 for name, one in self.participants.items() if one.model in stage.prices}
@@ -136,6 +141,40 @@ class EpisodeView:
         """Records the verdict of a grader: its name, the value it gave, and why."""
         text = f"{name}: {why}" if why else name
         self.transcript.write("verdict", content=text).reward = value
+
+    # ---- the sandbox ----
+
+    @property
+    def sandbox(self) -> EpisodeSandbox:
+        """Returns the sandbox of this episode: a place with limits, where programs run and files lie. Programs that play
+        its participants work in the same. It is opened when it is first used, or for `furnish`.
+        """
+        if self._sandbox is None:
+            supply, clock = self._sandboxes, self.clock
+            if supply is None:
+                self._sandbox = EpisodeSandbox(None, clock)
+            else:
+                seconds = seconds_for_tools(supply.limits, self.limits.tool_deadline_s)
+                self._sandbox = EpisodeSandbox(supply.place, clock, seconds)
+        return self._sandbox
+
+    @asynccontextmanager
+    async def fresh_sandbox(self) -> AsyncIterator[EpisodeSandbox]:
+        """Gives a sandbox that nobody has used, to grade in, say, and closes it after the block. An episode may have one
+        at a time beside its own.
+        """
+        sandbox = EpisodeSandbox(self._sandboxes.fresh if self._sandboxes is not None else None, self.clock)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+
+    async def leave(self) -> None:
+        """Ends the programs that play its participants, and closes its sandbox, since the episode is over."""
+        if self._agents is not None:
+            await self._agents.leave(self)
+        if self._sandbox is not None:
+            await self._sandbox.close()
 
     # ---- the score ----
 

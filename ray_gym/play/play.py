@@ -21,6 +21,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, wrong_return
 from ray_gym.journal.call_log import CallLog
+from ray_gym.sandbox.sandbox import SandboxGone
 from ray_gym.score import Score, as_score
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.tools.calling import engines_own
@@ -75,8 +76,7 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     except Exception as error:
         played = fail_episode(episode, Failure.of(error, "episode"))
     finally:
-        if stage.agents is not None and not environment.scores_groups():
-            await stage.agents.leave(episode)
+        await episode.leave()
     return played if environment.scores_groups() else finish_played(played)
 
 
@@ -159,6 +159,11 @@ async def set_up(episode: Episode) -> None:
     with blame_environment(environment, "setup"):
         given = environment.setup(episode.task, episode)
         episode.state = await _await_hook(given, episode, "call_deadline_s", limits.call_deadline_s)
+    if environment.uses_sandbox and episode.sandbox.is_given:
+        await episode.sandbox.open()
+        with blame_environment(environment, "furnish"):
+            given = environment.furnish(episode.state, episode)
+            await _await_hook(given, episode, "call_deadline_s", limits.call_deadline_s)
     with blame_environment(environment, "tools_for"):
         episode.bring_tools(_tools_in(environment.tools_for(episode.task, episode.state), environment))
     with blame_environment(environment, "opening"):
@@ -309,6 +314,8 @@ class blame_environment:
             raise told from error
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             return
+        if isinstance(error, SandboxGone):
+            raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
         hook = _inner_hook(error, self._environment) or self._hook
         where, code = f"{type(self._environment).__name__}.{hook}", getattr(type(self._environment), hook, None)
         raise EpisodeFailure.of(Failure.of(error, where, code=code)) from error

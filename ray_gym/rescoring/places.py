@@ -99,6 +99,11 @@ def _refuse_outside(change: Change) -> None:
             f"environment.id: {change.config.environment.id} keeps its sessions outside of this process (on a server, say), so "
             "its episodes can't be played again"
         )
+    if change.environment.uses_sandbox:
+        raise UserError(
+            f"environment.id: {change.config.environment.id} keeps files in sandboxes, which are gone, so its episodes can't "
+            "be played again"
+        )
 
 
 @contextmanager

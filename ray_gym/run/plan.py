@@ -47,7 +47,7 @@ class Plan:
     specs: list[EpisodeSpec]
     """Specifications of all planned episodes."""
     crew: Crew | None = None
-    """Programs that play participants; None if there are none."""
+    """Programs that play participants, and sandboxes; None if nobody needs a sandbox."""
 
     @classmethod
     def of(
@@ -74,7 +74,14 @@ class Plan:
             else:
                 used = bases_first(sorted({one.model for one in participants.values()}), config.models, engines)
             rows = tasks(environment) if tasks is not None else ()
-            return cls(config, environment, participants, used, make_specs(config, rows), hire(config, file))
+            return cls(
+                config,
+                environment,
+                participants,
+                used,
+                make_specs(config, rows),
+                hire(config, file, environment.uses_sandbox),
+            )
 
     @property
     def warnings(self) -> list[str]:

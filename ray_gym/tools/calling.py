@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.errors import EpisodeFailure, Failure, leaves
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, leaves
 from ray_gym.messages import ToolCall
+from ray_gym.sandbox.sandbox import SandboxGone, SandboxRefused
 from ray_gym.stop import EpisodeOver
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, as_text
 from ray_gym.tools.arguments import BadArguments
@@ -32,12 +33,13 @@ async def call_tool(
     key: str = "",
 ) -> ToolAnswer:
     """Carries out one call on the episode's state, and returns the answer. Mistakes of the caller (an unknown tool, bad
-    arguments), a ToolError of the tool, and results that are too long become answers with an error.
+    arguments), a ToolError of the tool, what a sandbox refuses, and results that are too long become answers with an error.
 
     `tools`: the tools by name. `caller`: the participant that calls. `key`: the idempotency key, for a tool with an
     effect. Errors: EpisodeFailure (environment) if the tool's own code raises another exception, takes longer than
     `deadline_s` seconds, or gives a result that JSON can't hold; EpisodeFailure (infra) if the worker has no threads
-    left; an EpisodeFailure that the tool raises; EpisodeOver if the tool gives the episode a command after its end.
+    left, or the sandbox has ended; an EpisodeFailure that the tool raises; EpisodeOver if the tool gives the episode a
+    command after its end.
     """
     tool = tools.get(call.name)
     if not call.name:
@@ -61,6 +63,10 @@ async def call_tool(
     except ToolError as error:
         refused = _refuse(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
         return _limit_length(call.name, refused)
+    except SandboxRefused as error:
+        return _limit_length(call.name, _refuse(str(error)))
+    except SandboxGone as error:
+        raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
     except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:

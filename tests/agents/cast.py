@@ -7,6 +7,7 @@ from typing import Any
 
 from playing import Reply, ScriptModel, Talk
 
+from ray_gym import Environment
 from ray_gym.agents.command import Command, CommandOptions
 from ray_gym.agents.program import AgentProgram, Hired
 from ray_gym.agents.workplaces import Workplaces
@@ -19,6 +20,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.play.play import Played, play
 from ray_gym.plugins import find_sandbox
 from ray_gym.sandbox.limits import SandboxLimits
+from ray_gym.sandbox.supply import SandboxSupply
 
 ASK = """
 import json, os, sys, time, urllib.error, urllib.request
@@ -57,6 +59,7 @@ async def play_with(
     kind: str = "process",
     deadline_s: float = 30,
     log: CallLog | None = None,
+    environment: Environment[Any, Any] | None = None,
     **limits: Any,
 ) -> tuple[Played, dict[str, ScriptModel]]:
     """Plays a talk of the policy with the user; returns what was played, and the models. `agents`: programs by the
@@ -71,11 +74,13 @@ async def play_with(
     hired = {name: Hired("mine", agent, deadline_s) for name, agent in agents.items()}
     found = find_sandbox(kind, "test")
     programs = {"read_only": [agents_dir()]} if kind == "bubblewrap" and agents_dir().is_dir() else {}
-    places = Workplaces(found(found.Options(**programs)), SandboxLimits(), hired)
-    stage = Stage(Talk(), cast, models, bounds, agents=places)
+    places = Workplaces(hired)
+    supply = SandboxSupply(found(found.Options(**programs)), SandboxLimits(), door=places.open_door)
+    stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply)
     try:
         played = await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage, log)
         assert not places._open, "an episode that is over has left"
     finally:
         await places.close()
+        await supply.close()
     return played, models

@@ -47,6 +47,14 @@ def test_a_config_without_agents_has_none(tmp_path: Path) -> None:
     assert hired(tmp_path, "null") is None
 
 
+def test_an_environment_without_agents_has_sandboxes(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(CONFIG.format(agent="null", sandbox="{kind: process, ahead: 2, most: 3}"))
+    crew = hire(read_config(file), "run.yaml", uses_sandbox=True)
+    assert crew is not None and not crew.agents and crew.workplaces() is None
+    assert (crew.kind.name, crew.ahead, crew.most) == ("process", 2, 3)
+
+
 @pytest.mark.parametrize(
     ("agent", "sandbox", "told"),
     [
@@ -57,6 +65,7 @@ def test_a_config_without_agents_has_none(tmp_path: Path) -> None:
         ("{command: []}", "{}", "participants.policy.agent.command: "),
         ("{id: codex}", "{kind: bubble}", "sandbox.kind: there is no sandbox 'bubble'; did you mean 'bubblewrap'?"),
         ("{id: codex}", "{kind: process, limits: {memory_mb: 1}}", "sandbox.limits.memory_mb: "),
+        ("{id: codex}", "{kind: process, ahead: 3, most: 2}", "sandbox: ahead: 3 is more than most (2)"),
         ("{id: codex}", "{kind: process, image: x}", "sandbox.image: unknown key"),
     ],
 )

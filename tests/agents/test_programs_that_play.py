@@ -5,11 +5,13 @@ heard, and its faults are the participant's.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from cast import play_with, program
-from playing import with_tokens
+from playing import Talk, with_tokens
 
+from ray_gym import Episode
 from ray_gym.record.rows import row_of
 
 TALKS = """
@@ -147,3 +149,18 @@ print(text_of(ask([{"role": "user", "content": words}])))
 """
     played, _ = await play_with({"policy": program(code)}, ["still here"])
     assert played.episode.answer == "413\nstill here"
+
+
+async def test_tools_and_scores_of_the_environment_act_in_the_same_sandbox() -> None:
+    class Shared(Talk):
+        uses_sandbox = True
+
+        async def furnish(self, state: dict[str, Any], episode: Episode) -> None:
+            await episode.sandbox.write("task.txt", b"seven")
+
+        async def score(self, state: dict[str, Any], episode: Episode) -> float:
+            return float((await episode.sandbox.read("answer.txt")).decode())
+
+    code = "open('answer.txt', 'w').write(str(len(open('task.txt').read()))); print('done')"
+    played, _ = await play_with({"policy": program(code)}, [], environment=Shared())
+    assert played.failure is None and played.score is not None and played.score.reward == 5

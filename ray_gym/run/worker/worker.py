@@ -105,7 +105,7 @@ class WorkerSetup:
     prices: Mapping[str, Price] = field(default_factory=dict)
     """Prices of models by name, of those that have one."""
     crew: Crew | None = None
-    """Programs that play participants; None if there are none."""
+    """Programs that play participants, and sandboxes; None if nobody needs a sandbox."""
 
 
 class Worker:
@@ -125,6 +125,7 @@ class Worker:
         self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
         limited = setup.limits.max_cost is not None
         self._purse = Purse(setup.prices, lambda: self._news.set()) if limited else None
+        agents = setup.crew.workplaces() if setup.crew is not None else None
         stage = Stage(
             setup.environment,
             setup.participants,
@@ -135,7 +136,8 @@ class Worker:
             meter=Meter(
                 self._purse, _rates_of(models, concurrency / max(setup.fanout.concurrency, setup.fanout.workers))
             ),
-            agents=setup.crew.workplaces() if setup.crew is not None else None,
+            agents=agents,
+            sandboxes=setup.crew.sandboxes(agents) if setup.crew is not None else None,
             filled_in=setup.filled_in,
         )
         histories = HistoryReader(setup.journal) if setup.journal else None
@@ -178,8 +180,9 @@ class Worker:
             pa.array, []
         )  # imports pandas if it is installed: 0.3 s, which the event loop would lack
         self._metrics.start()
-        if self._setup.crew is not None:
+        if self._setup.crew is not None and self._player.stage.sandboxes is not None:
             await self._setup.crew.check()
+            self._player.stage.sandboxes.fill()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -277,6 +280,8 @@ class Worker:
         await self._metrics.stop()
         if self._player.stage.agents is not None:
             await self._player.stage.agents.close()
+        if self._player.stage.sandboxes is not None:
+            await self._player.stage.sandboxes.close()
         await self._player.stage.tool_runner.close()
         environment = self._player.stage.environment
         try:

@@ -97,6 +97,7 @@ class SessionTable:
         finally:
             if self._open.pop(session_id, None) is not None and session.played is not None:
                 self._keep(session_id, session)
+            await session.episode.leave()
 
     def show(self, session_id: str, session: CommandSession) -> None:
         """Adds a session that failed before it was open, so that its caller reads the reason."""

@@ -1,0 +1,71 @@
+"""Gives the episodes of a worker their sandboxes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from ray_gym.sandbox.bubblewrap import BubblewrapSandbox
+from ray_gym.sandbox.kind import SandboxKind
+from ray_gym.sandbox.limits import SandboxLimits
+from ray_gym.sandbox.pool import SandboxPool
+from ray_gym.sandbox.sandbox import Sandbox
+
+
+class SandboxSupply:
+    """A supply gives each episode of a worker a sandbox to work in, and others for a while, to grade in, say.
+
+    Both kinds have their own room, since an episode holds the first while it waits for one of the second.
+    """
+
+    def __init__(
+        self,
+        kind: SandboxKind,
+        limits: SandboxLimits,
+        ahead: int = 0,
+        most: int | None = None,
+        door: Callable[[], Awaitable[Path]] | None = None,
+    ) -> None:
+        """Makes a supply that has opened none yet. `ahead`: sandboxes that are open before an episode needs them. `most`:
+        sandboxes of episodes at a time, and as many to grade in; None: no limit. `door`: opens the socket that programs
+        of episodes reach; None: there is none.
+        """
+
+        async def open_place() -> Sandbox:
+            return await kind.open(limits, await door() if door is not None else None)
+
+        self.limits = limits
+        room = most or sys.maxsize
+        self._places = SandboxPool(open_place, ahead, room)
+        self._fresh = SandboxPool(lambda: kind.open(limits), 0, room)
+
+    @classmethod
+    def of_bubblewrap(cls, limits: SandboxLimits | None = None) -> SandboxSupply:
+        """Makes a supply for episodes that no config describes: those of checks and tests, whose players run anything.
+        Blocks. Errors: UserError if this machine has no bubblewrap, which says how to get it.
+        """
+        kind = BubblewrapSandbox()
+        if (problem := kind.problem()) is not None:
+            raise problem.as_error(kind.name)
+        return cls(kind, limits or SandboxLimits())
+
+    def fill(self) -> None:
+        """Begins to open sandboxes ahead of need."""
+        self._places.fill()
+
+    def place(self) -> AbstractAsyncContextManager[Sandbox]:
+        """Gives an episode's sandbox, and closes it after the block. Waits while there are too many. Errors: UserError
+        if there can be none.
+        """
+        return self._places.take()
+
+    def fresh(self) -> AbstractAsyncContextManager[Sandbox]:
+        """Gives a sandbox without a door, as `place` does. Who holds one must not wait for another."""
+        return self._fresh.take()
+
+    async def close(self) -> None:
+        """Closes all sandboxes, also those that are in use."""
+        await asyncio.gather(self._places.close(), self._fresh.close())
