@@ -1,4 +1,6 @@
-"""Answers the model calls of a worker's programs, on a socket of its own, in all dialects that the service speaks."""
+"""Answers the model calls of a worker's programs, on a socket of its own, in all dialects that the service speaks, and
+their tool calls by MCP.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 from ray_gym.agents.seat import Seat
+from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused
@@ -48,6 +51,7 @@ class AgentDoor:
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._guarded])
         for path, dialect in PATHS.items():
             app.router.add_post(path, self._answering(dialect))
+        app.router.add_post("/mcp", self._mcp)
         for path in ("/openai/models", "/openai/v1/models"):
             app.router.add_get(path, self._models)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
@@ -119,6 +123,14 @@ class AgentDoor:
         for event in dialect.events(said, asked, name):
             await response.write(event.encode())
         return response
+
+    async def _mcp(self, request: web.Request) -> web.StreamResponse:
+        """Answers a message of an MCP client, to which the tools of the seat's participant are offered."""
+        seat, body = self._seat(request), await request.read()
+        told = await answer_post(_json_of(body), request.headers.get(VERSION), seat.tools)
+        if told.body is None:
+            return web.Response(status=told.status)
+        return web.Response(status=told.status, text=json.dumps(told.body), content_type="application/json")
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         model = {"id": self._seat(request).participant.name, "object": "model", "created": 0, "owned_by": "ray_gym"}

@@ -12,6 +12,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from ray_gym.agents.running import Launcher, Left
+from ray_gym.agents.seat_tools import SeatTools
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.participant import Participant
@@ -37,6 +38,8 @@ class Seat:
     participant: Participant
     launcher: Launcher
     """Starts the program, and ends it with all that it has started."""
+    tools: SeatTools = field(init=False)
+    """Tools of the participant, for the program's MCP client."""
     captures: dict[str, Capture] = field(default_factory=dict)
     """Conversations of the program."""
     asked_threads: set[str] = field(default_factory=set)
@@ -51,6 +54,9 @@ class Seat:
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     """Set if the program has to be ended."""
 
+    def __post_init__(self) -> None:
+        self.tools = SeatTools(self)
+
     async def take_turn(self, turn: Turn) -> None:
         """Has the program take a turn, and records what it says as the participant's words.
 
@@ -58,7 +64,8 @@ class Seat:
         """
         self._is_full, self._broken = False, None
         self._ending.clear()
-        left = await self.launcher.run(self._words(), self._turns, self._ending)
+        with self.tools.open():
+            left = await self.launcher.run(self._words(), self._turns, self._ending)
         self._turns += 1
         if self._broken is not None:
             raise self._broken
@@ -89,14 +96,22 @@ class Seat:
         except ValueError as error:
             raise Refused(400, "invalid_request", f"input: {error}", "input") from None
         except Exception as error:
-            self._broken = error
-            self._ending.set()
-            raise Refused(503, "episode_has_failed", "the episode can't go on") from None
+            raise self.fail(error) from None
         if isinstance(answer, Failure):
             raise Refused(400, "invalid_request", f"{answer.where}: {answer.message}")
         if answer is None:
-            self._ending.set()
+            self.end()
         return answer
+
+    def end(self) -> None:
+        """Ends the program, as the episode is over."""
+        self._ending.set()
+
+    def fail(self, error: BaseException) -> Refused:
+        """Ends the program and its turn by an error of one of its calls, and returns the call's refusal."""
+        self._broken = error
+        self.end()
+        return Refused(503, "episode_has_failed", "the episode can't go on")
 
     def _words(self) -> str:
         """Returns what the participant has heard since its last turn: on its first one with its system prompt."""

@@ -74,6 +74,14 @@ class OpenSession:
         return self._base_url + self.opened.anthropic_path
 
     @property
+    def mcp_url(self) -> str:
+        """Returns the address of the MCP server (streamable HTTP) that offers the policy's tools.
+
+        It takes the session's key as `Authorization: Bearer`. Each call there is a tool call of this session's policy.
+        """
+        return self._base_url + self.opened.mcp_path
+
+    @property
     def api_key(self) -> str:
         """Returns the API key for this session's paths. No other path accepts it."""
         return self.opened.api_key

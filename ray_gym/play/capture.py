@@ -41,7 +41,7 @@ def canonical_form(message: Message) -> Canonical:
     return (
         message.role,
         canonical_text(text),
-        tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls),
+        tuple((call.name, canonical_arguments(call.arguments)) for call in message.tool_calls),
     )
 
 
@@ -55,7 +55,7 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
     return tuple(json.dumps(tool.as_openai(), sort_keys=True) for tool in tools)
 
 
-def _same_arguments(text: str) -> str:
+def canonical_arguments(text: str) -> str:
     """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written. Those that are
     no object are equal to the object that holds them (`arguments_object`): the Messages API has no others.
     """

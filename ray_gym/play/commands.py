@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ray_gym.models.base import Completion, Sampling
 from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.play.capture import Capture, canonical_text
 from ray_gym.stop import StopReason
+from ray_gym.tools.answer import ToolAnswer
 
 
 class TakeTurn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
@@ -41,6 +42,12 @@ class Tell(msgspec.Struct, array_like=True, tag="tell", frozen=True):
     text: str
 
 
+MadeBy = Literal["caller", "model", "agent"]
+"""Says who makes a tool call: the session's caller, who carries out what its model asks for; an agent, because a recorded
+answer of its model asks for it by a call of the same id (`model`); or an agent that no such answer asks (`agent`).
+"""
+
+
 class CallTool(msgspec.Struct, array_like=True, tag="call", frozen=True):
     """Calls a tool on behalf of a participant."""
 
@@ -51,6 +58,7 @@ class CallTool(msgspec.Struct, array_like=True, tag="call", frozen=True):
     """Name of the tool."""
     arguments: str
     """Arguments as JSON text."""
+    made_by: MadeBy = "caller"
 
 
 class OpenThread(msgspec.Struct, array_like=True, tag="open_thread", frozen=True):
@@ -189,8 +197,8 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
             await _say(episode, participant, text, _is_there(captures, participant))
         case Tell(thread, text):
             episode.tell(thread, text)
-        case CallTool(participant, call_id, name, arguments):
-            await _call_tool(episode, participant, ToolCall(call_id, name, arguments), _is_there(captures, participant))
+        case CallTool():
+            await call_tool(episode, command, captures)
         case OpenThread(participant):
             episode.open_thread(participant)
         case Reply(thread):
@@ -251,15 +259,23 @@ def _is_there(captures: dict[str, Capture], participant: str) -> bool:
     return participant in captures and captures[participant].has_main_thread
 
 
-async def _call_tool(episode: Episode, participant: str, call: ToolCall, captured: bool) -> None:
-    turn = episode.open_turn(participant)
+async def call_tool(episode: Episode, command: CallTool, captures: dict[str, Capture]) -> ToolAnswer | None:
+    """Carries out a `CallTool`, and returns the tool's answer; None if a limit ended the episode instead. An agent puts
+    the answer into its own conversation. Errors: EpisodeOver; EpisodeFailure.
+    """
+    name, call = command.participant, ToolCall(command.id, command.name, command.arguments)
+    turn = episode.open_turn(name)
     if turn is None:
-        return
-    if not captured:
-        episode.speak(participant, Message("assistant", tool_calls=(call,)))
-    answer = await episode.call(participant, call, tells=not captured)
+        return None
+    tells = command.made_by == "caller" and not _is_there(captures, name)
+    if tells:
+        episode.speak(name, Message("assistant", tool_calls=(call,)))
+    if command.made_by == "agent":
+        episode.note(f"{name} calls {call.name} ({call.id}), and no answer of its model asks for that")
+    answer = await episode.call(name, call, tells=tells)
     turn.add_answer(call.name, answer)
     episode.end_if_finished()
+    return answer
 
 
 async def _say(episode: Episode, participant: str, text: str, captured: bool) -> None:

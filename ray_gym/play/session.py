@@ -32,6 +32,7 @@ from ray_gym.play.commands import AgentAnswer, Ask, Close, Command, End, apply, 
 from ray_gym.play.deliveries import Deliveries
 from ray_gym.play.entrance import Entrance, TooManyWaiting
 from ray_gym.play.play import Played, blame_environment, fail_episode, fail_if_broken, new_episode, score, set_up
+from ray_gym.play.ties import Ties
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 MOST_UNDER_WAY = 256
@@ -98,6 +99,8 @@ class CommandSession:
         self.captures: dict[str, Capture] = {}
         """Threads that calls of agents have used, by participant."""
         self.deliveries = Deliveries()
+        self.ties = Ties()
+        """Ties of the calls that agents make by MCP."""
         self.size = 0
         """Size of the commands that were given to this worker, and of the events that they led to: bytes and
         characters."""
@@ -122,6 +125,10 @@ class CommandSession:
         """Returns the digest of the agent's call with this key; None if there is none."""
         known = self._given.get(key)
         return known.digest if isinstance(known, Ask) else None
+
+    def given_by(self, key: str) -> Command | None:
+        """Returns the command with this key; None if there is none."""
+        return self._given.get(key)
 
     @property
     def given(self) -> int:

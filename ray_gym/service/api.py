@@ -348,6 +348,8 @@ class SessionOpened(SessionInfo):
     """Path of the endpoint of Anthropic's Messages API, to whose clients the service's address with this path is the
     base URL.
     """
+    mcp_path: str = ""
+    """Path of the MCP server that offers the policy's tools to an agent."""
     api_key: str
     """Key that opens these endpoints and this session's other paths, and nothing else."""
 

@@ -63,7 +63,8 @@ async def play_with(
     **limits: Any,
 ) -> tuple[Played, dict[str, ScriptModel]]:
     """Plays a talk of the policy with the user; returns what was played, and the models. `agents`: programs by the
-    participant that they play. `limits`: fields of the section `limits`.
+    participant that they play. `environment`: that of the talk; by default one without tools. `limits`: fields of the section
+    `limits`.
     """
     bounds = LimitsSection(**{"max_turns": 1, **limits})
     models = {"policy": ScriptModel(list(policy)), "user": ScriptModel(list(user))}

@@ -1,5 +1,5 @@
-"""Checks that agents people use play the policy, in a sandbox: they write a file, a command of theirs fails, and a second
-turn goes on in the same conversation.
+"""Checks that agents people use play the policy, in a sandbox: they write a file, a command of theirs fails, a second turn
+goes on in the same conversation, and they call the environment's tools by MCP.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cast import play_with
+from till import Till
 
 from ray_gym.agents.claude_code import ClaudeCode
 from ray_gym.agents.codex import Codex
@@ -64,3 +65,31 @@ async def test_two_turns_with_commands_are_one_conversation(agent: type[AgentPro
     }
     assert len(conversations) == 1, "both turns, and all calls, are in one thread"
     assert models["policy"].requests[-1].tools == models["policy"].requests[0].tools
+
+
+async def counting(request: CompletionRequest) -> Completion:
+    """Puts 60 into the till, and what is missing with a mistake first; then it says what it was told last."""
+    results = [message.content for message in request.messages if message.role == "tool"]
+    given: list[dict[str, Any]] = [{"amount": 60}, {"amount": "ten"}, {"amount": 10}]
+    if len(results) == len(given):
+        return Completion(Message("assistant", f"Told: {results}"))
+    [put] = [tool for tool in request.tools if tool.name.endswith("__put")]
+    call = ToolCall(f"call_{len(results)}", put.name, json.dumps(given[len(results)]))
+    return Completion(Message("assistant", tool_calls=(call,)))
+
+
+@pytest.mark.parametrize("agent", [Codex, ClaudeCode])
+async def test_the_environments_tools_are_called_by_mcp(agent: type[AgentProgram]) -> None:
+    played, models = await play_with(
+        {"policy": here(agent)}, [counting] * 6, ["Bye"], kind="bubblewrap", deadline_s=120, environment=Till()
+    )
+    assert played.failure is None and played.status == "completed", played.failure
+    assert played.episode.state == [60, 10] and "70 in it" in played.episode.answer, played.episode.answer
+    calls = [event for event in played.episode.events if event.kind == "tool_call"]
+    assert [one.tool_calls[0].id for one in calls] == ["call_0", "call_1", "call_2"]
+    assert [one.error is None for one in calls] == [True, False, True]
+    assert not [
+        event.content for event in played.episode.events if event.kind == "note" and "asks for" in event.content
+    ]
+    names = {tool.name for tool in models["policy"].requests[0].tools}
+    assert any(name.endswith("__put") for name in names) and not any(name.endswith("__rob") for name in names)

@@ -22,8 +22,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "service.md").read_text()
 CLIENT = Path(calls.__file__).parent
 SHARED = ("base.py", "exchanges.py", "group_stream.py")
 """Modules that both clients are made of."""
-OF_AGENTS = re.compile(r"/(openai|anthropic)/")
-"""Called by OpenAI's and Anthropic's own clients."""
+OF_AGENTS = re.compile(r"/(openai|anthropic)/|/mcp$")
+"""Called by the own clients of OpenAI, of Anthropic and of MCP."""
 
 
 def endpoints() -> Iterator[tuple[str, str]]:

@@ -26,6 +26,7 @@ SESSION = {"id": "s1", "environment": "guess", "task_id": "t", "participants": {
 OPENED = SESSION | {
     "openai_path": "/v1/sessions/s1/openai",
     "anthropic_path": "/v1/sessions/s1/anthropic",
+    "mcp_path": "/v1/sessions/s1/mcp",
     "api_key": "only-this",
 }
 DOWN = {"Retry_After": "0"}
@@ -243,6 +244,7 @@ def test_a_session(client: Any, service: BrokenService) -> None:
     session = client.open_session(SessionRequest(environment="guess", seed=7))
     assert (session.id, session.api_key) == ("s1", "only-this")
     assert session.openai_base_url == f"{service.url}/v1/sessions/s1/openai"
+    assert session.mcp_url == f"{service.url}/v1/sessions/s1/mcp"
     assert session.anthropic_base_url == f"{service.url}/v1/sessions/s1/anthropic"
     assert session.call_tool("guess", '{"number": 3}', call_id="c1").content == "found"
     assert session.say("Is it 3?", participant="user").messages[0].content == "higher"

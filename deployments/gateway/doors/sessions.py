@@ -15,6 +15,7 @@ from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.deployments.gateway.doors.dialects import answer_in
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
+from ray_gym.deployments.gateway.doors.mcp_door import mcp_routes
 from ray_gym.deployments.gateway.doors.messages_bodies import ANSWERS, ERRORS, messages_body
 from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, describe_model, model_list, request_body
 from ray_gym.deployments.gateway.doors.openai_door import json_object
@@ -96,6 +97,7 @@ def session_routes(
             **dict(info),
             openai_path=f"{router.prefix}/{session_id}/openai",
             anthropic_path=f"{router.prefix}/{session_id}/anthropic",
+            mcp_path=f"{router.prefix}/{session_id}/mcp",
             api_key=session_key(caller, session_id),
         )
 
@@ -164,7 +166,7 @@ def session_routes(
         _refuse_agents(request)
         return await session_router.read_episode(caller, session_id)
 
-    # ---- for black-box agents ----
+    # ---- for black-box agents, as is the MCP server ----
 
     @router.get("/{session_id}/openai/models", responses=OWN)
     async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
@@ -235,6 +237,7 @@ def session_routes(
         call = AgentCall.of(asked, is_again=False, is_named=False)
         return token_count(await _run_command(session_router, caller, session_id, "count_tokens", DRIVEN, call))
 
+    router.include_router(mcp_routes(session_router, caller_of))
     return router
 
 

@@ -146,8 +146,13 @@ def check_origin(origin: str | None) -> None:
     could send requests even if it may not read the answers. A request without that header (None) is accepted. Errors:
     Refused (403).
     """
-    if origin is not None and not is_loopback(_host_in(origin)):
+    if not is_loopback_origin(origin):
         raise Refused(403, "wrong_origin", "without tokens the service answers to pages of this machine only", "Origin")
+
+
+def is_loopback_origin(origin: str | None) -> bool:
+    """Returns True if the Origin header of a request (None without one) names no other machine."""
+    return origin is None or is_loopback(_host_in(origin))
 
 
 def _host_in(url: str) -> str:

@@ -10,9 +10,11 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from ray_gym.mcp.offering import unknown_tool
+from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.openai_api.response_ids import ResponseId
@@ -185,7 +187,34 @@ class SessionTable:
             raise unprocessable_content(f"longer than {LONGEST_TEXT:,} characters", "arguments")
         command = CallTool(request.participant, call_id, request.name, arguments)
         done = await self._perform(session, key, command)
-        return views.tool_answer(done, session)
+        return views.tool_answer(done, call_id, session)
+
+    async def mcp_tools(self, session_id: str, participant: str) -> tuple[ToolSchema, ...]:
+        """Returns the tools that a participant's agent may call by MCP; none if the session has ended. Errors: Refused."""
+        session = await self.find(session_id)
+        session.touch()
+        episode = session.episode
+        if session.played is not None or episode.state is None or participant not in episode.participants:
+            return ()
+        return episode.tools_of(episode.participants[participant])[0]
+
+    async def mcp_call(
+        self, session_id: str, participant: str, key: str, name: str, arguments: dict[str, Any]
+    ) -> ToolCallAnswer:
+        """Calls a tool for a participant's agent, and returns its answer. It is tied to the call of the agent's model
+        that asks for it, if there is one. Errors: Refused (`UNKNOWN_TOOL` if the participant has no such tool).
+        """
+        tools, session = await self.mcp_tools(session_id, participant), await self.find(session_id)
+        if session.played is None and name not in {tool.name for tool in tools}:
+            raise unknown_tool(name)
+        text = views.arguments_text(arguments)
+        if len(text) > LONGEST_TEXT:
+            raise unprocessable_content(f"longer than {LONGEST_TEXT:,} characters", "arguments")
+        known = session.given_by(key)  # the gateway repeats a call whose worker has died
+        tied = known if isinstance(known, CallTool) else None
+        command = tied or session.ties.command_of(session.episode, participant, name, text, key)
+        done = await self._perform(session, key, command)
+        return views.tool_answer(done, command.id, session)
 
     async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
         """Says a message for a participant, and returns the messages that the participant hears in reply.

@@ -66,17 +66,24 @@ def format_stop(stop: Stop | StopInfo | None) -> str:
     return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
 
 
-def tool_answer(done: Done, session: CommandSession) -> ToolCallAnswer:
-    """Makes the answer to a tool call.
+def tool_answer(done: Done, call_id: str, session: CommandSession) -> ToolCallAnswer:
+    """Makes the answer to the tool call with this id. Others may have ended while it was carried out.
 
     If the tool's failure, or a limit, has ended the episode, the content is empty and the error says why.
     """
-    result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
+    result = next((event for event in reversed(done.events) if _answers(event, call_id)), None)
     if result is None:
         why = utf8(done.stop.text) if done.stop else ""
         return ToolCallAnswer(content="", error=f"the episode is over: {why}", stop=stop_info(done.stop))
     error = None if result.error is None else utf8(result.error)
     return ToolCallAnswer(content=utf8(result.content), error=error, stop=stop_info(session.episode.stop))
+
+
+def _answers(event: Event, call_id: str) -> bool:
+    """Says whether an event is the result of the tool call with this id."""
+    if event.kind == "tool_call":
+        return event.tool_calls[0].id == call_id
+    return event.kind == "tool_result" and event.tool_call_id == call_id
 
 
 def message_answer(done: Done, participant: str, session: CommandSession) -> MessageAnswer:

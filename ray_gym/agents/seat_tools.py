@@ -1,0 +1,103 @@
+"""Offers the tools of a participant to the MCP client of the program that plays it. Each call is a tool call of the
+episode, which the worker carries out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.participant import Participant
+from ray_gym.mcp.offering import unknown_tool
+from ray_gym.messages import ToolSchema
+from ray_gym.openai_api.refused import Refused
+from ray_gym.play.capture import Capture
+from ray_gym.play.commands import call_tool
+from ray_gym.play.ties import Ties
+from ray_gym.stop import EpisodeOver
+from ray_gym.tools.answer import ToolAnswer
+
+MOST_CALLS = 10_000
+"""Most tool calls of a program in an episode."""
+
+
+class Seated(Protocol):
+    """Describes a seat to its tools."""
+
+    @property
+    def episode(self) -> Episode: ...
+
+    @property
+    def participant(self) -> Participant: ...
+
+    @property
+    def captures(self) -> dict[str, Capture]: ...
+
+    def end(self) -> None: ...
+
+    def fail(self, error: BaseException) -> Refused: ...
+
+
+class SeatTools:
+    """Offers tools while the program's turn lasts."""
+
+    def __init__(self, seat: Seated) -> None:
+        self._seat = seat
+        self._ties = Ties()
+        self._calls = 0
+        """Number of calls so far."""
+        self._is_open = False
+        self._under_way: set[asyncio.Task[ToolAnswer]] = set()
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Takes calls while the block runs. Those that are under way at its end are cancelled."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+            for task in self._under_way:
+                task.cancel()
+
+    async def tools(self) -> Sequence[ToolSchema]:
+        """Returns the tools that the participant may call."""
+        return self._seat.episode.tools_of(self._seat.participant)[0]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        """Calls a tool as the participant. If that ends the episode, the program is ended. Errors: Refused."""
+        if name not in {tool.name for tool in await self.tools()}:
+            raise unknown_tool(name)
+        if not self._is_open:
+            return _refusal("it is not your turn")
+        if self._calls >= MOST_CALLS:
+            return _refusal(f"you have made {MOST_CALLS:,} calls, as many as there may be")
+        self._calls += 1
+        task = asyncio.create_task(self._carry_out(name, json.dumps(arguments, ensure_ascii=False), self._calls))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        await asyncio.wait([task])
+        return _refusal("your turn is over") if task.cancelled() else task.result()
+
+    async def _carry_out(self, name: str, arguments: str, number: int) -> ToolAnswer:
+        seat, episode = self._seat, self._seat.episode
+        command = self._ties.command_of(
+            episode, seat.participant.name, name, arguments, f"{seat.participant.name} {number}"
+        )
+        try:
+            answer = await call_tool(episode, command, seat.captures)
+        except EpisodeOver:
+            answer = None
+        except Exception as error:
+            raise seat.fail(error) from None
+        if answer is None or episode.stopped:
+            seat.end()
+        return answer or _refusal("the episode is over")
+
+
+def _refusal(why: str) -> ToolAnswer:
+    return ToolAnswer(why, why)

@@ -1,0 +1,1 @@
+"""Speaks the Model Context Protocol both ways: offers tools to its clients, and takes tools from its servers."""
