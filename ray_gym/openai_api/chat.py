@@ -12,8 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ray_gym.messages import Message
+from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, TokenIds
+from ray_gym.openai_api.free_form import chat_call, plain_messages
+from ray_gym.openai_api.offered_tools import plain_choice, read_offered
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
     ApiRequest,
@@ -64,12 +66,13 @@ def read_chat(body: Any) -> ApiRequest:
     """
     given = read_body(ChatBody, body)
     refuse_unread(given)
-    tools = read_tools(given.tools or ())
-    choice, allowed = read_choice(given.tool_choice, tools)
+    offered = read_offered(given.tools or ())
+    tools = read_tools(offered.functions)
+    choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
     return ApiRequest(
         model=given.model,
-        messages=read_messages(given.messages, "messages"),
+        messages=read_messages(plain_messages(given.messages), "messages"),
         tools=tools,
         allowed_tools=allowed,
         tool_choice=choice,
@@ -80,7 +83,8 @@ def read_chat(body: Any) -> ApiRequest:
         response_format=read_format(given.response_format, "response_format"),
         logprobs=bool(given.logprobs),
         token_ids=bool(given.return_token_ids),
-        left_out=tuple(asked_in_vain(given)),
+        left_out=tuple(sorted({*asked_in_vain(given), *offered.left_out})),
+        known_as=offered.known_as,
     )
 
 
@@ -95,7 +99,7 @@ def chat_completion(
     """
     choice: Json = {
         "index": 0,
-        "message": {"role": "assistant", "refusal": None, **_message(completion.message)},
+        "message": {"role": "assistant", "refusal": None, **_message(completion.message, asked)},
         "logprobs": _logprobs(completion, asked),
         "finish_reason": _finish_reason(completion),
     }
@@ -113,7 +117,7 @@ def chat_events(
     piece, the finish reason, the usage if the body asked for it, and `[DONE]`.
     """
     head = _head(asked, id, created, "chat.completion.chunk")
-    message = _message(completion.message)
+    message = _message(completion.message, asked)
     for index, call in enumerate(message.get("tool_calls", ())):
         call["index"] = index
     first: Json = {"index": 0, "delta": {"role": "assistant", **message}, "finish_reason": None}
@@ -144,13 +148,18 @@ def _head(asked: ApiRequest, id: str, created: int, kind: str) -> Json:
     return {"id": id, "object": kind, "created": created, "model": asked.model}
 
 
-def _message(message: Message) -> Json:
+def _message(message: Message, asked: ApiRequest) -> Json:
     body: Json = {"content": message.content if message.content or not message.tool_calls else None}
     if message.reasoning:
         body["reasoning"] = message.reasoning
     if message.tool_calls:
-        body["tool_calls"] = [call.as_openai() for call in message.tool_calls]
+        body["tool_calls"] = [_call(call, asked) for call in message.tool_calls]
     return body
+
+
+def _call(call: ToolCall, asked: ApiRequest) -> Json:
+    known = asked.known_as.get(call.name)
+    return chat_call(call) if known is not None and known.is_free_form else call.as_openai()
 
 
 def _finish_reason(completion: Completion) -> str:

@@ -1,4 +1,4 @@
-"""Reads the tools of the Responses API as functions, under names by which a model can call them.
+"""Reads the tools of OpenAI's APIs as functions, under names by which a model can call them.
 
 A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools that a service
 would carry out itself, such as a search of the web, are left out. Calls and results in the agent's messages are read
@@ -7,14 +7,13 @@ alike, and what the model calls is written as the agent has sent it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ray_gym.openai_api.free_form import CUSTOM, INPUT, arguments_of, as_function, spelled_out, text_of
+
 Json = dict[str, Any]
-INPUT = "input"
-"""Name of the one argument of a free-form tool."""
 HOSTED = frozenset(
     {"web_search", "web_search_preview", "web_search_2025_08_26", "web_search_preview_2025_03_11", "file_search"}
     | {"code_interpreter", "computer", "computer_use_preview", "mcp", "image_generation", "local_shell", "shell"}
@@ -59,9 +58,10 @@ def read_offered(given: Sequence[Any]) -> OfferedTools:
             offered.left_out.append(f"tools.{kind}")
         elif kind == "namespace" and isinstance(tool.get("tools"), list):
             _add_namespace(offered, tool)
-        elif kind == "custom":
-            offered.known_as[str(tool.get("name"))] = AgentTool(str(tool.get("name")), is_free_form=True)
-            offered.functions.append(_free_form(tool))
+        elif kind == CUSTOM:
+            name = str(spelled_out(tool).get("name"))
+            offered.known_as[name] = AgentTool(name, is_free_form=True)
+            offered.functions.append(as_function(tool))
         else:
             offered.functions.append(tool)
     return offered
@@ -77,8 +77,16 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     if kind in HOSTED:
         offered.left_out.append(f"tool_choice.{kind}")
         return "auto"
-    if kind in ("function", "custom") and "name" in choice:
+    if kind in ("function", CUSTOM) and "name" in choice:
         return _plain_tool(choice)
+    if kind == CUSTOM and CUSTOM in choice:
+        return {
+            **{name: choice[name] for name in choice if name != CUSTOM},
+            "type": "function",
+            "function": choice[CUSTOM],
+        }
+    if kind == "allowed_tools" and isinstance(choice.get(kind), Mapping):
+        return {**choice, kind: plain_choice({"type": kind, **choice[kind]}, offered)}
     if kind == "allowed_tools" and isinstance(choice.get("tools"), list):
         kept = [one for one in choice["tools"] if not (isinstance(one, Mapping) and one.get("type") in HOSTED)]
         return {**choice, "tools": [_plain_tool(one) if isinstance(one, Mapping) else one for one in kept]}
@@ -101,7 +109,7 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
         return item
     if tool.is_free_form:
         kept = {name: item[name] for name in ("id", "call_id", "status")}
-        return {"type": "custom_tool_call", **kept, "name": tool.name, INPUT: _text_of(item["arguments"])}
+        return {"type": "custom_tool_call", **kept, "name": tool.name, INPUT: text_of(item["arguments"])}
     return {**item, "name": tool.name, "namespace": tool.namespace}
 
 
@@ -110,8 +118,8 @@ def _add_namespace(offered: OfferedTools, namespace: Mapping[str, Any]) -> None:
         if not isinstance(tool, Mapping):
             offered.functions.append(tool)
             continue
-        name, space, is_free_form = str(tool.get("name")), str(namespace.get("name")), tool.get("type") == "custom"
-        inner = _free_form(tool) if is_free_form else dict(tool)
+        name, space, is_free_form = str(tool.get("name")), str(namespace.get("name")), tool.get("type") == CUSTOM
+        inner = as_function(tool) if is_free_form else dict(tool)
         flat = flat_name(space, name)
         offered.functions.append({**inner, "name": flat})
         offered.known_as[flat] = AgentTool(name, space, is_free_form)
@@ -123,18 +131,10 @@ def flat_name(namespace: Any, name: Any) -> str:
     return f"{namespace}{between}{name}" if namespace else str(name)
 
 
-def _free_form(tool: Mapping[str, Any]) -> Json:
-    """Returns a free-form tool as a function of one text. Its grammar is told in words: nothing holds the model to it."""
-    described, form = str(tool.get("description") or ""), tool.get("format")
-    if isinstance(form, Mapping) and form.get("type") == "grammar":
-        grammar = f"The {INPUT} follows this {form.get('syntax')} grammar:\n{form.get('definition')}"
-        described = f"{described}\n\n{grammar}".strip()
-    text = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
-    return {"type": "function", "name": tool.get("name"), "description": described, "parameters": text}
-
-
 def _plain_tool(choice: Mapping[str, Any]) -> Json:
-    return {"type": "function", "name": flat_name(choice.get("namespace"), choice.get("name"))}
+    inner = choice.get("function") or choice.get(CUSTOM)
+    named = inner if isinstance(inner, Mapping) else choice
+    return {"type": "function", "name": flat_name(choice.get("namespace"), named.get("name"))}
 
 
 def _is_hosted(item: Any, offered: OfferedTools) -> bool:
@@ -149,22 +149,11 @@ def _plain_item(item: Any) -> Any:
     kind = item.get("type") if isinstance(item, Mapping) else None
     if kind == "custom_tool_call" and INPUT in item:
         kept = {name: value for name, value in item.items() if name not in (INPUT, "namespace", "name")}
-        arguments = json.dumps({INPUT: item[INPUT]}, ensure_ascii=False)
         name = flat_name(item.get("namespace"), item.get("name"))
-        return {**kept, "type": "function_call", "name": name, "arguments": arguments}
+        return {**kept, "type": "function_call", "name": name, "arguments": arguments_of(item[INPUT])}
     if kind == "custom_tool_call_output":
         return {**item, "type": "function_call_output"}
     if kind == "function_call" and item.get("namespace"):
         kept = {name: value for name, value in item.items() if name != "namespace"}
         return {**kept, "name": flat_name(item["namespace"], item.get("name"))}
     return item
-
-
-def _text_of(arguments: str) -> str:
-    """Returns the text that a model gave a free-form tool: all of its arguments if they do not have the form asked for."""
-    try:
-        read = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-    text = read.get(INPUT) if isinstance(read, dict) else None
-    return text if isinstance(text, str) else arguments

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ray_gym.episode.thread import Thread
 from ray_gym.messages import Message, ToolSchema, is_blank, parse_json
 from ray_gym.models.thoughts import tell_apart
+from ray_gym.openai_api.free_form import INPUT
 
 EDITED_HISTORY = "edited_history"
 """Reason of a fork: the call's earlier messages differ from those of the thread."""
@@ -57,12 +58,16 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
 
 def canonical_arguments(text: str) -> str:
     """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written. Those that are
-    no object are equal to the object that holds them (`arguments_object`): the Messages API has no others.
+    no object are equal to the object that holds them (`arguments_object`): the Messages API has no others. Those of a
+    free-form tool that are not as asked are equal to the object that holds them as its text.
     """
     value = _decode(text)
     if isinstance(value, dict) and value.keys() == {"arguments"} and isinstance(value["arguments"], str):
         held = _decode(value["arguments"])
         value = value if isinstance(held, dict) else held
+    elif isinstance(value, dict) and value.keys() == {INPUT} and isinstance(value[INPUT], str):
+        held = _decode(value[INPUT])
+        value = held if isinstance(held, dict) else value[INPUT]
     if isinstance(value, str):
         return value or "{}"
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

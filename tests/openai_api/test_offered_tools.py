@@ -1,4 +1,4 @@
-"""Checks that tools of any type that agents offer in the Responses API are read, and called as the agent knows them."""
+"""Checks that tools of any type that agents offer in OpenAI's APIs are read, and called as the agent knows them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion
-from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.responses import read_responses, response, response_events
+from ray_gym.play.capture import canonical_form
 
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
 LOOK = {"type": "function", "name": "look", "parameters": PARAMETERS}
@@ -125,6 +126,70 @@ def test_chat_completions_leave_out_alike() -> None:
     messages = [{"role": "user", "content": "Hi"}]
     asked = read_chat({"model": "m", "messages": messages, "reasoning_effort": "low", "web_search_options": {}})
     assert asked.left_out == ("reasoning_effort", "web_search_options")
+
+
+GRAMMAR = {"type": "grammar", "grammar": PATCH["format"]}
+CHAT_PATCH = {"type": "custom", "custom": {"name": "patch", "description": "Applies it.", "format": GRAMMAR}}
+CHAT_LOOK = {"type": "function", "function": {"name": "look", "parameters": PARAMETERS}}
+HELLO = {"role": "user", "content": "Hi"}
+
+
+def read_as_chat(*messages: Any, **fields: Any) -> Any:
+    return read_chat({"model": "m", "messages": [HELLO, *messages], "tools": [CHAT_LOOK, CHAT_PATCH], **fields})
+
+
+def test_free_form_tools_of_chat_completions_are_those_of_responses() -> None:
+    asked = read_as_chat(tools=[CHAT_LOOK, CHAT_PATCH, SEARCH])
+    assert asked.tools == read(tools=[LOOK, PATCH]).tools and asked.left_out == ("tools.web_search",)
+
+
+def test_calls_of_free_form_tools_in_chat_completions_go_there_and_back() -> None:
+    calls = (
+        ToolCall("1", "look", '{"path": "a"}'),
+        ToolCall("2", "patch", '{"input": "*** \u4f60"}'),
+        ToolCall("3", "patch", "odd"),
+    )
+    said, asked = Completion(Message("assistant", tool_calls=calls)), read_as_chat()
+    choice = chat_completion(said, asked, "r", 1)["choices"][0]
+    look, patch, odd = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls" and look["function"]["name"] == "look"
+    assert patch == {"id": "2", "type": "custom", "custom": {"name": "patch", "input": "*** \u4f60"}}
+    assert odd["custom"]["input"] == "odd"
+    [delta, *_] = [json.loads(event[6:]) for event in chat_events(said, asked, "r", 1) if "DONE" not in event]
+    assert delta["choices"][0]["delta"]["tool_calls"][1] == {**patch, "index": 1}
+    results = [{"role": "tool", "tool_call_id": one.id, "content": "done"} for one in calls]
+    again = read_as_chat({"role": "assistant", "content": None, "tool_calls": [look, patch, odd]}, *results)
+    assert again.messages[1].tool_calls[:2] == calls[:2]
+    assert canonical_form(again.messages[1]) == canonical_form(said.message), "it is the same conversation"
+
+
+def test_a_call_of_a_free_form_tool_with_a_field_that_is_not_read_is_refused_by_name() -> None:
+    call = {"id": "2", "type": "custom", "custom": {"name": "patch", "input": "x", "mood": "good"}}
+    result = {"role": "tool", "tool_call_id": "2", "content": "done"}
+    with pytest.raises(Refused, match="mood of a tool call"):
+        read_as_chat({"role": "assistant", "tool_calls": [call]}, result)
+
+
+@pytest.mark.parametrize(
+    ("choice", "read_as", "allowed"),
+    [
+        ({"type": "custom", "custom": {"name": "patch"}}, "required", ["patch"]),
+        ({"type": "function", "function": {"name": "look"}}, "required", ["look"]),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [CHAT_PATCH, CHAT_LOOK]}},
+            "auto",
+            ["look", "patch"],
+        ),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [CHAT_PATCH]}},
+            "required",
+            ["patch"],
+        ),
+    ],
+)
+def test_choices_of_tools_in_chat_completions(choice: Any, read_as: str, allowed: list[str]) -> None:
+    asked = read_as_chat(tool_choice=choice)
+    assert asked.tool_choice == read_as and [tool.name for tool in asked.allowed_tools] == allowed
 
 
 @pytest.mark.parametrize(
