@@ -32,13 +32,17 @@ class Command(AgentProgram):
 
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command, with the door in the variables that clients of both APIs read."""
-        variables = {
-            "OPENAI_BASE_URL": site.openai_url,
-            "OPENAI_API_KEY": site.key,
-            "ANTHROPIC_BASE_URL": site.anthropic_url,
-            "ANTHROPIC_API_KEY": site.key,
-            "EPISODE_MODEL": site.model,
-            "EPISODE_MCP_URL": site.mcp_url,
-            "EPISODE_TURN": str(turn),
-        }
-        return Start(self.options.command, {**variables, **self.options.environment}, words)
+        return Start(self.options.command, {**variables(site, turn), **self.options.environment}, words)
+
+
+def variables(site: Site, turn: int) -> dict[str, str]:
+    """Returns the variables by which programs find the door. `turn`: number of the participant's turn, from 0."""
+    return {
+        "OPENAI_BASE_URL": site.openai_url,
+        "OPENAI_API_KEY": site.key,
+        "ANTHROPIC_BASE_URL": site.anthropic_url,
+        "ANTHROPIC_API_KEY": site.key,
+        "EPISODE_MODEL": site.model,
+        "EPISODE_MCP_URL": site.mcp_url,
+        "EPISODE_TURN": str(turn),
+    }

@@ -16,6 +16,7 @@ from ray_gym.installed.cache import agents_dir
 from ray_gym.plugins import find, find_sandbox
 from ray_gym.sandbox.kind import SandboxKind
 from ray_gym.sandbox.limits import SandboxLimits
+from ray_gym.sandbox.sandbox import Sandbox
 from ray_gym.sandbox.supply import SandboxSupply
 
 if TYPE_CHECKING:
@@ -56,15 +57,25 @@ class Crew:
         sandbox = await self.kind.open(self.limits)
         try:
             for participant, hired in self.agents.items():
-                for name in hired.program.needs():
-                    found = await sandbox.run(with_path(["sh", "-c", 'command -v -- "$1"', "sh", name]))
-                    if found.exit_code:
-                        told = f"{name} is not in a sandbox of kind {self.kind.name}"
-                        raise UserError(
-                            f"participants.{participant}.agent: {hired.name}: {told}: {hired.program.how_to_get}"
-                        )
+                if (lack := await _lack(sandbox, hired.program)) is not None:
+                    told = f"{hired.name}: {lack} in a sandbox of kind {self.kind.name}: {hired.program.how_to_get}"
+                    raise UserError(f"participants.{participant}.agent: {told}")
         finally:
             await sandbox.close()
+
+
+async def _lack(sandbox: Sandbox, program: AgentProgram) -> str | None:
+    """Returns what a sandbox lacks for a program, in words; None if nothing."""
+    for name in program.needs():
+        found = await sandbox.run(with_path(["sh", "-c", 'command -v -- "$1"', "sh", name]))
+        if found.exit_code:
+            return f"{name} is not"
+    if command := program.trial():
+        tried = await sandbox.run(with_path(command))
+        if tried.exit_code or tried.ended is not None:
+            said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+            return f"it fails ({said[-1][:300] if said else f'exit code {tried.exit_code}'})"
+    return None
 
 
 def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | None:
@@ -85,12 +96,14 @@ def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | Non
         return None
     chosen = config.sandbox
     kind = find_sandbox(chosen.kind, f"{file}: sandbox.kind")
-    settings = validate(kind.Options, _with_programs(kind, chosen.options), file, ("sandbox",), config)
+    settings = validate(kind.Options, with_programs(kind, chosen.options, agents), file, ("sandbox",), config)
     return Crew(agents, kind(settings), chosen.limits, chosen.ahead, chosen.most)
 
 
-def _with_programs(kind: type[SandboxKind], options: dict[str, Any]) -> dict[str, Any]:
+def with_programs(kind: type[SandboxKind], options: dict[str, Any], agents: Mapping[str, Hired]) -> dict[str, Any]:
     """Returns the options of a kind, which shows the machine's agents to programs if it shows files of the machine."""
-    if "read_only" not in kind.Options.model_fields or not agents_dir().is_dir():
+    if "read_only" not in kind.Options.model_fields:
         return options
-    return {**options, "read_only": [*options.get("read_only", ()), str(agents_dir())]}
+    installed = (agents_dir(),) if agents_dir().is_dir() else ()
+    shown = [str(path) for path in (*installed, *(path for one in agents.values() for path in one.program.reads()))]
+    return {**options, "read_only": [*options.get("read_only", ()), *dict.fromkeys(shown)]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -19,6 +20,7 @@ AGENT = PluginKind(
         "codex": "ray_gym.agents.codex:Codex",
         "command": "ray_gym.agents.command:Command",
         "pi": "ray_gym.agents.pi:Pi",
+        "python": "ray_gym.agents.python:Python",
     },
 )
 """Kind of plugin that agents are. Other packages define them by entry points of the group `ray_gym.agents`."""
@@ -100,6 +102,16 @@ class AgentProgram(ABC):
 
     def needs(self) -> tuple[str, ...]:
         """Returns the programs that have to be in the sandbox, which is looked at before the run: names or paths."""
+        return ()
+
+    def trial(self) -> tuple[str, ...]:
+        """Returns a command that fails in a sandbox which lacks anything else; () for none. It is run before the run."""
+        return ()
+
+    def reads(self) -> tuple[Path, ...]:
+        """Returns files and folders of the machine that the program reads. A sandbox that shows files of the machine shows
+        these, read-only.
+        """
         return ()
 
     def files(self, site: Site) -> Mapping[str, str]:

@@ -160,7 +160,7 @@ class AgentSection(PluginSection):
     """This section says which program plays a participant; its further keys are the agent's options."""
 
     id: str
-    """Name of the agent, e.g. codex. It may be left out beside `command`."""
+    """Name of the agent, e.g. codex. It may be left out beside `command` and `python`."""
     deadline_s: Seconds = 600
     """Seconds that a turn of the program may take."""
 
@@ -168,7 +168,7 @@ class AgentSection(PluginSection):
     @classmethod
     def _name(cls, data: Any) -> Any:
         if isinstance(data, Mapping) and "id" not in data:
-            return {**data, "id": "command"} if "command" in data else data
+            return next(({**data, "id": name} for name in ("command", "python") if name in data), data)
         return data
 
 

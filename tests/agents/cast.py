@@ -9,13 +9,13 @@ from playing import Reply, ScriptModel, Talk
 
 from ray_gym import Environment
 from ray_gym.agents.command import Command, CommandOptions
+from ray_gym.agents.hiring import with_programs
 from ray_gym.agents.program import AgentProgram, Hired
 from ray_gym.agents.workplaces import Workplaces
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
-from ray_gym.installed.cache import agents_dir
 from ray_gym.journal.call_log import CallLog
 from ray_gym.play.play import Played, play
 from ray_gym.plugins import find_sandbox
@@ -74,9 +74,9 @@ async def play_with(
     cast = {name: Participant.from_config(name, section, bounds) for name, section in sections.items()}
     hired = {name: Hired("mine", agent, deadline_s) for name, agent in agents.items()}
     found = find_sandbox(kind, "test")
-    programs = {"read_only": [agents_dir()]} if kind == "bubblewrap" and agents_dir().is_dir() else {}
     places = Workplaces(hired)
-    supply = SandboxSupply(found(found.Options(**programs)), SandboxLimits(), door=places.open_door)
+    shown = with_programs(found, {}, hired)
+    supply = SandboxSupply(found(found.Options(**shown)), SandboxLimits(), door=places.open_door)
     stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply)
     try:
         played = await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage, log)

@@ -10,6 +10,7 @@ import pytest
 from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
+from ray_gym.installed.cache import agents_dir
 
 CONFIG = """
 environment: {{id: tic_tac_toe}}
@@ -35,6 +36,7 @@ def hired(folder: Path, agent: str, sandbox: str = "{kind: process}") -> Crew | 
         ("{id: claude-code}", "claude-code"),
         ("{id: pi, deadline_s: 5}", "pi"),
         ("{command: [sh]}", "command"),
+        ("{python: 'my.agent:play'}", "python"),
     ],
 )
 def test_agents_have_names_or_a_command(tmp_path: Path, agent: str, name: str) -> None:
@@ -63,6 +65,8 @@ def test_an_environment_without_agents_has_sandboxes(tmp_path: Path) -> None:
         ("{}", "{}", "participants.policy.agent.id: "),
         ("{id: codex, fast: true}", "{}", "participants.policy.agent.fast: unknown key"),
         ("{command: []}", "{}", "participants.policy.agent.command: "),
+        ("{python: my_agent.py}", "{}", "participants.policy.agent.python: "),
+        ("{python: 'a:b', command: [sh]}", "{}", "participants.policy.agent.python: unknown key"),
         ("{id: codex}", "{kind: bubble}", "sandbox.kind: there is no sandbox 'bubble'; did you mean 'bubblewrap'?"),
         ("{id: codex}", "{kind: process, limits: {memory_mb: 1}}", "sandbox.limits.memory_mb: "),
         ("{id: codex}", "{kind: process, ahead: 3, most: 2}", "sandbox: ahead: 3 is more than most (2)"),
@@ -81,3 +85,39 @@ async def test_a_program_that_is_not_there_is_told_before_the_run(tmp_path: Path
     missing: Any = hired(tmp_path, "{command: [no-such-agent, --fast]}")
     with pytest.raises(UserError, match=r"policy\.agent: command: no-such-agent is not in a sandbox of kind process"):
         await missing.check()
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        (
+            "{python: 'no_such_agent:play'}",
+            "it fails (ModuleNotFoundError: No module named 'no_such_agent') in a sandbox",
+        ),
+        ("{python: 'json:play'}", "it fails (AttributeError: module 'json' has no attribute 'play'"),
+        ("{python: 'sys:path'}", "it fails (sys:path is not a function"),
+        ("{python: 'json:dumps', interpreter: python9}", "python9 is not in a sandbox of kind process"),
+    ],
+)
+async def test_a_function_that_is_not_there_is_told_before_the_run(tmp_path: Path, agent: str, told: str) -> None:
+    there: Any = hired(tmp_path, "{python: 'json:dumps'}")
+    await there.check()
+    missing: Any = hired(tmp_path, agent)
+    with pytest.raises(UserError) as refused:
+        await missing.check()
+    assert str(refused.value).startswith("participants.policy.agent: python: ") and told in str(refused.value)
+
+
+async def test_a_sandbox_shows_a_functions_package_and_its_interpreter(tmp_path: Path, monkeypatch: Any) -> None:
+    package = tmp_path / "src" / "shop_agent"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("home = /opt/python3.12/bin\nversion = 3.12.1\n")
+    monkeypatch.syspath_prepend(package.parent)
+    crew: Any = hired(
+        tmp_path, f"{{python: 'shop_agent.play:play', interpreter: {venv}/bin/python}}", "{kind: bubblewrap}"
+    )
+    shown = [path for path in crew.kind.options.read_only if path != agents_dir()]
+    assert shown == [package, venv, Path("/opt/python3.12")]

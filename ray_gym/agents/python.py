@@ -1,0 +1,99 @@
+"""Defines how a Python function plays a participant."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from ray_gym.agents import function_turn
+from ray_gym.agents.command import variables
+from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+
+Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+
+
+class PythonOptions(AgentOptions):
+    """Holds the options of a Python function."""
+
+    python: Name
+    """The function, as package.module:function."""
+    interpreter: str = sys.executable
+    """Python that runs it. Default: that of ray_gym."""
+    environment: Mapping[str, str] = {}
+    """Variables that it gets beside those of the door."""
+
+
+class Python(AgentProgram):
+    """Calls a function of the user's for each turn, in a process of its own: it takes what the participant hears and an
+    `AgentContext`, and returns the answer. It may be async. What it keeps in the context's state is there on its next
+    turn.
+    """
+
+    Options = PythonOptions
+    how_to_get = (
+        "in bubblewrap it sees its package and its interpreter's, and what sandbox.read_only names; where sandboxes are "
+        "images, these have package and interpreter (interpreter: python3)"
+    )
+
+    def __init__(self, options: PythonOptions) -> None:
+        super().__init__(options)
+        given = Path(options.interpreter).expanduser()
+        self._interpreter = str(given.absolute()) if len(given.parts) > 1 else options.interpreter
+        self._package = _places(options.python.partition(":")[0].partition(".")[0])
+
+    def needs(self) -> tuple[str, ...]:
+        """Returns the interpreter."""
+        return (self._interpreter,)
+
+    def trial(self) -> tuple[str, ...]:
+        """Returns the command that loads the function."""
+        code = Path(function_turn.__file__).read_text("utf-8")
+        folders = dict.fromkeys(str(place.parent) for place in self._package)
+        return (self._interpreter, "-I", "-c", code, self.options.python, *folders)
+
+    def reads(self) -> tuple[Path, ...]:
+        """Returns the function's package, and the folders of the interpreter."""
+        return (*self._package, *_home_of(Path(self._interpreter)))
+
+    def start(self, site: Site, words: str, turn: int) -> Start:
+        """Returns the command of a turn, with the words on standard input."""
+        return Start(self.trial(), {**variables(site, turn), **self.options.environment}, words)
+
+
+def _places(package: str) -> tuple[Path, ...]:
+    """Returns the folders or the file of a top-level package or module, which is not imported; () if there is none here,
+    or if it is installed: then the interpreter finds it.
+    """
+    spec = None
+    with suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(package)
+    if spec is None:
+        return ()
+    found = [Path(place).absolute() for place in spec.submodule_search_locations or [spec.origin or ""]]
+    return tuple(place for place in found if place.exists() and not _is_installed(place))
+
+
+def _is_installed(place: Path) -> bool:
+    """Says whether a module is the library's or an installed package's, which no further folder is needed for."""
+    library = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    return place.parent in library or place.parent.name in ("site-packages", "dist-packages")
+
+
+def _home_of(interpreter: Path) -> tuple[Path, ...]:
+    """Returns the folders of an interpreter: its venv, and the Python that this was made with; () for the system's."""
+    venv = interpreter.parent.parent
+    settings = venv / "pyvenv.cfg"
+    if not settings.is_file():
+        prefix = interpreter.resolve().parent.parent
+        return (prefix,) if interpreter.is_absolute() and not prefix.is_relative_to("/usr") else ()
+    lines = (line.partition("=") for line in settings.read_text("utf-8").splitlines())
+    homes = [Path(value.strip()) for name, _, value in lines if name.strip() == "home"]
+    bases = dict.fromkeys(place.parent for home in homes for place in (home, home.resolve()))
+    return (venv, *(base for base in bases if not base.is_relative_to("/usr")))
