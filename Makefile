@@ -115,8 +115,10 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
-agents:  ## agents' programs (Codex, Claude Code, pi) in the cache folder, for runs and tests (needs npm; 0.8 GB)
+agents:  ## agents' programs (Codex, Claude Code, pi) and Python packages in the cache folder (needs npm; 1.2 GB)
 	mkdir -p $(AGENTS)
+	$(PYTHON) -m venv $(AGENTS)/venv
+	$(AGENTS)/venv/bin/python -m pip install --quiet --no-deps --require-hashes -r examples/agents/requirements.lock
 	cp examples/agents/package.json examples/agents/package-lock.json examples/agents/.npmrc $(AGENTS)
 	cd $(AGENTS) && npm ci --no-audit --no-fund --loglevel=error
 
@@ -145,9 +147,11 @@ lock-viewer:  ## resolve viewer/package.json anew into its lock (needs npm)
 	cd viewer && npm install --package-lock-only --ignore-scripts
 	$(PYTHON) .ci/without_addresses.py viewer/package-lock.json
 
-lock-agents:  ## resolve examples/agents/package.json anew into its lock (needs npm)
+lock-agents:  ## resolve package.json and requirements.in of examples/agents anew into their locks (needs npm and uv)
 	cd examples/agents && npm install --package-lock-only --ignore-scripts
 	$(PYTHON) .ci/without_addresses.py examples/agents/package-lock.json
+	$(LOCK_READERS) examples/agents/requirements.in --override examples/agents/overrides.txt --python-version 3.11 \
+	  --python-platform x86_64-manylinux_2_28 -o examples/agents/requirements.lock
 
 LOCK_READERS = uv pip compile --config-file examples/trainers/uv.toml --generate-hashes --no-annotate --no-header \
   --no-emit-index-url --no-emit-find-links

@@ -19,6 +19,8 @@ AGENT = PluginKind(
         "claude-code": "ray_gym.agents.claude_code:ClaudeCode",
         "codex": "ray_gym.agents.codex:Codex",
         "command": "ray_gym.agents.command:Command",
+        "mini-swe-agent": "ray_gym.agents.sdk:MiniSweAgent",
+        "openai-agents": "ray_gym.agents.sdk:OpenAIAgents",
         "pi": "ray_gym.agents.pi:Pi",
         "python": "ray_gym.agents.python:Python",
     },

@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -36,7 +36,7 @@ class Python(AgentProgram):
     turn.
     """
 
-    Options = PythonOptions
+    Options: ClassVar[type[AgentOptions]] = PythonOptions
     how_to_get = (
         "in bubblewrap it sees its package and its interpreter's, and what sandbox.read_only names; where sandboxes are "
         "images, these have package and interpreter (interpreter: python3)"

@@ -35,6 +35,8 @@ def hired(folder: Path, agent: str, sandbox: str = "{kind: process}") -> Crew | 
         ("{id: codex}", "codex"),
         ("{id: claude-code}", "claude-code"),
         ("{id: pi, deadline_s: 5}", "pi"),
+        ("{id: openai-agents}", "openai-agents"),
+        ("{id: mini-swe-agent, interpreter: python3}", "mini-swe-agent"),
         ("{command: [sh]}", "command"),
         ("{python: 'my.agent:play'}", "python"),
     ],
@@ -97,6 +99,11 @@ async def test_a_program_that_is_not_there_is_told_before_the_run(tmp_path: Path
         ("{python: 'json:play'}", "it fails (AttributeError: module 'json' has no attribute 'play'"),
         ("{python: 'sys:path'}", "it fails (sys:path is not a function"),
         ("{python: 'json:dumps', interpreter: python9}", "python9 is not in a sandbox of kind process"),
+        ("{id: openai-agents, interpreter: python3}", "it fails (ModuleNotFoundError: No module named 'agents') in a"),
+        (
+            "{id: mini-swe-agent, interpreter: /nowhere/python}",
+            "/nowhere/python is not in a sandbox of kind process: `make",
+        ),
     ],
 )
 async def test_a_function_that_is_not_there_is_told_before_the_run(tmp_path: Path, agent: str, told: str) -> None:
@@ -105,7 +112,7 @@ async def test_a_function_that_is_not_there_is_told_before_the_run(tmp_path: Pat
     missing: Any = hired(tmp_path, agent)
     with pytest.raises(UserError) as refused:
         await missing.check()
-    assert str(refused.value).startswith("participants.policy.agent: python: ") and told in str(refused.value)
+    assert str(refused.value).startswith("participants.policy.agent: ") and told in str(refused.value)
 
 
 async def test_a_sandbox_shows_a_functions_package_and_its_interpreter(tmp_path: Path, monkeypatch: Any) -> None:

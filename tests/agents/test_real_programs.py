@@ -1,15 +1,14 @@
 """Checks that agents people use play the policy, in a sandbox: they write a file, a command of theirs fails, a second turn
-goes on in the same conversation, and they call the environment's tools by MCP.
+goes on in the same conversation, and they call the environment's tools by MCP. Their samples hold the exact tokens.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any
 
 import pytest
 from cast import play_with
+from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
 from till import Till
 
 from ray_gym.agents.claude_code import ClaudeCode
@@ -18,14 +17,8 @@ from ray_gym.agents.pi import Pi
 from ray_gym.agents.program import AgentOptions, AgentProgram
 from ray_gym.agents.running import BIN
 from ray_gym.installed.cache import agents_dir
-from ray_gym.messages import Message, ToolCall
-from ray_gym.models.base import Completion, CompletionRequest
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
-
-COMMANDS = ("echo hello > hello.txt", "ls /nowhere", "cat hello.txt")
-SHELLS = {"exec_command": "cmd", "Bash": "command", "bash": "command"}
-"""Argument with the command, by the name of the tool that runs it."""
 
 
 def here(agent: type[AgentProgram]) -> AgentProgram:
@@ -38,26 +31,14 @@ def here(agent: type[AgentProgram]) -> AgentProgram:
     return made
 
 
-async def policy(request: CompletionRequest) -> Completion:
-    """Calls the program's shell: twice on the first turn, once on the second; then it says what it saw."""
-    results = [message.content for message in request.messages if message.role == "tool"]
-    said = sum(message.role == "assistant" for message in request.messages)
-    is_second = any("Read it" in message.content for message in request.messages if message.role == "user")
-    if len(results) < (3 if is_second else 2):
-        shell = next(tool for tool in request.tools if tool.name in SHELLS)
-        arguments = json.dumps({SHELLS[shell.name]: COMMANDS[len(results)]})
-        return Completion(Message("assistant", tool_calls=(ToolCall(f"call_{said}", shell.name, arguments),)))
-    return Completion(Message("assistant", "It has hello." if "hello" in results[-1] else f"Failed: {results[-1]}"))
-
-
 @pytest.mark.parametrize("agent", [Codex, ClaudeCode, Pi])
 async def test_two_turns_with_commands_are_one_conversation(agent: type[AgentProgram]) -> None:
-    replies: list[Any] = [policy] * 20
-    said = ["Read it.", "Bye"]
+    model, said = ByteTokens(shell_policy), [SECOND, "Bye"]
     played, models = await play_with(
-        {"policy": here(agent)}, replies, said, kind="bubblewrap", deadline_s=120, max_turns=2
+        {"policy": here(agent)}, [model] * 20, said, kind="bubblewrap", deadline_s=120, max_turns=2
     )
     assert played.failure is None and played.status == "completed", played.failure
+    assert_samples_are_exact(played, model)
     heard = [text for role, text in models["user"].seen() if role == "user"]
     assert "No such file or directory" in heard[0] and heard[-1] == "It has hello."
     conversations = {

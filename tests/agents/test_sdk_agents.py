@@ -1,0 +1,78 @@
+"""Checks that agents on other projects' SDKs play the policy: they write a file, a command of theirs fails, a second turn
+goes on, and the samples hold the exact tokens.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from cast import play_with
+from sandboxes import bubblewrap
+from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
+
+from ray_gym.agents.program import AgentProgram
+from ray_gym.agents.python import Python, PythonOptions
+from ray_gym.agents.sdk import PYTHON, MiniSweAgent, OpenAIAgents, SdkOptions
+from ray_gym.installed.cache import agents_dir
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def of_examples(name: str, interpreter: Path | None = None) -> Python:
+    options = {"interpreter": str(interpreter)} if interpreter else {}
+    return Python(PythonOptions(python=f"examples.agents.{name}:play", **options))
+
+
+def installed() -> Path:
+    """Returns the Python that `make agents` installs. Skips the test without it; where all parts have to be had, it fails."""
+    if (path := agents_dir() / PYTHON).exists():
+        return path
+    reason = "the packages of agents are not installed: make agents"
+    pytest.fail(reason) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(reason)
+
+
+async def conversations_of(agent: AgentProgram, kind: str) -> int:
+    """Plays two turns, and checks what is the same for all agents; returns the number of the policy's conversations."""
+    model = ByteTokens(shell_policy)
+    played, models = await play_with(
+        {"policy": agent}, [model] * 20, [SECOND, "Bye"], kind=kind, deadline_s=120, max_turns=2
+    )
+    assert played.failure is None and played.status == "completed", played.failure
+    assert_samples_are_exact(played, model)
+    heard = [text for role, text in models["user"].seen() if role == "user"]
+    assert "No such file or directory" in heard[0] and heard[1] == "It has hello."
+    threads = {event.thread for event in played.episode.events if event.kind == "message" and event.model == "policy"}
+    return len(threads)
+
+
+async def test_an_agent_on_the_anthropic_package() -> None:
+    assert await conversations_of(of_examples("anthropic_agent"), "process") == 1
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("name", ["openai_chat", "openai_responses", "langgraph_agent"])
+async def test_agents_of_this_venv_under_bubblewrap(name: str) -> None:
+    bubblewrap()
+    assert await conversations_of(of_examples(name), "bubblewrap") == 1
+
+
+@pytest.mark.agents
+async def test_pydantic_ai_under_bubblewrap() -> None:
+    bubblewrap()
+    assert await conversations_of(of_examples("pydantic_ai_agent", installed()), "bubblewrap") == 1
+
+
+@pytest.mark.agents
+async def test_smolagents_tells_its_calls_as_texts_so_each_step_is_a_sample() -> None:
+    bubblewrap()
+    assert await conversations_of(of_examples("smolagents_agent", installed()), "bubblewrap") == 5
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", [OpenAIAgents, MiniSweAgent])
+async def test_agents_of_kinds_of_their_own(agent: type[OpenAIAgents] | type[MiniSweAgent]) -> None:
+    bubblewrap()
+    installed()
+    assert await conversations_of(agent(SdkOptions()), "bubblewrap") == 1
