@@ -67,6 +67,13 @@ def read_offered(given: Sequence[Any]) -> OfferedTools:
     return offered
 
 
+def offers_only_functions(body: Mapping[str, Any]) -> bool:
+    """Returns True if a body offers no tools but functions, as all servers of the Responses API take them."""
+    tools = body.get("tools")
+    given = tools if isinstance(tools, list) else ()
+    return all(not isinstance(tool, Mapping) or tool.get("type") == "function" for tool in given)
+
+
 def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     """Returns a choice of tools in which each is a function under the name that the model knows. A choice of a tool that
     is left out becomes `auto`, which is noted.

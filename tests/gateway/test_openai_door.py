@@ -168,13 +168,16 @@ async def test_errors_have_one_shape_and_tell_nothing_of_the_inside(
     assert ("Retry-After" in answer.headers) == (status == 503)
 
 
-@pytest.mark.parametrize("path", ["completions", "responses"])
-async def test_other_paths_say_that_the_model_has_chat_only(client: openai.AsyncOpenAI, path: str) -> None:
-    with pytest.raises(openai.BadRequestError, match="chat only"):
-        if path == "completions":
-            await client.completions.create(model="scripted", prompt="Hello")
-        else:
-            await client.responses.create(model="scripted", input="Hello")
+async def test_completions_say_that_the_model_has_messages_only(client: openai.AsyncOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="messages only"):
+        await client.completions.create(model="scripted", prompt="Hello")
+
+
+async def test_a_model_that_takes_messages_has_responses_too(client: openai.AsyncOpenAI) -> None:
+    said = await client.responses.create(model="scripted", input="Hello")
+    assert said.output_text
+    with pytest.raises(openai.BadRequestError, match="previous_response_id is not followed"):
+        await client.responses.create(model="scripted", input="And?", previous_response_id=said.id)
 
 
 async def test_a_session_is_its_callers_own(web: httpx.AsyncClient) -> None:

@@ -11,7 +11,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.play.dialects import EVENTS, Dialect
 
-CHAT_PATH, MESSAGES_PATH = "/v1/chat/completions", "/v1/messages"
+CHAT_PATH, MESSAGES_PATH, RESPONSES_PATH = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 
 
 def answer_in(dialect: Dialect, completion: Completion, asked: ApiRequest, id: str | None = None) -> Response:

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from fastapi import Response
@@ -17,17 +17,23 @@ from fastapi.responses import StreamingResponse
 
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
-from ray_gym.deployments.gateway.doors.dialects import CHAT_PATH, MESSAGES_PATH
+from ray_gym.deployments.gateway.doors.dialects import CHAT_PATH, MESSAGES_PATH, RESPONSES_PATH
 from ray_gym.deployments.gateway.doors.pings import answer_with_pings
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
+from ray_gym.openai_api.offered_tools import offers_only_functions
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
-from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, Dialect
+from ray_gym.openai_api.responses import read_responses
+from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, RESPONSES, Dialect
 from ray_gym.service.counting import count_prompt
 
-_READ_HERE: Mapping[str, Dialect] = {CHAT_PATH: CHAT, MESSAGES_PATH: MESSAGES}
+_READ_HERE: Mapping[str, Dialect] = {
+    CHAT_PATH: CHAT,
+    MESSAGES_PATH: MESSAGES,
+    RESPONSES_PATH: replace(RESPONSES, read=read_responses),  # no answer is kept that another could continue
+}
 """Dialects that a model which takes messages is asked in, by their paths."""
 RETRY_S = 1.0
 """Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
@@ -77,7 +83,8 @@ class DoorTarget:
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
     """Answers for an endpoint, or for replicas: requests of the paths `passes` are forwarded to it as they are; all
-    others are read here and go to the model as messages, like those of episodes.
+    others are read here and go to the model as messages, like those of episodes. So are requests of the Responses API
+    with tools that are no functions, as agents' programs send them.
     """
 
     passes: tuple[str, ...]
@@ -85,7 +92,8 @@ class EndpointTarget:
     model: ModelTarget
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        target = self.forwarded if path in self.passes else self.model
+        is_read_here = path not in self.passes or (path == RESPONSES_PATH and not offers_only_functions(body))
+        target = self.model if is_read_here else self.forwarded
         return await target.answer(path, body, session_id)
 
     async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,8 +101,8 @@ class EndpointTarget:
 
 
 class ModelTarget:
-    """Answers chat completions and messages by a model that takes messages as those of episodes. An answer is generated
-    as a whole, within `deadline_s` seconds. Other paths are refused.
+    """Answers chat completions, Responses and messages by a model that takes messages as those of episodes. An answer is
+    generated as a whole, within `deadline_s` seconds. Other paths are refused.
     """
 
     def __init__(self, model: Model, deadline_s: float) -> None:
@@ -104,9 +112,8 @@ class ModelTarget:
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         dialect = _READ_HERE.get(path)
         if dialect is None:
-            raise Refused(
-                400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {CHAT_PATH}", "model"
-            )
+            message = f"model {body['model']} has no {path}, but messages only: use {CHAT_PATH}"
+            raise Refused(400, "not_offered", message, "model")
         asked = await asyncio.to_thread(dialect.read, body)
         completing = asyncio.ensure_future(self._complete(asked, session_id))
         return await answer_with_pings(dialect, asked, completing)
