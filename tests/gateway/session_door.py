@@ -90,11 +90,11 @@ class Door:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Door]:
-    """Opens the door. `folder`: empty, for the notes of the model."""
+async def opened(folder: Path, script: Any = None) -> AsyncIterator[Door]:
+    """Opens the door. `folder`: empty, for the notes of the model. `script`: model that answers in place of `echo`."""
     limits = LimitsSection(max_turns=50, max_steps_per_turn=50)
     cast_ = {name: Participant.from_config(name, ParticipantSection(model="m"), limits) for name in ("policy", "user")}
-    model = CountingSpeller(ScriptedModel(echo, {"notes": str(folder)}, 0))
+    model = CountingSpeller(script or ScriptedModel(echo, {"notes": str(folder)}, 0))
     spec = EpisodeSpec(SESSION, "g", "t", 0, 7, "{}")
     session = CommandSession(spec, Stage(Bazaar(), cast_, {"m": model}, limits), CallLog(SESSION))
     table = SessionTable("bazaar", 60)

@@ -1,0 +1,78 @@
+"""Checks that the committed shapes are those of what the installed programs send.
+
+After a new version of a program, `RAY_GYM_WRITE_SHAPES=1 make test-agents` writes them anew; `docs/agents_fields.md` has to
+say what becomes of a new field.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from agent_shapes import calls_of, file_of, unfold
+from cast import play_with
+from fields import fields_of
+from recording import Exchange, RecordingDoor
+from shaping import shape_of, written
+from test_real_programs import COMMANDS, SHELLS, here
+
+from ray_gym.agents import workplaces
+from ray_gym.agents.claude_code import ClaudeCode
+from ray_gym.agents.codex import Codex
+from ray_gym.agents.pi import Pi
+from ray_gym.agents.program import AgentProgram
+from ray_gym.anthropic_api.answer import UNSIGNED
+from ray_gym.installed.cache import agents_dir
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion, CompletionRequest
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
+
+ASKED = ("What is 6 times 7?", "Read it.")
+"""Words that the program hears in its two turns."""
+PACKAGES = {
+    "codex": "@openai/codex",
+    "claude-code": "@anthropic-ai/claude-code",
+    "pi": "@mariozechner/pi-coding-agent",
+}
+
+
+async def record(agent: type[AgentProgram]) -> list[dict[str, Any]]:
+    """Has a program create a file, fail a command, and take a second turn; returns the shape of what it sent."""
+    exchanges: list[Exchange] = []
+    said: list[Message] = []
+
+    async def policy(request: CompletionRequest) -> Completion:
+        results = sum(message.role == "tool" for message in request.messages)
+        is_second = any(ASKED[1] in message.content for message in request.messages if message.role == "user")
+        name, number, calls = f"{len(said)}", len(said), ()
+        if results < (3 if is_second else 2):
+            shell = next(tool.name for tool in request.tools if tool.name in SHELLS)
+            calls = (ToolCall(f"call_{name}", shell, json.dumps({SHELLS[shell]: COMMANDS[results]})),)
+        said.append(Message("assistant", f"Step {name}." if number else "", f"Thought {name}.", calls))
+        return Completion(said[-1])
+
+    with patch.object(workplaces, "AgentDoor", lambda: RecordingDoor(exchanges)):
+        replies: list[Any] = [policy] * 20
+        played, _ = await play_with(
+            {"policy": here(agent)}, replies, [ASKED[1], "Bye"], kind="bubblewrap", deadline_s=120, max_turns=2
+        )
+    assert played.failure is None and played.status == "completed", played.failure
+    calls = [call.id for message in said for call in message.tool_calls]
+    ours = {"policy", UNSIGNED, *ASKED, *calls, *(text for one in said for text in (one.content, one.reasoning or ""))}
+    return shape_of([one for one in exchanges if not one.path.endswith("/mcp")], said, ours)
+
+
+@pytest.mark.parametrize(("name", "agent"), [("codex", Codex), ("claude-code", ClaudeCode), ("pi", Pi)])
+async def test_programs_send_what_the_committed_shapes_have(name: str, agent: type[AgentProgram]) -> None:
+    shapes = await record(agent)
+    if os.environ.get("RAY_GYM_WRITE_SHAPES"):
+        package = json.loads((agents_dir() / "node_modules" / PACKAGES[name] / "package.json").read_text())
+        file = {"program": name, "version": package["version"], "calls": shapes}
+        file_of(name).write_text(written(file) + "\n")
+    known, sent = fields_of(calls_of(name)), fields_of(unfold(shapes))
+    unknown = sorted(f"{path} {value}" for path in sent for value in sent[path] - known.get(path, set()))
+    assert unknown == [], "RAY_GYM_WRITE_SHAPES=1 writes the shapes anew"

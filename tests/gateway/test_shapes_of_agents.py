@@ -1,0 +1,125 @@
+"""Checks that what Codex, Claude Code and pi send is answered at both doors, without the programs: their requests are
+those of the recorded shapes (`tests/agents/shapes`), with generated texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+from agent_shapes import PROGRAMS, Call, calls_of, events_of
+from fastapi import Response
+from gateway_app import TOKENS
+from playing import ScriptModel
+from session_door import SESSION, Door, opened
+
+from ray_gym.deployments.gateway.doors.door_targets import EndpointTarget, ModelTarget
+from ray_gym.record.soundness import sample_problems
+
+HONOURED = {"authorization", "x-api-key", "content-type", "x-stainless-retry-count"}
+"""Headers that are read at either door."""
+LEFT_OUT = {
+    "codex": "tools.web_search",
+    "claude-code": "context_management, output_config.effort, thinking, x-anthropic-billing-header",
+    "pi": None,
+}
+
+
+def script(program: str) -> ScriptModel:
+    """Makes a model that says what it said to the program."""
+    return ScriptModel([call.said for call in calls_of(program) if call.said is not None])
+
+
+def headers(call: Call, key: str, without: set[str] | None = None) -> Mapping[str, str]:
+    """Returns the headers of a call, with a key of this door."""
+    given = {name: value.replace("KEY", key) for name, value in call.headers.items()}
+    return {name: value for name, value in given.items() if without is None or name.lower() not in without}
+
+
+async def ask(web: httpx.AsyncClient, call: Call, path: str, body: Any, key: str) -> httpx.Response:
+    """Sends a call, and checks that it is answered as it was when it was recorded. A look at what is there, which has no
+    key, may be refused.
+    """
+    answer = await web.request(call.method, path, json=body, headers=headers(call, key))
+    assert answer.status_code == call.status or (call.said is None and 400 <= answer.status_code < 500), answer.text
+    assert events_of(answer.text) == call.events
+    return answer
+
+
+async def in_session(door: Door, program: str) -> list[httpx.Response]:
+    """Replays a program's traffic in the session; returns the answers of the model."""
+    answers = []
+    async with door.web() as web:
+        for call in calls_of(program):
+            answer = await ask(web, call, f"/v1/sessions/{SESSION}{call.path}", call.body, door.key)
+            if call.said is not None:
+                answers.append(answer)
+    return answers
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_a_session_takes_all_calls_for_one_conversation(tmp_path: Path, program: str) -> None:
+    model = script(program)
+    async with opened(tmp_path, model) as door:
+        answers = await in_session(door, program)
+        row = await door.row()
+    assert {answer.headers.get("x-left-out") for answer in answers} == {LEFT_OUT[program]}
+    [sample] = [one for one in row["samples"] if one["participant"] == "policy"]
+    assert (sample["thread"], sample["fork_reason"]) == ("policy/1", None)  # its words are not the environment's
+    assert sample_problems(sample) == []
+    assert sum(span["generated"] for span in sample["spans"]) == len(answers) == len(model.requests)
+    notes = [event["content"][0]["text"] for event in row["events"] if event["kind"] == "note"]
+    assert notes == ([f"calls of policy are answered without {LEFT_OUT[program]}"] if LEFT_OUT[program] else [])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_the_plain_door_answers_alike(tmp_path: Path, program: str) -> None:
+    model, key = script(program), TOKENS["alice"]
+    async with opened(tmp_path, model) as door, door.web() as web:
+        for call in calls_of(program):
+            if call.body is None:
+                continue
+            path = call.path.replace("/openai", "/v1").replace("/anthropic", "")
+            answer = await ask(web, call, path, {**call.body, "model": "small"}, key)
+            assert answer.headers.get("x-left-out") == LEFT_OUT[program]
+    shown = [[(message.role, message.content) for message in request.messages] for request in model.requests]
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(shown))
+
+
+async def test_tools_that_a_server_of_its_own_cannot_read_go_to_its_model(tmp_path: Path) -> None:
+    """vLLM's server has functions only."""
+    forwarded: list[str] = []
+
+    class Forwarded:
+        async def answer(self, path: str, body: Any, session_id: str) -> Response:
+            forwarded.append(path)
+            return Response()
+
+    path, body = "/v1/responses", next(calls_of("codex")).body
+    assert body is not None
+    model = script("codex")
+    target = EndpointTarget((path,), cast(Any, Forwarded()), ModelTarget(model, 5))
+    await target.answer(path, {**body, "stream": False}, "")
+    assert (forwarded, len(model.requests)) == ([], 1)
+    await target.answer(path, {**body, "tools": [one for one in body["tools"] if one["type"] == "function"]}, "")
+    assert (forwarded, len(model.requests)) == ([path], 1)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_other_headers_have_no_effect(tmp_path: Path, program: str) -> None:
+    first = next(call for call in calls_of(program) if call.said is not None)
+    names = {name.lower() for name in first.headers}
+    statuses = []
+    async with opened(tmp_path, ScriptModel([first.said] * 2)) as door, door.web() as web:  # type: ignore[list-item]
+        for without in (set[str](), names - HONOURED):
+            sent = headers(first, door.key, without)
+            path = f"/v1/sessions/{SESSION}{first.path}"
+            statuses.append((await web.post(path, json=first.body, headers=sent)).status_code)
+        for needed in names & {"authorization", "x-api-key"}:
+            refused = await web.post(path, json=first.body, headers=headers(first, door.key, {needed}))
+            assert refused.status_code == 401
+    assert statuses == [200, 200]
