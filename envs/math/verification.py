@@ -127,7 +127,7 @@ _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
 _LAST_VALUE = re.compile(
     r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
 )
-"""What an answer ends with: all of it, or what stands behind a colon, an equals sign or such a word."""
+"""End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 

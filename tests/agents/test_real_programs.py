@@ -4,7 +4,9 @@ goes on in the same conversation, and they call the environment's tools by MCP. 
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Any
 
 import pytest
 from cast import play_with
@@ -17,6 +19,8 @@ from ray_gym.agents.pi import Pi
 from ray_gym.agents.program import AgentOptions, AgentProgram
 from ray_gym.agents.running import BIN
 from ray_gym.installed.cache import agents_dir
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion, CompletionRequest
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
 

@@ -17,7 +17,8 @@ from cast import play_with
 from fields import fields_of
 from recording import Exchange, RecordingDoor
 from shaping import shape_of, written
-from test_real_programs import COMMANDS, SHELLS, here
+from shell_policy import COMMANDS, SHELLS
+from test_real_programs import here
 
 from ray_gym.agents import workplaces
 from ray_gym.agents.claude_code import ClaudeCode
@@ -50,8 +51,9 @@ async def record(agent: type[AgentProgram]) -> list[dict[str, Any]]:
         is_second = any(ASKED[1] in message.content for message in request.messages if message.role == "user")
         name, number, calls = f"{len(said)}", len(said), ()
         if results < (3 if is_second else 2):
-            shell = next(tool.name for tool in request.tools if tool.name in SHELLS)
-            calls = (ToolCall(f"call_{name}", shell, json.dumps({SHELLS[shell]: COMMANDS[results]})),)
+            shell = next(tool for tool in request.tools if tool.name in SHELLS)
+            [command, *_] = shell.parameters["required"]
+            calls = (ToolCall(f"call_{name}", shell.name, json.dumps({command: COMMANDS[results]})),)
         said.append(Message("assistant", f"Step {name}." if number else "", f"Thought {name}.", calls))
         return Completion(said[-1])
 
