@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments, machine_arguments
-from ray_gym.sandbox.cgroup import delegated
+from ray_gym.sandbox.cgroup import counting, delegated
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions, Unavailable
 from ray_gym.sandbox.leftovers import Place, sweep
 from ray_gym.sandbox.limits import SandboxLimits
@@ -123,7 +123,7 @@ class Machine:
     def look(cls) -> Machine:
         """Looks at the machine, and removes what dead workers left."""
         sweep()
-        return cls(_version_here() >= SIZES_SINCE, delegated(), machine_arguments())
+        return cls(_version_here() >= SIZES_SINCE, delegated() or counting(), machine_arguments())
 
 
 def _version_here() -> tuple[int, ...]:

@@ -1,7 +1,8 @@
-"""Gives sandboxes limits of the kernel's own, where cgroup v2 is delegated to this user.
+"""Gives sandboxes limits of the kernel's own, where cgroup v2 is delegated to this user, or v1's `pids` can be written.
 
-That is so below `systemd --user`, for root, and where an administrator has given the folder above this process's own
-cgroup to its user. Elsewhere the supervisor's looks at the processes have to do.
+The first is so below `systemd --user`, for root, and where an administrator has given the folder above this process's
+own cgroup to its user. The second is so for root, whose processes the kernel does not count otherwise: a fork bomb has
+thousands before the supervisor's next look. Elsewhere these looks have to do.
 """
 
 from __future__ import annotations
@@ -97,4 +98,17 @@ def delegated(
             given = set((folder / "cgroup.subtree_control").read_text("utf-8").split())
             if controllers <= given and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
                 return folder
+    return None
+
+
+def counting(own: Path = Path("/proc/self/cgroup"), mount: Path = MOUNT) -> Path | None:
+    """Returns the cgroup of v1's controller `pids` in which this process may make others; None if there is none. `own`:
+    file that names this process's cgroups. `mount`: folder of the controllers.
+    """
+    with contextlib.suppress(OSError):
+        lines = [line.split(":", 2) for line in own.read_text("utf-8").splitlines()]
+        path = next((path.lstrip("/") for _, names, path in lines if "pids" in names.split(",")), None)
+        folder = mount / "pids" / path if path is not None else None
+        if folder is not None and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK):
+            return folder
     return None

@@ -16,7 +16,7 @@ from test_leftovers import word_of_its_own
 
 from ray_gym.sandbox import ProgramEnd, leftovers
 from ray_gym.sandbox import bubblewrap as bubblewrap_module
-from ray_gym.sandbox.cgroup import Cgroup, delegated
+from ray_gym.sandbox.cgroup import Cgroup, counting, delegated
 from ray_gym.sandbox.leftovers import take_place
 from ray_gym.sandbox.supervised import SupervisedSandbox
 
@@ -65,6 +65,34 @@ def test_a_machine_without_cgroup_v2_has_none(tmp_path: Path) -> None:
     assert delegated(own, tmp_path / "none") is None
     own.write_text("4:memory:/user/session\n")
     assert delegated(own, mount) is None
+
+
+def test_v1_of_the_controller_pids_is_found(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("9:name=systemd:/other\n8:cpu,pids:/session\n")
+    assert counting(own, tmp_path) is None
+    (tmp_path / "pids" / "session").mkdir(parents=True)
+    (tmp_path / "pids" / "session" / "cgroup.procs").touch()
+    assert counting(own, tmp_path) == tmp_path / "pids" / "session"
+    own.write_text("9:name=systemd:/other\n")
+    assert counting(own, tmp_path) is None
+
+
+@pytest.mark.agents
+async def test_the_kernel_counts_processes_in_v1(own_root: Path) -> None:
+    bubblewrap()
+    parent = counting()
+    if parent is None or delegated() is not None:
+        pytest.skip("v1's controller pids can't be written here")
+    async with opened("bubblewrap") as sandbox:
+        [place] = left_in(own_root)
+        group = Cgroup.of(parent, place.name).folder
+        assert int((group / "pids.max").read_text()) == 2 * SMALL.processes + 64
+        before = int((group / "pids.current").read_text())
+        program = await sandbox.start(["sh", "-c", "setsid sleep 20 & echo up; sleep 20"])
+        assert await anext(program.output()) == b"up\n"
+        assert int((group / "pids.current").read_text()) >= before + 3
+    assert not group.exists()
 
 
 def test_the_kernels_limits_lie_above_the_sandboxs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ray_gym.sandbox.inside import frames
+from ray_gym.sandbox.inside import frames, watch
 from ray_gym.sandbox.inside.capture import Capture
 
 MESSAGES = st.lists(
@@ -36,3 +36,15 @@ def test_the_first_and_the_last_bytes_are_kept(parts: list[bytes], head: int, ta
     rest = data[head:]
     assert capture.end() == data[:head] + rest[max(0, len(rest) - tail) :]
     assert capture.dropped == max(0, len(rest) - tail)
+
+
+def test_memory_that_nobody_can_measure_in_time_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest process is measured in any case; the others have the same share of memory of their own."""
+    found = [watch.Process(pid, 1, 1, resident) for pid, resident in ((2, 100), (3, 300), (4, 200))]
+    monkeypatch.setattr(watch, "_own_share", lambda process: process.resident // 10)
+    assert watch.memory_of(found, 1000) == 600, "not measured, as it is below the limit"
+    assert watch.memory_of(found, 500) == 60
+    measured = []
+    monkeypatch.setattr(watch, "MEASURE_S", -1)
+    monkeypatch.setattr(watch, "_own_share", lambda process: measured.append(process.pid) or 30)
+    assert watch.memory_of(found, 500) == 60 and measured == [3]

@@ -108,6 +108,9 @@ class Guard:
         below = watch.by_root(found, {run.keeper for run in self._runs.values()})
         everything = [process for each in below.values() for process in each]
         threads = sum(process.threads for process in everything)
+        if threads > self._processes:  # first, as memory is not to be measured while processes fork: they hold its lock
+            self._exceed("processes", threads / self._processes, below)
+            return
         now = time.monotonic()
         if now >= self._slow_at:
             self._shared = watch.shared_files([process.pid for process in everything])
@@ -116,9 +119,7 @@ class Guard:
                 return
             self._slow_at = now + max(SLOW_S, 20 * (time.monotonic() - now))
         memory = watch.memory_of(everything, self._memory - self._shared) + self._shared
-        if threads > self._processes:
-            self._exceed("processes", threads / self._processes, below)
-        elif memory > self._memory:
+        if memory > self._memory:
             self._exceed("memory", memory / self._memory, below)
         else:
             self._exceeded = 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 from .keeper import children_of
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+MEASURE_S = 0.05
+"""Seconds for measuring the memory that processes have in common."""
 
 
 class Process:
@@ -57,9 +60,21 @@ def by_root(found: dict[int, Process], roots: set[int]) -> dict[int, list[Proces
 def memory_of(found: list[Process], most: int) -> int:
     """Returns the bytes of memory that processes take. Where their plain sum is above `most`, what several of them share
     is counted once, and pages of files are not counted, as the kernel can give those back.
+
+    That is measured for `MEASURE_S` seconds, from the largest on, and of the rest the same share is taken: a process
+    that forks lets nobody measure it meanwhile, and hundreds of them would hold up all else.
     """
     total = sum(process.resident for process in found)
-    return total if total <= most else sum(_own_share(process) for process in found)
+    if total <= most:
+        return total
+    own = measured = 0
+    ends = time.monotonic() + MEASURE_S
+    for process in sorted(found, key=lambda each: each.resident, reverse=True):
+        own += _own_share(process)
+        measured += process.resident
+        if time.monotonic() > ends:
+            break
+    return own * total // max(1, measured)
 
 
 def shared_files(pids: list[int]) -> int:
