@@ -103,7 +103,7 @@ def command_of(call: AgentCall, participant: str, session: AskedSession) -> Ask:
         raise TurnIsOver(f"{participant} has had its {episode.participants[participant].max_steps_per_turn} steps")
     capture = session.captures.get(participant) or Capture(participant)
     messages = _whole(call, participant, session)
-    match = capture.match(messages, call.tools, episode.threads.values(), session.asked_threads)
+    match = capture.match(messages, call.tools, episode.threads, session.asked_threads)
     sampling = asdict(episode.participants[participant].sampling) | dict(call.sampling)
     return Ask(
         participant,

@@ -10,8 +10,9 @@ history, or is made while the thread waits for an answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,6 +31,8 @@ TOOLS_CHANGED = "tools_changed"
 
 Canonical = tuple[str, str, tuple[tuple[str, str], ...]]
 """Canonical form of a message: role, text, and tool calls as (name, arguments)."""
+Beginning = tuple[str, str]
+"""Role and canonical text of a conversation's first message that says something."""
 Tools = tuple[str, ...]
 """Canonical form of a call's tools: the JSON text of each."""
 
@@ -106,6 +109,12 @@ class Capture:
 
     participant: str
     _threads: dict[str, _Captured] = field(default_factory=dict)
+    _sorted: int = 0
+    """Number of the episode's threads, the first ones, that are sorted by their beginning."""
+    _blank: list[Thread] = field(default_factory=list)
+    """Threads that say nothing yet, so that any call can continue them."""
+    _by_beginning: dict[Beginning, list[Thread]] = field(default_factory=dict)
+    """All other threads: an agent can have a thousand, and few of them begin as a call does."""
     _left_out: set[str] = field(default_factory=set)
     """Fields and tools of calls that ask for what isn't here, as far as the record says so."""
 
@@ -113,20 +122,19 @@ class Capture:
         self,
         messages: Sequence[Message],
         tools: Iterable[ToolSchema],
-        threads: Iterable[Thread],
+        threads: Mapping[str, Thread],
         asked_already: Collection[str] = (),
     ) -> Match:
         """Finds the thread that a call continues. If there is none, the match has no thread, and all messages are new.
 
-        `asked_already`: names of threads that wait for the answer to an accepted call, which may not have begun.
+        `threads`: all of the episode, by name, in the order in which they were opened. `asked_already`: names of threads
+        that wait for the answer to an accepted call, which may not have begun.
         """
         asked, shown = [_Said(canonical_form(message), message) for message in messages], canonical_tools(tools)
         best: Match | None = None
         longest = -1
         forked_for = None
-        for thread in threads:
-            if thread.participant.name != self.participant:
-                continue
+        for thread in self._candidates(_beginning(said.form for said in asked), threads):
             captured = self._look(thread)
             is_busy = thread.busy or thread.name in asked_already
             known, shared, aligned = _match_beginning(captured.messages, asked)
@@ -153,6 +161,7 @@ class Capture:
         """Discards all but the first `kept` messages of a thread, because the thread has discarded the others."""
         if thread in self._threads:
             del self._threads[thread].messages[kept:]
+            self._sorted = 0
 
     @property
     def has_main_thread(self) -> bool:
@@ -161,6 +170,20 @@ class Capture:
         """
         captured = self._threads.get(self.participant)
         return captured is not None and captured.tools is not None
+
+    def _candidates(self, beginning: Beginning | None, threads: Mapping[str, Thread]) -> Iterator[Thread]:
+        """Yields the participant's threads that begin as a call does, and those that say nothing yet."""
+        if not self._sorted:
+            self._blank, self._by_beginning = [], {}
+        new = islice(threads.values(), self._sorted, None)
+        unsorted = [*self._blank, *(thread for thread in new if thread.participant.name == self.participant)]
+        self._sorted, self._blank = len(threads), []
+        for thread in unsorted:
+            own = _beginning(self._look(thread).messages)
+            (self._blank if own is None else self._by_beginning.setdefault(own, [])).append(thread)
+        if beginning is not None:
+            yield from self._by_beginning.get(beginning, ())
+        yield from self._blank
 
     def _look(self, thread: Thread) -> _Captured:
         captured = self._threads.setdefault(thread.name, _Captured())
@@ -172,6 +195,13 @@ class Capture:
 class _Said:
     form: Canonical
     message: Message
+
+
+def _beginning(messages: Iterable[Canonical]) -> Beginning | None:
+    """Returns the beginning of a conversation, which is the same however its tool calls are joined; None if it says
+    nothing.
+    """
+    return next((message[:2] for message in messages if not _says_nothing(message)), None)
 
 
 def _match_beginning(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
