@@ -1,16 +1,24 @@
-"""Answers the model calls of a worker's programs, on a socket of its own, in all dialects that the service speaks, and
-their tool calls by MCP.
+"""Answers the model calls of a worker's programs, on a socket for each sandbox, in all dialects that the service speaks,
+and their tool calls by MCP.
+
+A program may be hostile. A key holds at one socket alone, which has so many connections. Of one program's large bodies
+one is in memory, and the calls of all programs take turns, so that the event loop stays free.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from aiohttp import web
 
+from ray_gym.agents.listener import Listener
 from ray_gym.agents.seat import Seat
 from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
@@ -26,7 +34,12 @@ from ray_gym.sandbox.supervised import new_place
 
 MOST_BYTES = 32 * 2**20
 """Largest body of a request."""
-SOCKET = "door"
+LARGE_BYTES = 64 * 2**10
+"""Bytes of a body from which on it is read one after the other, and parsed in a thread."""
+BODY_S = 60.0
+"""Seconds in which a body has to arrive."""
+AT_ONCE = 4
+"""Calls that begin in one turn of the event loop."""
 RETRIES = "x-stainless-retry-count"
 PATHS = {
     "/openai/chat/completions": CHAT,
@@ -38,16 +51,34 @@ PATHS = {
 """Dialects by the path of their requests."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Read = TypeVar("Read")
+
+
+@dataclass(slots=True)
+class Entrance:
+    """Holds the socket by which the programs of one sandbox come, and the seats of these programs."""
+
+    path: Path
+    listener: Listener
+    seats: dict[str, Seat] = field(default_factory=dict)
+    """Seats by API key."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Number of refusals since a seat recorded them, by their code."""
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a large body is in memory."""
 
 
 class AgentDoor:
-    """Serves the calls of programs on a Unix socket, until it is closed. A key says whose call it is."""
+    """Serves the calls of programs on Unix sockets, until it is closed. A key says whose call it is."""
 
     def __init__(self) -> None:
         """Makes a door that is not open yet, and lets nobody in."""
-        self._seats: dict[str, Seat] = {}
+        self._entrances: dict[str, Entrance] = {}
+        """Entrances by the path of their socket."""
+        self._made = itertools.count()
         self._place: Place | None = None
         self._opening = asyncio.Lock()
+        self._turns = asyncio.Semaphore(AT_ONCE)
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._guarded])
         for path, dialect in PATHS.items():
             app.router.add_post(path, self._answering(dialect))
@@ -56,57 +87,93 @@ class AgentDoor:
             app.router.add_get(path, self._models)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
 
-    async def open(self) -> Path:
-        """Listens, unless it does already, and returns the path of the socket. If this worker dies, the next one that
-        opens a sandbox here removes it. Errors: OSError; UserError if there is no place for it.
+    async def open(self) -> Entrance:
+        """Makes an entrance, and listens there. If this worker dies, the next one that opens a sandbox here removes it.
+        Errors: OSError; UserError if there is no place for it.
         """
         async with self._opening:
             if self._place is None:
                 place = await new_place()
                 await self._runner.setup()
-                await web.UnixSite(self._runner, str(place.folder / SOCKET)).start()
                 self._place = place
-            return self._place.folder / SOCKET
+        assert self._runner.server is not None
+        path = self._place.folder / f"door-{next(self._made)}"
+        entrance = Entrance(path, Listener(self._runner.server))
+        await entrance.listener.listen(path)
+        self._entrances[str(path)] = entrance
+        return entrance
+
+    def shut(self, entrance: Entrance) -> None:
+        """Ends all connections of an entrance, and removes it, unless it is shut."""
+        self._entrances.pop(str(entrance.path), None)
+        entrance.listener.close()
+        entrance.path.unlink(missing_ok=True)
 
     async def close(self) -> None:
-        """Ends all connections, and removes the socket."""
+        """Ends all connections, and removes the sockets."""
+        for entrance in list(self._entrances.values()):
+            self.shut(entrance)
         await self._runner.cleanup()
         if self._place is not None:
             await asyncio.to_thread(self._place.remove, is_clean=True)
 
-    def let_in(self, key: str, seat: Seat) -> None:
-        """Takes the calls with an API key for those of a seat's program."""
-        self._seats[key] = seat
-
-    def let_out(self, key: str) -> None:
-        """Takes no more calls with a key."""
-        self._seats.pop(key, None)
-
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        dialect = PATHS.get(request.path, CHAT)
         try:
             return await handler(request)
-        except Refused as refused:
-            return _refusal(dialect, refused)
+        except Refused as error:
+            refused = error
         except web.HTTPException as error:
-            return _refusal(dialect, Refused(error.status, "invalid_request", error.reason))
+            refused = Refused(error.status, "invalid_request", error.reason)
+        self._entrance(request).refused[refused.code] += 1
+        status, body = PATHS.get(request.path, CHAT).refusal(refused)
+        response = web.json_response(body, status=status)
+        if not request.content.is_eof():  # it may be sending for ever
+            response.force_close()
+        return response
+
+    def _entrance(self, request: web.Request) -> Entrance:
+        """Returns the entrance by which a request came. Errors: Refused (401) if it is shut."""
+        path = request.transport.get_extra_info("sockname") if request.transport is not None else None
+        if (entrance := self._entrances.get(path or "")) is None:
+            raise Refused(401, "invalid_api_key", "the episode is over")
+        return entrance
 
     def _seat(self, request: web.Request) -> Seat:
         """Returns the seat whose key a request has. Errors: Refused (401)."""
         given = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if (seat := self._seats.get(given)) is None:
+        if (seat := self._entrance(request).seats.get(given)) is None:
             raise Refused(401, "invalid_api_key", "the key is that of no episode here")
         return seat
 
     def _answering(self, dialect: Dialect) -> Handler:
         async def answer(request: web.Request) -> web.StreamResponse:
-            seat, body = self._seat(request), await request.read()
-            asked = await asyncio.to_thread(lambda: dialect.read(_json_of(body)))
-            call = AgentCall.of(asked, is_again=request.headers.get(RETRIES, "0") != "0", is_named=False)
+            seat = self._seat(request)
+            asked, call = await self._read(request, dialect)
             return await self._respond(request, dialect, asked, await seat.ask(call))
 
         return answer
+
+    async def _read(self, request: web.Request, dialect: Dialect) -> tuple[ApiRequest, AgentCall]:
+        """Reads a call. Errors: Refused, also (408) for a body that takes too long."""
+
+        def parse(body: bytes) -> tuple[ApiRequest, AgentCall]:
+            asked = dialect.read(_json_of(body))
+            is_again = request.headers.get(RETRIES, "0") != "0"
+            return asked, AgentCall.of(asked, is_again=is_again, is_named=False)
+
+        return await self._parsed(request, parse)
+
+    async def _parsed(self, request: web.Request, parse: Callable[[bytes], Read]) -> Read:
+        """Returns what `parse` makes of a body. Errors: those of `parse`; Refused (408) for a body that takes too long."""
+        length = request.content_length
+        if length is not None and length <= LARGE_BYTES:
+            body = await _body_of(request)
+            async with self._turns:
+                await asyncio.sleep(0)
+                return parse(body)
+        async with self._entrance(request).reading:
+            return await asyncio.to_thread(parse, await _body_of(request))
 
     async def _respond(
         self, request: web.Request, dialect: Dialect, asked: ApiRequest, answer: AgentAnswer | None
@@ -126,8 +193,8 @@ class AgentDoor:
 
     async def _mcp(self, request: web.Request) -> web.StreamResponse:
         """Answers a message of an MCP client, to which the tools of the seat's participant are offered."""
-        seat, body = self._seat(request), await request.read()
-        told = await answer_post(_json_of(body), request.headers.get(VERSION), seat.tools)
+        seat, message = self._seat(request), await self._parsed(request, _json_of)
+        told = await answer_post(message, request.headers.get(VERSION), seat.tools)
         if told.body is None:
             return web.Response(status=told.status)
         return web.Response(status=told.status, text=json.dumps(told.body), content_type="application/json")
@@ -145,7 +212,10 @@ def _json_of(body: bytes) -> object:
         raise Refused(400, "invalid_request", "the body is not JSON") from None
 
 
-def _refusal(dialect: Dialect, refused: Refused) -> web.Response:
-    """Returns a refusal in the form of its dialect."""
-    status, body = dialect.refusal(refused)
-    return web.json_response(body, status=status)
+async def _body_of(request: web.Request) -> bytes:
+    """Returns the body of a request. Errors: Refused (408) if it does not arrive in time."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await request.read()
+    except TimeoutError:
+        raise Refused(408, "body_too_slow", f"the body did not arrive within {BODY_S:g} s") from None

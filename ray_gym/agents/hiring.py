@@ -45,8 +45,7 @@ class Crew:
 
     def sandboxes(self, workplaces: Workplaces | None) -> SandboxSupply:
         """Makes the sandboxes of a worker. From those of episodes, programs reach the door of its workplaces."""
-        door = workplaces.open_door if workplaces is not None else None
-        return SandboxSupply(self.kind, self.limits, self.ahead, self.most, door)
+        return SandboxSupply(self.kind, self.limits, self.ahead, self.most, workplaces)
 
     async def check(self) -> None:
         """Checks that sandboxes can be had on this machine, and have the agents' programs. It takes some seconds at most.

@@ -9,6 +9,7 @@ try.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ray_gym.agents.running import Launcher, Left
@@ -38,6 +39,8 @@ class Seat:
     participant: Participant
     launcher: Launcher
     """Starts the program, and ends it with all that it has started."""
+    refused: Counter[str]
+    """Calls from the program's sandbox that were refused since it was last recorded, by the code of the refusal."""
     tools: SeatTools = field(init=False)
     """Tools of the participant, for the program's MCP client."""
     captures: dict[str, Capture] = field(default_factory=dict)
@@ -67,13 +70,16 @@ class Seat:
         with self.tools.open():
             left = await self.launcher.run(self._words(), self._turns, self._ending)
         self._turns += 1
+        self._record_refusals()
         if self._broken is not None:
             raise self._broken
         if self.episode.stopped:
             return
         self._record_error(left)
-        if left.why_ended is not None and not self._is_full:
-            raise self._fault(left)
+        if left.why_ended is not None:
+            if not self._is_full:
+                raise self._fault(left)
+            self.episode.note(f"{self.launcher.name}: its steps were used up, and {left.why_ended}")
         self._say(turn, self.launcher.program.answer(left.output))
         self._heard = len(self.episode.threads[self.participant.name].messages)
 
@@ -129,6 +135,12 @@ class Seat:
             self.episode.speak(name, said)
         turn.words = []
         turn.add_words(said.content)
+
+    def _record_refusals(self) -> None:
+        if self.refused:
+            codes = ", ".join(f"{count} {code}" for code, count in sorted(self.refused.items()))
+            self.episode.note(f"{self.launcher.name}: calls that were refused: {codes}")
+            self.refused.clear()
 
     def _record_error(self, left: Left) -> None:
         if canonical_text(left.errors):

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 from ray_gym.sandbox.bubblewrap import BubblewrapSandbox
 from ray_gym.sandbox.kind import SandboxKind
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.pool import SandboxPool
 from ray_gym.sandbox.sandbox import Sandbox
+
+
+class Doorway(Protocol):
+    """A doorway opens sandboxes whose programs reach a door of this process, each by an entrance of its own."""
+
+    async def open_sandbox(self, kind: SandboxKind, limits: SandboxLimits) -> Sandbox:
+        """Opens a sandbox. Errors: OSError; UserError if there can be none."""
+        ...
+
+    def shut_out(self, sandbox: Sandbox) -> None:
+        """Shuts the entrance of a sandbox."""
+        ...
 
 
 class SandboxSupply:
@@ -27,16 +39,17 @@ class SandboxSupply:
         limits: SandboxLimits,
         ahead: int = 0,
         most: int | None = None,
-        door: Callable[[], Awaitable[Path]] | None = None,
+        doorway: Doorway | None = None,
     ) -> None:
         """Makes a supply that has opened none yet. `ahead`: sandboxes that are open before an episode needs them. `most`:
-        sandboxes of episodes at a time, and as many to grade in; None: no limit. `door`: opens the socket that programs
-        of episodes reach; None: there is none.
+        sandboxes of episodes at a time, and as many to grade in; None: no limit. `doorway`: opens those of episodes;
+        None: their programs reach no door.
         """
 
         async def open_place() -> Sandbox:
-            return await kind.open(limits, await door() if door is not None else None)
+            return await (kind.open(limits) if doorway is None else doorway.open_sandbox(kind, limits))
 
+        self._doorway = doorway
         self.limits = limits
         room = most or sys.maxsize
         self._places = SandboxPool(open_place, ahead, room)
@@ -56,11 +69,17 @@ class SandboxSupply:
         """Begins to open sandboxes ahead of need."""
         self._places.fill()
 
-    def place(self) -> AbstractAsyncContextManager[Sandbox]:
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Sandbox]:
         """Gives an episode's sandbox, and closes it after the block. Waits while there are too many. Errors: UserError
         if there can be none.
         """
-        return self._places.take()
+        async with self._places.take() as sandbox:
+            try:
+                yield sandbox
+            finally:
+                if self._doorway is not None:
+                    self._doorway.shut_out(sandbox)
 
     def fresh(self) -> AbstractAsyncContextManager[Sandbox]:
         """Gives a sandbox without a door, as `place` does. Who holds one must not wait for another."""

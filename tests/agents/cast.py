@@ -76,7 +76,7 @@ async def play_with(
     found = find_sandbox(kind, "test")
     places = Workplaces(hired)
     shown = with_programs(found, {}, hired)
-    supply = SandboxSupply(found(found.Options(**shown)), SandboxLimits(), door=places.open_door)
+    supply = SandboxSupply(found(found.Options(**shown)), SandboxLimits(), doorway=places)
     stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply)
     try:
         played = await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage, log)
