@@ -176,6 +176,11 @@ class Environment(Generic[TaskT, StateT]):
     earlier conversation left it.
     """
 
+    async def prepare_worker(self) -> None:
+        """Checks, when a worker starts, that it can have what all episodes need from outside (a server, say). By default
+        it does nothing. Errors: UserError, which ends the run at its start.
+        """
+
     async def close(self) -> None:
         """Closes what was opened for all episodes of the worker (connections, say), when the worker ends. By default it
         does nothing.

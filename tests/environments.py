@@ -9,7 +9,7 @@ from conftest import REPOSITORY
 
 from ray_gym.plugins import ENVIRONMENT, names
 
-NEEDS_A_SERVER = {"nemo_gym"}
+NEEDS_A_SERVER = {"mcp", "nemo_gym"}
 """Played in their own tests."""
 NAMES = [name for name in names(ENVIRONMENT) if name not in NEEDS_A_SERVER]
 NEEDS_OPTIONS = {"aviary", "gymnasium", "reasoning_gym"}

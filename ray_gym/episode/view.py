@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,6 +47,8 @@ class EpisodeView:
         self._agents = stage.agents
         self._sandboxes = stage.sandboxes
         self._sandbox: EpisodeSandbox | None = None
+        self._closing: list[Callable[[], Awaitable[None]]] = []
+        """Functions that close what the episode has opened."""
         self.usage = Usage()
         self._prices = stage.prices
         self.costs = {name: 0 for name, one in self.participants.items() if one.model in stage.prices}
@@ -156,6 +158,7 @@ class EpisodeView:
             else:
                 seconds = seconds_for_tools(supply.limits, self.limits.tool_deadline_s)
                 self._sandbox = EpisodeSandbox(supply.place, clock, seconds)
+            self.when_over(self._sandbox.close)
         return self._sandbox
 
     @asynccontextmanager
@@ -169,12 +172,20 @@ class EpisodeView:
         finally:
             await sandbox.close()
 
+    # ---- the end ----
+
+    def when_over(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Has `close` called and awaited once the episode is over, or is played no further on this worker. It raises
+        nothing.
+        """
+        self._closing.append(close)
+
     async def leave(self) -> None:
-        """Ends the programs that play its participants, and closes its sandbox, since the episode is over."""
+        """Ends the programs that play its participants, and closes what it has opened, since the episode is over."""
         if self._agents is not None:
             await self._agents.leave(self)
-        if self._sandbox is not None:
-            await self._sandbox.close()
+        while self._closing:
+            await self._closing.pop()()
 
     # ---- the score ----
 

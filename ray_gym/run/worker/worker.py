@@ -170,7 +170,7 @@ class Worker:
         by which the driver checks that this node can write there. Returns the file's name and the id of this node.
 
         Errors: OSError if the file can't be written; UserError if this process takes more memory than
-        `fanout.memory_gb` already.
+        `fanout.memory_gb` already, or can't have what its sandboxes or its environment need.
         """
         self._watch()
         collect_seldom(self._concurrency)
@@ -183,6 +183,7 @@ class Worker:
         if self._setup.crew is not None and self._player.stage.sandboxes is not None:
             await self._setup.crew.check()
             self._player.stage.sandboxes.fill()
+        await self._setup.environment.prepare_worker()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
