@@ -1,11 +1,15 @@
-"""Defines an environment whose tools are those of the plain server."""
+"""Defines an environment whose tools are those of the plain server, and serves applications over HTTP."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import uvicorn
 
 from ray_gym import Environment, Episode, Opening, Participant, Task, Tool
 from ray_gym.mcp.options import McpServer
@@ -53,3 +57,27 @@ class Counting(Environment[Task, McpSession]):
 
     def score(self, state: McpSession, episode: Episode) -> float:
         return 1.0
+
+
+class Server(uvicorn.Server):
+    """Tells when it has started."""
+
+    def __init__(self, app: Any, port: int) -> None:
+        super().__init__(uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=0))
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+
+@asynccontextmanager
+async def serving(app: Any, port: int) -> AsyncIterator[None]:
+    server = Server(app, port)
+    task = asyncio.create_task(server.serve())
+    await server.up.wait()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,7 +48,7 @@ class EpisodeView:
         self._agents = stage.agents
         self._sandboxes = stage.sandboxes
         self._sandbox: EpisodeSandbox | None = None
-        self._closing: list[Callable[[], Awaitable[None]]] = []
+        self._closing: list[Callable[[], Coroutine[Any, Any, None]]] = []
         """Functions that close what the episode has opened."""
         self.usage = Usage()
         self._prices = stage.prices
@@ -174,7 +175,7 @@ class EpisodeView:
 
     # ---- the end ----
 
-    def when_over(self, close: Callable[[], Awaitable[None]]) -> None:
+    def when_over(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Has `close` called and awaited once the episode is over, or is played no further on this worker. It raises
         nothing.
         """
@@ -185,7 +186,7 @@ class EpisodeView:
         if self._agents is not None:
             await self._agents.leave(self)
         while self._closing:
-            await self._closing.pop()()
+            await asyncio.shield(self._closing.pop()())  # it is closed even if nobody waits for it any more
 
     # ---- the score ----
 

@@ -39,6 +39,8 @@ from ray_gym.service.sessions.session_table import SessionTable
 
 SESSION = "a-session"
 HOST = "http://localhost"
+PATH = f"/v1/sessions/{SESSION}/mcp"
+"""Path of the session's MCP server."""
 
 
 class CountingSpeller(Speller):

@@ -15,9 +15,8 @@ import pytest
 from gateway_app import TOKENS
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from session_door import HOST, SESSION, Door, opened
+from session_door import HOST, PATH, Door, opened
 
-PATH = f"/v1/sessions/{SESSION}/mcp"
 PEN, BOOK = {"item": "pen", "count": 1}, {"item": "book", "count": 1}
 
 

@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvicorn
 from conftest import free_port
 from mcp.server.mcpserver import MCPServer
-from mcp_servers import Counting
+from mcp_servers import Counting, serving
 from playing_tasks import call_of, play_task, says
 
 from ray_gym import Participant, Task, tool
@@ -30,30 +29,6 @@ def counter() -> MCPServer:
         return f"count {values[0]}"
 
     return server
-
-
-class Server(uvicorn.Server):
-    """Tells when it has started."""
-
-    def __init__(self, app: Any, port: int) -> None:
-        super().__init__(uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=0))
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-
-@asynccontextmanager
-async def serving(app: Any, port: int) -> AsyncIterator[None]:
-    server = Server(app, port)
-    task = asyncio.create_task(server.serve())
-    await server.up.wait()
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        await task
 
 
 class Site:
