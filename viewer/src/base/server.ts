@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Found } from "./types";
 
 /** Least milliseconds between two questions while a run is live. */
-export const REFRESH_MS = 2000;
+export const REFRESH_MS = 5000;
 /** Milliseconds to wait for each one that an answer took: the run needs the machine more than its viewer does. */
 const REST = 20;
 
