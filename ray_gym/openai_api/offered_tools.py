@@ -53,7 +53,7 @@ def read_offered(given: Sequence[Any]) -> OfferedTools:
     """Reads tools of any type. Those of an unknown type stay as they are, so that they are refused by name."""
     offered = OfferedTools()
     for tool in given:
-        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        kind = _kind_of(tool)
         if kind in HOSTED:
             offered.left_out.append(f"tools.{kind}")
         elif kind == "namespace" and isinstance(tool.get("tools"), list):
@@ -80,7 +80,7 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     """
     if not isinstance(choice, Mapping):
         return choice
-    kind = choice.get("type")
+    kind = _kind_of(choice)
     if kind in HOSTED:
         offered.left_out.append(f"tool_choice.{kind}")
         return "auto"
@@ -95,7 +95,7 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     if kind == "allowed_tools" and isinstance(choice.get(kind), Mapping):
         return {**choice, kind: plain_choice({"type": kind, **choice[kind]}, offered)}
     if kind == "allowed_tools" and isinstance(choice.get("tools"), list):
-        kept = [one for one in choice["tools"] if not (isinstance(one, Mapping) and one.get("type") in HOSTED)]
+        kept = [one for one in choice["tools"] if _kind_of(one) not in HOSTED]
         return {**choice, "tools": [_plain_tool(one) if isinstance(one, Mapping) else one for one in kept]}
     return choice
 
@@ -145,7 +145,7 @@ def _plain_tool(choice: Mapping[str, Any]) -> Json:
 
 
 def _is_hosted(item: Any, offered: OfferedTools) -> bool:
-    kind = item.get("type") if isinstance(item, Mapping) else None
+    kind = _kind_of(item)
     if kind not in _HOSTED_ITEMS:
         return False
     offered.left_out.append(f"input.{kind}")
@@ -153,7 +153,7 @@ def _is_hosted(item: Any, offered: OfferedTools) -> bool:
 
 
 def _plain_item(item: Any) -> Any:
-    kind = item.get("type") if isinstance(item, Mapping) else None
+    kind = _kind_of(item)
     if kind == "custom_tool_call" and INPUT in item:
         kept = {name: value for name, value in item.items() if name not in (INPUT, "namespace", "name")}
         name = flat_name(item.get("namespace"), item.get("name"))
@@ -164,3 +164,9 @@ def _plain_item(item: Any) -> Any:
         kept = {name: value for name, value in item.items() if name != "namespace"}
         return {**kept, "name": flat_name(item["namespace"], item.get("name"))}
     return item
+
+
+def _kind_of(given: Any) -> str | None:
+    """Returns the type of a tool, a choice or an item; None for one that says none, or no text."""
+    kind = given.get("type") if isinstance(given, Mapping) else None
+    return kind if isinstance(kind, str) else None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiohttp import ClientSession, UnixConnector, web
 
-from ray_gym.agents.door import MOST_BYTES, AgentDoor
+from ray_gym.agents.door import MOST_BYTES, AgentDoor, Entrance
 
 SOCKET = "watched"
 OF_A_CONNECTION = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding"})
@@ -43,18 +42,23 @@ class RecordingDoor(AgentDoor):
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_route("*", "/{path:.*}", self._forward)
         self._proxy = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
-        self._behind: Path | None = None
+        self._behind: Entrance | None = None
         self._starting = asyncio.Lock()
 
-    async def open(self) -> Path:
-        """Listens, and returns the path of the proxy's socket."""
+    async def open(self) -> Entrance:
+        """Makes the one entrance that one episode needs, and returns it with the path of the proxy's socket."""
         async with self._starting:
-            door = await super().open()
-            if self._behind is None:
-                await self._proxy.setup()
-                await web.UnixSite(self._proxy, str(door.with_name(SOCKET))).start()
-                self._behind = door
-        return door.with_name(SOCKET)
+            assert self._behind is None, "one sandbox is recorded"
+            self._behind = await super().open()
+            watched = self._behind.path.with_name(SOCKET)
+            await self._proxy.setup()
+            await web.UnixSite(self._proxy, str(watched)).start()
+        return replace(self._behind, path=watched)
+
+    def shut(self, entrance: Entrance) -> None:
+        """Shuts the entrance behind the proxy."""
+        if self._behind is not None:
+            super().shut(self._behind)
 
     async def close(self) -> None:
         """Ends the proxy, and the door behind it."""
@@ -63,8 +67,9 @@ class RecordingDoor(AgentDoor):
 
     async def _forward(self, request: web.Request) -> web.Response:
         body, sent = await request.read(), _of_a_request(request.headers)
+        assert self._behind is not None
         async with (
-            ClientSession(connector=UnixConnector(str(self._behind)), auto_decompress=False) as caller,
+            ClientSession(connector=UnixConnector(str(self._behind.path)), auto_decompress=False) as caller,
             caller.request(request.method, f"http://door{request.path_qs}", headers=sent, data=body) as answer,
         ):
             said, status = await answer.read(), answer.status
