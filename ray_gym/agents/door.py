@@ -23,6 +23,7 @@ from ray_gym.agents.seat import Seat
 from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
@@ -125,7 +126,8 @@ class AgentDoor:
             refused = error
         except web.HTTPException as error:
             refused = Refused(error.status, "invalid_request", error.reason)
-        self._entrance(request).refused[refused.code] += 1
+        if (entrance := self._entrances.get(_socket_of(request))) is not None:
+            entrance.refused[refused.code] += 1
         status, body = PATHS.get(request.path, CHAT).refusal(refused)
         response = web.json_response(body, status=status)
         if not request.content.is_eof():  # it may be sending for ever
@@ -134,8 +136,7 @@ class AgentDoor:
 
     def _entrance(self, request: web.Request) -> Entrance:
         """Returns the entrance by which a request came. Errors: Refused (401) if it is shut."""
-        path = request.transport.get_extra_info("sockname") if request.transport is not None else None
-        if (entrance := self._entrances.get(path or "")) is None:
+        if (entrance := self._entrances.get(_socket_of(request))) is None:
             raise Refused(401, "invalid_api_key", "the episode is over")
         return entrance
 
@@ -158,7 +159,7 @@ class AgentDoor:
         """Reads a call. Errors: Refused, also (408) for a body that takes too long."""
 
         def parse(body: bytes) -> tuple[ApiRequest, AgentCall]:
-            asked = dialect.read(_json_of(body))
+            asked = dialect.read(parse_json(body))
             is_again = request.headers.get(RETRIES, "0") != "0"
             return asked, AgentCall.of(asked, is_again=is_again, is_named=False)
 
@@ -193,7 +194,7 @@ class AgentDoor:
 
     async def _mcp(self, request: web.Request) -> web.StreamResponse:
         """Answers a message of an MCP client, to which the tools of the seat's participant are offered."""
-        seat, message = self._seat(request), await self._parsed(request, _json_of)
+        seat, message = self._seat(request), await self._parsed(request, parse_json)
         told = await answer_post(message, request.headers.get(VERSION), seat.tools)
         if told.body is None:
             return web.Response(status=told.status)
@@ -204,12 +205,9 @@ class AgentDoor:
         return web.json_response({"object": "list", "data": [model]})
 
 
-def _json_of(body: bytes) -> object:
-    """Reads a body. Errors: Refused (400) if it is no JSON."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "invalid_request", "the body is not JSON") from None
+def _socket_of(request: web.Request) -> str:
+    """Returns the path of the socket by which a request came; "" if its connection has ended."""
+    return str(request.transport.get_extra_info("sockname", "")) if request.transport is not None else ""
 
 
 async def _body_of(request: web.Request) -> bytes:

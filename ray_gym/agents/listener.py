@@ -19,6 +19,10 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._open: set[_Counted] = set()
 
+    def __len__(self) -> int:
+        """Returns the number of open connections."""
+        return len(self._open)
+
     async def listen(self, path: Path) -> None:
         """Begins to listen. Errors: OSError."""
         self._server = await asyncio.get_running_loop().create_unix_server(self._connect, str(path))

@@ -20,7 +20,7 @@ ANSWERS = {  # what a program said, whose deeds did no harm: what it was told of
     "never calls": ("I need no model", ""),
     "floods": ("{'200': 1000, '400': 100}", f"{REFUSED}100 turn_is_over"),
     "sends 20 mb": ("answer to 1 messages answer to 1 messages", ""),
-    "sends 20 mb many times": ("{'400'} answer to 1 messages", f"{REFUSED}12 invalid_request"),
+    "sends 20 mb many times": ("{'400'} answer to 1 messages", f"{REFUSED}12 bad_json"),
     "sends half a body": ("answer to 1 messages", ""),
     "sends halves of large bodies": ("answer to 1 messages", ""),
     "opens many connections": ("1952 answer to 1 messages", ""),

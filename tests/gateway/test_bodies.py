@@ -10,7 +10,7 @@ import pytest
 from gateway_app import Waiting, client, make, problem
 
 from ray_gym.deployments.gateway.guards.body import BODIES
-from ray_gym.deployments.gateway.guards.json_body import DEEPEST, depth, parse_json
+from ray_gym.openai_api.json_body import DEEPEST, depth, parse_json
 from ray_gym.openai_api.refused import Refused
 
 JSON = {"Content-Type": "application/json"}

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ray_gym.deployments.gateway.guards.json_body import parse_json
+from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused, service_unavailable
 
 BODIES = 32

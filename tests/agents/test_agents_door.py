@@ -1,0 +1,138 @@
+"""Checks what the door of a worker takes from the programs of one sandbox: keys, connections and bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sandboxes import until
+
+from ray_gym.agents import door, listener
+from ray_gym.agents.door import AgentDoor, Entrance
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion
+from ray_gym.play.agent_call import AgentCall
+from ray_gym.play.commands import AgentAnswer
+
+KEY = "rg-key"
+Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Sitting:
+    """Sits for a participant whose model repeats how long the last message is."""
+
+    participant = SimpleNamespace(name="policy")
+
+    async def ask(self, call: AgentCall) -> AgentAnswer:
+        return AgentAnswer(Completion(Message("assistant", f"{len(call.messages[-1].content)}")), "policy", 1)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[AgentDoor, Entrance]]:
+    """Gives a door, and an entrance at which `KEY` holds."""
+    here = AgentDoor()
+    try:
+        entrance = await here.open()
+        entrance.seats[KEY] = Sitting()  # type: ignore[assignment]
+        yield here, entrance
+    finally:
+        await here.close()
+
+
+async def connected(entrance: Entrance) -> Line:
+    return await asyncio.open_unix_connection(str(entrance.path))
+
+
+def request(text: str, more: str = "") -> bytes:
+    body = (
+        json.dumps({"model": "policy", "messages": [{"role": "user", "content": text}]})[:-1] + f"{more}}}"
+    ).encode()
+    head = (
+        f"POST /openai/chat/completions HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def answer(line: Line) -> tuple[int, Any]:
+    """Reads a response, and returns its status and its body."""
+    head = await line[0].readuntil(b"\r\n\r\n")
+    length = next(
+        int(each.split(b":")[1]) for each in head.split(b"\r\n") if each.lower().startswith(b"content-length")
+    )
+    return int(head.split()[1]), json.loads(await line[0].readexactly(length))
+
+
+async def asked(line: Line, text: str) -> tuple[int, Any]:
+    line[1].write(request(text))
+    return await answer(line)
+
+
+async def test_a_key_holds_at_the_door_of_its_own_sandbox_alone() -> None:
+    async with opened() as (here, entrance):
+        other = await here.open()
+        own, foreign = await connected(entrance), await connected(other)
+        assert (await asked(own, "abc"))[0] == 200
+        status, told = await asked(foreign, "abc")
+        assert (status, told["error"]["code"]) == (401, "invalid_api_key")
+        assert (dict(entrance.refused), dict(other.refused)) == ({}, {"invalid_api_key": 1})
+        here.shut(entrance)
+        assert await own[0].read() == b"" and not entrance.path.exists()
+        assert (await asked(foreign, "abc"))[0] == 401
+        folder = other.path.parent
+    assert not folder.exists()
+
+
+async def test_a_sandbox_has_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "MOST_CONNECTIONS", 2)
+    async with opened() as (_, entrance):
+        first, second, third = [await connected(entrance) for _ in range(3)]
+        assert await third[0].read() == b""
+        assert (await asked(first, "ab"))[1]["choices"][0]["message"]["content"] == "2"
+        second[1].close()
+        await until(lambda: len(entrance.listener) == 1, "it is counted no more")
+        assert (await asked(await connected(entrance), "abc"))[0] == 200
+
+
+async def test_one_large_body_is_read_at_a_time_and_small_ones_beside_it() -> None:
+    large = "x" * door.LARGE_BYTES
+    async with opened() as (_, entrance):
+        half, whole, small = [await connected(entrance) for _ in range(3)]
+        half[1].write(request(large)[:-10])
+        await until(entrance.reading.locked, "the first is being read")
+        waiting = asyncio.create_task(asked(whole, large))
+        assert (await asked(small, "abc"))[0] == 200 and not waiting.done()
+        half[1].write(request(large)[-10:])
+        for status, told in (await answer(half), await waiting):
+            assert (status, told["choices"][0]["message"]["content"]) == (200, f"{len(large)}")
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ('"a": 1e999', "bad_json"),
+        (f'"a": {2**70}', "bad_json"),
+        ('"a": "\\ud800"', "bad_json"),
+        (f'"a": {"[" * 100}', "too_deep"),
+    ],
+)
+async def test_json_that_others_could_not_write_is_refused(field: str, code: str) -> None:
+    """Sends what no journal takes: it would end the episode as if its worker were to blame."""
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        line[1].write(request("abc", f", {field}"))
+        status, told = await answer(line)
+        assert (status, told["error"]["code"]) == (400, code)
+
+
+async def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "BODY_S", 0.02)
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        line[1].write(request("abc")[:-1])
+        status, told = await answer(line)
+        assert (status, told["error"]["code"], dict(entrance.refused)) == (408, "body_too_slow", {"body_too_slow": 1})
