@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments, machine_arguments
-from ray_gym.sandbox.cgroup import counting, delegated
+from ray_gym.sandbox.cgroup import cgroup_here
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions, Unavailable
 from ray_gym.sandbox.leftovers import Place, sweep
 from ray_gym.sandbox.limits import SandboxLimits
@@ -92,11 +92,8 @@ class BubblewrapSandbox(SandboxKind):
                 files.callback(os.close, each)
             python = str(Path(sys.executable).resolve())
             command = ["bwrap", *options, "--", *supervisor_command(python, INSIDE_AT)]
-            if machine.cgroups is not None:
-                with contextlib.suppress(OSError):  # without one, the supervisor's looks have to do
-                    place.make_cgroup(machine.cgroups, limits)
             yield Launch(
-                command if place.cgroup is None else place.cgroup.joined(command),
+                place.confined(command, machine.cgroups, limits),
                 ROOT,
                 machine.is_sized,
                 {"PATH": f"{PATH}:{Path(python).parent}", "LANG": "C.UTF-8", **place.mark},
@@ -123,7 +120,7 @@ class Machine:
     def look(cls) -> Machine:
         """Looks at the machine, and removes what dead workers left."""
         sweep()
-        return cls(_version_here() >= SIZES_SINCE, delegated() or counting(), machine_arguments())
+        return cls(_version_here() >= SIZES_SINCE, cgroup_here(), machine_arguments())
 
 
 def _version_here() -> tuple[int, ...]:

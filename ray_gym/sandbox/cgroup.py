@@ -82,6 +82,13 @@ class Cgroup:
             (self.folder / name).write_text(str(value), "utf-8")
 
 
+def cgroup_here() -> Path | None:
+    """Returns the cgroup in which this process can make others that limit memory and processes, or processes alone; None
+    if there is none. It looks at files, and takes a moment.
+    """
+    return delegated() or counting()
+
+
 def delegated(
     own: Path = Path("/proc/self/cgroup"), mount: Path = MOUNT, controllers: frozenset[str] = CONTROLLERS
 ) -> Path | None:

@@ -66,6 +66,15 @@ class Place:
         (self.folder / CGROUP).write_text(str(parent), "utf-8")
         self.cgroup = Cgroup.make(parent, self.name, limits)
 
+    def confined(self, command: list[str], parent: Path | None, limits: SandboxLimits) -> list[str]:
+        """Returns the command that joins a cgroup of the sandbox's own first; as it is where none can be made: then the
+        supervisor's looks have to do. `parent`: cgroup to make it in; None if there is none.
+        """
+        if parent is not None:
+            with contextlib.suppress(OSError):
+                self.make_cgroup(parent, limits)
+        return command if self.cgroup is None else self.cgroup.joined(command)
+
     def remove(self, is_clean: bool = False) -> None:
         """Kills what is left of the sandbox's processes, and removes its folder. It may be called again. `is_clean`:
         none of its processes is left, so that none is looked for.

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
+from ray_gym.sandbox.cgroup import cgroup_here
 from ray_gym.sandbox.kind import SandboxKind, Unavailable
 from ray_gym.sandbox.leftovers import sweep
 from ray_gym.sandbox.limits import SandboxLimits
@@ -25,6 +26,7 @@ class ProcessSandbox(SandboxKind):
     def __init__(self, options: object = None) -> None:
         super().__init__(options)
         self._is_swept = False
+        self._cgroups: Path | None = None
 
     @classmethod
     def missing_here(cls) -> Unavailable | None:
@@ -33,11 +35,13 @@ class ProcessSandbox(SandboxKind):
     async def open(self, limits: SandboxLimits, door: Path | None = None) -> Sandbox:
         """Opens a sandbox. Errors: UserError if no folder can be had for it."""
         if not self._is_swept:
+            self._cgroups = await asyncio.to_thread(cgroup_here)
             self._is_swept = True
             await asyncio.to_thread(sweep)
         place = await new_place()
         env = {"PATH": os.environ.get("PATH", PATH), "LANG": "C.UTF-8", **place.mark}
-        how = Launch(supervisor_here(), str(place.files), False, env, str(door) if door else None, place=place)
+        command = place.confined(supervisor_here(), self._cgroups, limits)
+        how = Launch(command, str(place.files), False, env, str(door) if door else None, place=place)
         try:
             return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:

@@ -79,12 +79,11 @@ def test_v1_of_the_controller_pids_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.agents
-async def test_the_kernel_counts_processes_in_v1(own_root: Path) -> None:
-    bubblewrap()
+async def test_the_kernel_counts_processes_in_v1(kind: str, own_root: Path) -> None:
     parent = counting()
     if parent is None or delegated() is not None:
         pytest.skip("v1's controller pids can't be written here")
-    async with opened("bubblewrap") as sandbox:
+    async with opened(kind) as sandbox:
         [place] = left_in(own_root)
         group = Cgroup.of(parent, place.name).folder
         assert int((group / "pids.max").read_text()) == 2 * SMALL.processes + 64
@@ -129,7 +128,7 @@ async def test_all_processes_are_in_the_cgroup_and_end_with_it(
     real: Path, own_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bubblewrap()
-    monkeypatch.setattr(bubblewrap_module, "delegated", lambda: real)
+    monkeypatch.setattr(bubblewrap_module, "cgroup_here", lambda: real)
     word = word_of_its_own()
     async with opened("bubblewrap") as sandbox:
         [place] = left_in(own_root)
