@@ -23,6 +23,7 @@ class Command(AgentProgram):
     prints is the answer. `EPISODE_TURN` is the number of the turn, from 0.
     """
 
+    how_to_get = "put it into its PATH: into its image, or a folder of the machine that it sees (/usr/local/bin)"
     Options = CommandOptions
 
     def needs(self) -> tuple[str, ...]:

@@ -16,19 +16,22 @@ HERE = Path(__file__).parent
 CONFIG = f"""\
 environment: {{id: "rogues:Rogues"}}
 tasks: {{path: tasks.jsonl}}
-models: {{scripted: {{engine: scripted, player: "rogues:policy"}}}}
+models: {{scripted: {{engine: scripted, player: "rogues:policy", arguments: {{calls: CALLS}}}}}}
 participants: {{policy: {{model: scripted, agent: {{command: [python3, {HERE}/rogue.py], deadline_s: 15}}}}}}
 sandbox: {{kind: bubblewrap, read_only: [{HERE}], limits: {{memory_mb: 300, processes: 200, disk_mb: 64}}}}
 limits: {{max_turns: 1, max_steps_per_turn: 1000}}
 run: {{name: rogues}}
 """
+PATIENT = "participants.policy.agent.deadline_s=200"
+"""Override for programs that end by themselves, however slow the machine is."""
 
 
 def written(folder: Path, deeds: Sequence[str]) -> Path:
     """Writes a config with a task for each deed, and returns it."""
     tasks = [json.dumps({"task_id": f"{number}", "what": deed}) for number, deed in enumerate(deeds)]
     (folder / "tasks.jsonl").write_text("\n".join(tasks))
-    (folder / "config.yaml").write_text(f"{CONFIG}output: {{dir: {folder}}}\n")
+    config = CONFIG.replace("CALLS", str(folder / "calls"))
+    (folder / "config.yaml").write_text(f"{config}output: {{dir: {folder}}}\n")
     return folder / "config.yaml"
 
 
@@ -73,3 +76,9 @@ def play(
     told = [Told.of(row) for row in load(str(run)).episodes.to_pylist()]
     assert len(told) == len(deeds)
     return told, json.loads((run / "summary.json").read_text())
+
+
+def calls(folder: Path) -> list[tuple[int, str]]:
+    """Returns the worker and the words of all calls that the model was asked."""
+    lines = (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
+    return [(int(pid), said) for pid, _, said in (line.partition(" ") for line in lines)]

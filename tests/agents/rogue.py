@@ -18,6 +18,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ from urllib.parse import urlsplit
 
 FLOOD = 1100
 MB = 2**20
+LONG = 10
 PATH = "/openai/chat/completions"
 MOST_CLOSED = 1952
 DAEMON = ("sleep", "86439")
 
 
-def post(body: bytes, key: str = "", timeout: float = 60) -> Any:
+def post(body: bytes, key: str = "", timeout: float = 600) -> Any:
     """Sends a body to the door, and returns the text of the answer, or the code of the refusal."""
     headers = {"Authorization": f"Bearer {key or os.environ['OPENAI_API_KEY']}", "Content-Type": "application/json"}
     request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, headers)
@@ -58,14 +60,28 @@ def head(length: int) -> bytes:
     )
 
 
-def plays_well() -> None:
-    """Makes three calls that go on from each other."""
+def converse(said: Callable[[int], str], count: int) -> None:
+    """Makes calls that go on from each other, and tells the last answer."""
     past: list[dict[str, str]] = []
-    for number in range(3):
-        past.append({"role": "user", "content": f"call {number}"})
+    for number in range(count):
+        past.append({"role": "user", "content": said(number)})
         past.append({"role": "assistant", "content": post(json.dumps({"model": "policy", "messages": past}).encode())})
         time.sleep(0.2)
     print(past[-1]["content"])
+
+
+def plays_well() -> None:
+    converse("call {}".format, 3)
+
+
+def plays_long(who: str) -> None:
+    converse(lambda number: f"{who}: {number}", LONG)
+
+
+def tells_the_time(who: str) -> None:
+    """Asks something else whenever it is started."""
+    start = time.time_ns()
+    converse(lambda number: f"{who}: {number} since {start}", LONG)
 
 
 def never_calls() -> None:
@@ -161,6 +177,7 @@ def sends_another_key() -> None:
 
 
 def forks_daemons() -> None:
+    post(asked("before"))
     for _ in range(10):
         subprocess.Popen(DAEMON, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     print("ten daemons")
@@ -256,4 +273,5 @@ def writes_outside() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.stdin.read().strip().replace(" ", "_")]()
+    deed, *about = sys.stdin.read().strip().split(": ")
+    globals()[deed.replace(" ", "_")](*about)

@@ -29,8 +29,10 @@ class Rogues(Environment[Deed, Deed]):
         return float(bool(episode.answer))
 
 
-def policy(request: CompletionRequest) -> Message:
-    """Answers with the number of the messages that it was shown. Notes its process and the call in `ROGUE_CALLS`."""
-    with Path(os.environ.get("ROGUE_CALLS", os.devnull)).open("a") as file:
-        file.write(f"{os.getpid()} {request.messages[-1].content[:20]!r}\n")
+def policy(request: CompletionRequest, calls: str = os.devnull) -> Message:
+    """Answers with the number of the messages that it was shown. Notes its process and what was said in the file
+    `calls`.
+    """
+    with Path(calls).open("a") as file:
+        file.write(f"{os.getpid()} {request.messages[-1].content}\n")
     return Message("assistant", f"answer to {len(request.messages)} messages")

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ray_gym
+from hostility import python_path, written
 
 from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import read_config
@@ -128,3 +130,58 @@ async def test_a_sandbox_shows_a_functions_package_and_its_interpreter(tmp_path:
     )
     shown = [path for path in crew.kind.options.read_only if path != agents_dir()]
     assert shown == [package, venv, Path("/opt/python3.12")]
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "told"),
+    [
+        ("{kind: bubblewrap}", "the sandbox 'bubblewrap' can't be had here: bwrap is not in PATH; install it: apt-get"),
+        ("{kind: docker, image: x}", "the sandbox 'docker' can't be had here: docker is not in PATH; install Docker"),
+        ("{kind: podman, image: x}", "the sandbox 'podman' can't be had here: podman is not in PATH; "),
+        ("{kind: apptainer, image: /x}", "neither apptainer nor singularity is in PATH; install apptainer"),
+    ],
+)
+async def test_a_sandbox_that_is_not_there_is_told_before_the_run(
+    sandbox: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew: Any = hired(tmp_path, "{command: [python3]}", sandbox)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError) as refused:
+        await crew.check()
+    assert told in str(refused.value)
+
+
+async def test_an_image_that_is_not_there_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stands a program that knows no image in for apptainer, and for podman."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("apptainer", "podman"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 'Error: x:1: image not known' >&2\ntest $1 != image\n")
+        (tmp_path / name).chmod(0o755)
+    for kind, image, how in (
+        ("apptainer", "/no/x.sif", "apptainer build /no/x.sif"),
+        ("podman", "x:1", "podman pull x:1"),
+    ):
+        crew: Any = hired(tmp_path, "{command: [python3]}", f"{{kind: {kind}, image: '{image}'}}")
+        with pytest.raises(UserError, match=rf"image {image} is not here; (make it: )?{how}"):
+            await crew.check()
+
+
+@pytest.mark.agents
+@pytest.mark.ray
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (["sandbox.kind=process"], "command: no-such-agent is not in a sandbox of kind process: "),
+        (["sandbox={kind: apptainer, image: /no/x.sif}"], "the sandbox 'apptainer' can't be had here: "),
+    ],
+)
+def test_a_run_that_lacks_something_ends_with_2(
+    overrides: list[str], told: str, cluster: dict[str, str], tmp_path: Path
+) -> None:
+    file = written(tmp_path, ["plays well"])
+    override = ["participants.policy.agent.command=[no-such-agent]", "sandbox.read_only=[]", *overrides]
+    done = ray_gym("rollout", str(file), *override, environment=python_path(cluster))
+    assert done.returncode == 2 and told in done.stderr.splitlines()[-1], done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "rogues").exists()
