@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ray_gym.agents.program import AgentProgram, Site, Start
+from ray_gym.agents.program import AgentProgram, ProgramOptions, Site, Start
 
 MCP = ".claude/mcp.json"
 
@@ -13,6 +13,7 @@ MCP = ".claude/mcp.json"
 class ClaudeCode(AgentProgram):
     """Starts `claude -p`, with `--continue` for later turns. It speaks Anthropic's Messages API."""
 
+    Options = ProgramOptions
     how_to_get = "npm install --global @anthropic-ai/claude-code, or `make agents` in a checkout"
 
     def needs(self) -> tuple[str, ...]:
@@ -28,7 +29,8 @@ class ClaudeCode(AgentProgram):
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command of a turn, with the words on standard input."""
         again = ("--continue",) if turn else ()
-        command = ("claude", "--print", "--dangerously-skip-permissions", "--mcp-config", MCP, *again)
+        options = ("--dangerously-skip-permissions", "--mcp-config", MCP, *self.options.arguments)
+        command = ("claude", "--print", *options, *again)
         variables = {
             "ANTHROPIC_BASE_URL": site.anthropic_url,
             "ANTHROPIC_API_KEY": site.key,

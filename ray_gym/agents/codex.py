@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ray_gym.agents.program import AgentProgram, Output, Site, Start
+from ray_gym.agents.program import AgentProgram, Output, ProgramOptions, Site, Start
 
 ANSWER = ".codex/answer.txt"
 
@@ -15,6 +15,7 @@ class Codex(AgentProgram):
     it. It speaks the Responses API.
     """
 
+    Options = ProgramOptions
     how_to_get = "npm install --global @openai/codex, or `make agents` in a checkout"
     answer_files = (ANSWER,)
 
@@ -45,6 +46,7 @@ class Codex(AgentProgram):
             "--dangerously-bypass-approvals-and-sandbox",
             "--output-last-message",
             ANSWER,
+            *self.options.arguments,
         )
         again = ("resume", "--last") if turn else ()
         return Start(

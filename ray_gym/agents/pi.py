@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ray_gym.agents.program import AgentProgram, Site, Start
+from ray_gym.agents.program import AgentProgram, ProgramOptions, Site, Start
 
 
 class Pi(AgentProgram):
     """Starts `pi --print`, with `--continue` for later turns. It speaks chat completions."""
 
+    Options = ProgramOptions
     how_to_get = "npm install --global @mariozechner/pi-coding-agent, or `make agents` in a checkout"
 
     def needs(self) -> tuple[str, ...]:
@@ -30,5 +31,5 @@ class Pi(AgentProgram):
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command of a turn, with the words on standard input."""
         again = ("--continue",) if turn else ()
-        command = ("pi", "--provider", "episode", "--model", site.model, *again, "--print")
+        command = ("pi", "--provider", "episode", "--model", site.model, *self.options.arguments, *again, "--print")
         return Start(command, {"PI_CODING_AGENT_DIR": f"{site.folder}/.pi", "EPISODE_KEY": site.key}, words)

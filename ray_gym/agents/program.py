@@ -84,6 +84,13 @@ class AgentOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ProgramOptions(AgentOptions):
+    """Holds the options of an agent that is a program of its own."""
+
+    arguments: tuple[str, ...] = ()
+    """Further arguments of the program, for example such that make its prompt shorter."""
+
+
 class AgentProgram(ABC):
     """Starts a program for each turn of a participant, in the sandbox of the episode, and reads its answer.
 

@@ -105,7 +105,7 @@ class Seat:
             raise self.fail(error) from None
         if isinstance(answer, Failure):
             raise Refused(400, "invalid_request", f"{answer.where}: {answer.message}")
-        if answer is None:
+        if answer is None or self.episode.stopped:
             self.end()
         return answer
 

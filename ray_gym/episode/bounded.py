@@ -169,7 +169,7 @@ class BoundedEpisode(EpisodeView):
         elif not is_policy(self.participants[speaker]):
             raise fault_of(self.participants[speaker], _why_cut(speaker, completion), judges=False)
         elif completion.finish_reason == "context_full":
-            self.end(StopReason.CONTEXT_FULL, text)
+            self.end(StopReason.CONTEXT_FULL, text or _why_empty(completion))
         elif completion.finish_reason == "content_filter":
             self.end(StopReason.CONTENT_FILTER, text)
         else:
@@ -233,3 +233,11 @@ def _why_cut(speaker: str, completion: Completion) -> str:
     if completion.finish_reason == "content_filter":
         return "its endpoint withheld the message, or a part of it (content_filter)"
     return "its message was cut, for the context of its model is full"
+
+
+def _why_empty(completion: Completion) -> str:
+    """Returns why a message in a full context is empty: its prompt was too long for a token more. "" if that isn't
+    known.
+    """
+    tokens = completion.prompt_tokens
+    return f"the prompt has {tokens} tokens, and leaves no room in the model's context" if tokens else ""

@@ -10,6 +10,7 @@ from conftest import ray_gym
 from hostility import python_path, written
 
 from ray_gym.agents.hiring import Crew, hire
+from ray_gym.agents.program import Site
 from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
 from ray_gym.installed.cache import agents_dir
@@ -185,3 +186,12 @@ def test_a_run_that_lacks_something_ends_with_2(
     done = ray_gym("rollout", str(file), *override, environment=python_path(cluster))
     assert done.returncode == 2 and told in done.stderr.splitlines()[-1], done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "rogues").exists()
+
+
+@pytest.mark.parametrize("name", ["codex", "claude-code", "pi"])
+def test_further_arguments_are_the_programs(tmp_path: Path, name: str) -> None:
+    crew: Any = hired(tmp_path, f"{{id: {name}, arguments: [--thing, 'a b']}}")
+    site = Site("/work", "http://127.0.0.1:4000", "key", "policy")
+    command = crew.agents["policy"].program.start(site, "Hello", 1).command
+    place = command.index("--thing")
+    assert command[place + 1] == "a b" and {"resume", "--continue"} & set(command[place:])

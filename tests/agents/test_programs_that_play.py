@@ -12,6 +12,8 @@ from cast import play_with, program
 from playing import Talk, with_tokens
 
 from ray_gym import Episode
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion
 from ray_gym.record.rows import row_of
 
 TALKS = """
@@ -164,3 +166,13 @@ async def test_tools_and_scores_of_the_environment_act_in_the_same_sandbox() -> 
     code = "open('answer.txt', 'w').write(str(len(open('task.txt').read()))); print('done')"
     played, _ = await play_with({"policy": program(code)}, [], environment=Shared())
     assert played.failure is None and played.score is not None and played.score.reward == 5
+
+
+async def test_a_prompt_that_does_not_fit_is_told_with_its_length() -> None:
+    code = "ask([{'role': 'user', 'content': words}]); time.sleep(60)"
+    full = Completion(Message("assistant"), "context_full", prompt_tokens=9221)
+    played, _ = await play_with({"policy": program(code)}, [full])
+    assert played.status == "completed" and played.episode.stop is not None
+    assert played.episode.stop.reason == "context_full"
+    assert played.episode.stop.text == "the prompt has 9221 tokens, and leaves no room in the model's context"
+    assert played.active_s < 20, "the program is ended before its deadline"

@@ -4,30 +4,26 @@ goes on in the same conversation, and they call the environment's tools by MCP. 
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any
 
 import pytest
 from cast import play_with
 from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
-from till import Till
+from till import Till, counting
 
 from ray_gym.agents.claude_code import ClaudeCode
 from ray_gym.agents.codex import Codex
 from ray_gym.agents.pi import Pi
-from ray_gym.agents.program import AgentOptions, AgentProgram
+from ray_gym.agents.program import AgentProgram
 from ray_gym.agents.running import BIN
 from ray_gym.installed.cache import agents_dir
-from ray_gym.messages import Message, ToolCall
-from ray_gym.models.base import Completion, CompletionRequest
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(240)]
 
 
 def here(agent: type[AgentProgram]) -> AgentProgram:
     """Makes an agent. Skips the test where its program is missing; where all parts have to be had, it fails."""
-    made = agent(AgentOptions())
+    made = agent(agent.Options())
     for name in made.needs():
         if not (agents_dir() / BIN / name).exists():
             reason = f"{name} is not installed: make agents"
@@ -50,17 +46,6 @@ async def test_two_turns_with_commands_are_one_conversation(agent: type[AgentPro
     }
     assert len(conversations) == 1, "both turns, and all calls, are in one thread"
     assert models["policy"].requests[-1].tools == models["policy"].requests[0].tools
-
-
-async def counting(request: CompletionRequest) -> Completion:
-    """Puts 60 into the till, and what is missing with a mistake first; then it says what it was told last."""
-    results = [message.content for message in request.messages if message.role == "tool"]
-    given: list[dict[str, Any]] = [{"amount": 60}, {"amount": "ten"}, {"amount": 10}]
-    if len(results) == len(given):
-        return Completion(Message("assistant", f"Told: {results}"))
-    [put] = [tool for tool in request.tools if tool.name.endswith("__put")]
-    call = ToolCall(f"call_{len(results)}", put.name, json.dumps(given[len(results)]))
-    return Completion(Message("assistant", tool_calls=(call,)))
 
 
 @pytest.mark.parametrize("agent", [Codex, ClaudeCode])

@@ -11,6 +11,7 @@ import pytest
 from cast import play_with
 from sandboxes import bubblewrap
 from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
+from till import Till, counting
 
 from ray_gym.agents.program import AgentProgram
 from ray_gym.agents.python import Python, PythonOptions
@@ -76,3 +77,15 @@ async def test_agents_of_kinds_of_their_own(agent: type[OpenAIAgents] | type[Min
     bubblewrap()
     installed()
     assert await conversations_of(agent(SdkOptions()), "bubblewrap") == 1
+
+
+@pytest.mark.agents
+async def test_openais_agents_sdk_calls_the_environments_tools_by_mcp() -> None:
+    bubblewrap()
+    installed()
+    played, _ = await play_with(
+        {"policy": OpenAIAgents(SdkOptions())}, [counting] * 6, kind="bubblewrap", deadline_s=120, environment=Till()
+    )
+    assert played.failure is None and played.episode.state == [60, 10] and "70 in it" in played.episode.answer
+    calls = [event for event in played.episode.events if event.kind == "tool_call"]
+    assert [one.tool_calls[0].id for one in calls] == ["call_0", "call_1", "call_2"]

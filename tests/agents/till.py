@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from playing import Talk
 
-from ray_gym import Opening, Participant, Task, tool
+from ray_gym import Message, Opening, Participant, Task, ToolCall, tool
+from ray_gym.models.base import Completion, CompletionRequest
 
 
 class Till(Talk):
@@ -42,3 +44,14 @@ class Till(Talk):
 
     def score(self, state: list[int], episode: Any) -> float:
         return min(1.0, sum(state) / 100)
+
+
+async def counting(request: CompletionRequest) -> Completion:
+    """Puts 60 into the till, and what is missing with a mistake first; then it says what it was told last."""
+    results = [message.content for message in request.messages if message.role == "tool"]
+    given: list[dict[str, Any]] = [{"amount": 60}, {"amount": "ten"}, {"amount": 10}]
+    if len(results) == len(given):
+        return Completion(Message("assistant", f"Told: {results}"))
+    [put] = [tool for tool in request.tools if tool.name.rpartition("__")[2] == "put"]
+    call = ToolCall(f"call_{len(results)}", put.name, json.dumps(given[len(results)]))
+    return Completion(Message("assistant", tool_calls=(call,)))
