@@ -110,6 +110,7 @@ asyncio.run(attempt(Path({folder!r}), environment, policy, tool_deadline_s=60))
 """
 
 
+@pytest.mark.chaos
 def test_a_killed_worker_takes_its_servers_along_and_the_episode_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

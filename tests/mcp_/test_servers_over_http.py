@@ -17,6 +17,7 @@ from playing_tasks import call_of, play_task, says
 
 from ray_gym import Participant, Task, tool
 from ray_gym.errors import UserError
+from ray_gym.mcp import live
 from ray_gym.mcp.options import McpServer
 
 
@@ -104,7 +105,8 @@ async def test_what_is_no_server_is_told_before_the_run() -> None:
             await Counting(x=McpServer(url=f"http://127.0.0.1:{port}/mcp", start_s=2)).prepare_worker()
 
 
-async def test_a_server_that_is_gone_fails_the_episode() -> None:
+async def test_a_server_that_is_gone_fails_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "STARTS", 1)
     site = Site(as_json=True)
     environment = Restarting(site)
     async with site.running():
