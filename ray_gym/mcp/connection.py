@@ -113,6 +113,8 @@ class Connection:
                 raise self._down(describe(error)) from None
             raise CallRefused(error.error.message) from None
         except (ValueError, RuntimeError) as error:
+            if self._keeping.done():
+                raise self._down("its connection was lost") from None
             raise CallRefused(f"the server's answer is not one of the protocol: {describe(error)[:500]}") from None
         except Exception as error:  # the client's stream was closed, or its connection lost
             raise self._down(describe(error)) from None
@@ -141,7 +143,8 @@ class Connection:
 
     async def _look(self, response: Any) -> None:
         """Notes that a server over HTTP has forgotten this session, by the status of its answer."""
-        self._is_forgotten = self._is_forgotten or response.status_code == HTTPStatus.NOT_FOUND
+        if response.request.method == "POST" and response.status_code == HTTPStatus.NOT_FOUND:
+            self._is_forgotten = True
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:

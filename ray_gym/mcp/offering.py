@@ -75,11 +75,11 @@ async def answer_post(body: object, spoken: str | None, host: ToolHost) -> McpAn
         if not 0 < len(body) <= MOST_MESSAGES:
             return McpAnswer(400, _error(None, _Problem(MALFORMED, f"a batch has 1 to {MOST_MESSAGES} messages")))
         said = [one for message in body if (one := await _answer(message, host)) is not None]
-        return McpAnswer(200, said) if said else McpAnswer(202)
+        return McpAnswer(400 if all(map(_is_malformed, said)) else 200, said) if said else McpAnswer(202)
     answer = await _answer(body, host)
     if answer is None:
         return McpAnswer(202)
-    return McpAnswer(400 if answer.get("error", {}).get("code") == MALFORMED else 200, answer)
+    return McpAnswer(400 if _is_malformed(answer) else 200, answer)
 
 
 async def _answer(message: object, host: ToolHost) -> Json | None:
@@ -154,6 +154,10 @@ async def _called(params: Json, host: ToolHost) -> Json:
 
 def _described(tool: ToolSchema) -> Json:
     return {"name": tool.name, "description": tool.description, "inputSchema": {"type": "object", **tool.parameters}}
+
+
+def _is_malformed(answer: Json) -> bool:
+    return bool(answer.get("error", {}).get("code") == MALFORMED)
 
 
 def _versions(spoken: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from ray_gym.deployments.gateway.doors.session_router import SessionEnded, Sessi
 from ray_gym.deployments.gateway.guards.auth import is_loopback_origin
 from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute, json_body
 from ray_gym.deployments.gateway.guards.leaving import answer_unless_gone
-from ray_gym.mcp.offering import VERSION, Json, answer_post
+from ray_gym.mcp.offering import VERSION, VERSIONS, Json, answer_post
 from ray_gym.messages import ToolSchema
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import ErrorAnswer, ToolCallAnswer
@@ -24,13 +24,25 @@ from ray_gym.tools.answer import ToolAnswer
 
 MESSAGE: dict[str, Any] = {
     "required": True,
-    "content": {"application/json": {"schema": {"anyOf": [{"type": "object"}, {"type": "array"}]}}},
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["jsonrpc", "method"],
+                "properties": {
+                    "jsonrpc": {"const": "2.0"},
+                    "method": {"type": "string"},
+                    "id": {"type": ["string", "integer"]},
+                },
+            }
+        }
+    },
 }
-"""Body of a POST, for OpenAPI."""
+"""Body of a POST, for OpenAPI: a request, or without `id` a notification."""
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer to a request", "content": {"application/json": {}}},
     202: {"description": "A notification, or an answer, was taken"},
-    400: {"description": "No message of the protocol, or of a version that is not spoken"},
+    400: {"description": "No message of the protocol, or a version not spoken", "content": {"application/json": {}}},
     404: {"model": ErrorAnswer, "description": "There is no such session of this caller"},
     409: {"model": ErrorAnswer, "description": "The session is full, or was closed meanwhile"},
     429: {"model": ErrorAnswer, "description": "As many commands wait in this session as there may be"},
@@ -51,7 +63,7 @@ def mcp_routes(session_router: SessionRouter, caller_of: Callable[..., Any]) -> 
         session_id: str,
         request: Request,
         caller: Annotated[str, Depends(caller_of)],
-        spoken: Annotated[str | None, Header(alias=VERSION)] = None,
+        spoken: Annotated[str | None, Header(alias=VERSION, json_schema_extra={"enum": list(VERSIONS)})] = None,
     ) -> Response:
         """Answer a message of an MCP client, by streamable HTTP, in JSON. Its tools are the policy's."""
         if not is_loopback_origin(request.headers.get("origin")):
