@@ -23,6 +23,8 @@ from ray_gym.tools.answer import ToolAnswer
 
 MOST_CALLS = 10_000
 """Most tool calls of a program in an episode."""
+MOST_ARGUMENTS = 1_000_000
+"""Most characters of the arguments of a call."""
 
 
 class Seated(Protocol):
@@ -76,8 +78,11 @@ class SeatTools:
             return _refusal("it is not your turn")
         if self._calls >= MOST_CALLS:
             return _refusal(f"you have made {MOST_CALLS:,} calls, as many as there may be")
+        text = json.dumps(arguments, ensure_ascii=False)
+        if len(text) > MOST_ARGUMENTS:
+            return _refusal(f"the arguments are {len(text):,} characters long, and may have {MOST_ARGUMENTS:,}")
         self._calls += 1
-        task = asyncio.create_task(self._carry_out(name, json.dumps(arguments, ensure_ascii=False), self._calls))
+        task = asyncio.create_task(self._carry_out(name, text, self._calls))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         await asyncio.wait([task])

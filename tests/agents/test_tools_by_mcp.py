@@ -68,14 +68,17 @@ async def test_a_tool_that_breaks_fails_the_episode() -> None:
     assert played.failure.kind == "environment"
 
 
-async def test_a_key_of_nobody_and_a_body_that_is_none_are_refused() -> None:
+async def test_a_key_of_nobody_and_what_is_wrong_or_too_long_are_refused() -> None:
     code = """
 told = [post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, "rg-of-another-episode")["status"]]
 told += [post("/mcp", "ping")["error"]["code"], mcp("ping")["result"]]
+told += [call("put", amount="1" * 1_000_001)["content"][0]["text"], post("/mcp", "x" * 40_000_000)["status"]]
 print(json.dumps(told))
 """
     played = await play(code)
-    assert json.loads(played.episode.answer) == [401, -32600, {}]
+    *told, long, status = json.loads(played.episode.answer)
+    assert told == [401, -32600, {}] and "1,000,015 characters long, and may have 1,000,000" in long and status == 413
+    assert not [event for event in played.episode.events if event.kind == "tool_call"]
 
 
 @pytest.mark.parametrize("calls", [100])
