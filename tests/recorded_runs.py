@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,6 +99,7 @@ async def record(
     config = config.model_copy(update={"tasks": config.tasks.model_copy(update={"repeats": len(casts)})})
     plan = Plan.of(config, str(file), tasks=tasks_of(config, file.parent), engines=lambda name: None)  # type: ignore[arg-type, return-value]
     directory, runner = plan_directory(config, file), ToolRunner()
+    supply = plan.crew.sandboxes(None) if plan.crew is not None else None
     create(directory)
     directory.write_config(config)
     directory.write_fingerprint(Fingerprint.of(plan))
@@ -106,13 +107,15 @@ async def record(
         group = []
         for spec, cast in zip(plan.specs[number : number + len(casts)], casts, strict=True):
             stage = _stage(plan, _players(plan.environment, spec.task, cast), runner, tokens)
-            group.append(await play(spec, stage))
+            group.append(await play(spec, replace(stage, sandboxes=supply)))
         if plan.environment.scores_groups():
             group = await _score_together(group, stage)
         settle(group, config.groups)
         rows = [row_of(one, "run", config.environment.id) for one in group]
         directory.commit(directory.storage.stage(f"part-w-{number:05d}.parquet", as_table(rows)))
     await runner.close()
+    if supply is not None:
+        await supply.close()
     directory.write_summary({"interrupted": False, "mean_reward": None, "command": []})
     directory.close()
     return Path(directory.location)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from environments import NAMES, options_of
+from sandboxes import bubblewrap
 
 from ray_gym.check.all_checks import carry_out
 from ray_gym.check.other_process import OtherProcess
@@ -14,9 +15,9 @@ from ray_gym.check.subject import subject_of
 from ray_gym.plugins import find_environment
 
 TASKS = 3
-FEWER_TASKS = {"math": 1, "reasoning_gym": 1}
+FEWER_TASKS = {"math": 1, "reasoning_gym": 1, "code_repair": 1}
 """Number of tasks for environments whose graders take their time."""
-COSTLY = ("aviary", "math", "reasoning_gym")
+COSTLY = ("aviary", "code_repair", "math", "reasoning_gym")
 """Environments that the gate leaves to a part, as it leaves all further options."""
 FURTHER: list[tuple[str, dict[str, Any]]] = [
     ("calendar", {"mode": "live"}),
@@ -43,6 +44,8 @@ IN_A_PART = [*((name, options_of(name)) for name in COSTLY), *FURTHER]
 )
 async def test_an_environment_passes(name: str, options: dict[str, Any], other_process: OtherProcess) -> None:
     environment_class = find_environment(name)
+    if environment_class.uses_sandbox:
+        bubblewrap()
     given, count = environment_class.Options.model_validate(options), FEWER_TASKS.get(name, TASKS)
     subject = subject_of(name, environment_class, given, count, seed=1)
     report = await carry_out(subject, other_process)

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from environments import NAMES, options_of
 from recorded_runs import config_of, record
+from sandboxes import bubblewrap
 
 from ray_gym import Message
 from ray_gym.check.casts import PERFECT
 from ray_gym.health.examine import Health, examine
+from ray_gym.plugins import find_environment
 from ray_gym.run.directory.location import storage_at
 
 TASKS = 12
@@ -37,6 +39,8 @@ def unsure(*_: Any, **__: Any) -> Message:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_run_has_no_findings(name: str, tmp_path: Path) -> None:
     """Half of the episodes are played perfectly, and in the others the policy doesn't know an answer."""
+    if find_environment(name).uses_sandbox:
+        bubblewrap()
     config = config_of(tmp_path, name, options_of(name), tasks={"generate": TASKS})
     run = asyncio.run(record(config, (PERFECT, {"policy": unsure})))
     assert examine(storage_at(str(run))) == Health(2 * TASKS, [], [])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from environments import NAMES, options_of
 from recorded_runs import again, comparable, config_of, record, rewrite, rows_of, without_rewards
+from sandboxes import bubblewrap
 
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
 from ray_gym.errors import UserError
@@ -24,7 +25,9 @@ FURTHER: list[tuple[str, dict[str, Any]]] = [
 ]
 BY_POLICY = (PERFECT, RANDOM, NULL, NASTY_POLICY)
 IN_THE_GATE = [(name, options_of(name)) for name in OF_THE_GATE]
-IN_A_PART = [*((name, options_of(name)) for name in NAMES if name not in OF_THE_GATE), *FURTHER]
+IN_SANDBOXES = ("code_repair",)
+"""Environments whose files are gone with their sandboxes."""
+IN_A_PART = [*((name, options_of(name)) for name in NAMES if name not in (*OF_THE_GATE, *IN_SANDBOXES)), *FURTHER]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,14 @@ def test_the_same_graders_give_the_same_rewards(name: str, options: dict[str, An
     assert [comparable(row) for row in scored] == [comparable(row) for row in recorded]
     assert made.counts.scored and not made.counts.asked_live
     assert any(row["reward"] is not None for row in scored)
+
+
+@pytest.mark.agents
+def test_episodes_in_sandboxes_are_refused_by_name(tmp_path: Path) -> None:
+    bubblewrap()
+    run = asyncio.run(record(config_of(tmp_path, "code_repair", tasks={"generate": 1}), (PERFECT,)))
+    with pytest.raises(UserError, match="code_repair keeps files in sandboxes, which are gone"):
+        again(run)
 
 
 @pytest.mark.environments
