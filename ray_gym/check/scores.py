@@ -126,13 +126,12 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
 async def _score_again(evidence: Evidence, play: Play) -> Problem | None:
     """Scores an episode of perfect players again, and returns a problem if the score differs, else None.
 
-    Other episodes are not scored again, since judges that play at random may say something else. Errors: WaitsForEver;
-    EpisodeFailure if `score` fails now.
+    Other episodes are not scored again, since judges that play at random may say something else, nor are those whose
+    sandboxes are gone. Errors: WaitsForEver; EpisodeFailure if `score` fails now.
     """
-    before = play.played.score
-    if play.scene.cast != PERFECT or before is None:
+    before, environment = play.played.score, play.stage.environment
+    if play.scene.cast != PERFECT or before is None or environment.uses_sandbox:
         return None
-    environment = play.stage.environment
     again: object
     async with limit_waiting(environment, f"scoring {play.scene} again"):
         if environment.scores_groups():
