@@ -42,6 +42,8 @@ def text_of(content: Any, between: str = "\n") -> str:
     as vLLM joins them. Errors: ValueError for other content, a part that is no text, a part that has fields which are
     not read, and a part of reasoning, which is none of anybody's words.
     """
+    if isinstance(content, str):
+        return content
     texts = list(_texts(content))
     if any(is_reasoning for is_reasoning, _ in texts):
         raise ValueError("content has a part of reasoning, which only an assistant's may have")
@@ -59,7 +61,10 @@ def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     `audio`. Parts of `content` that are reasoning are not among its words. Errors: ValueError for content that is no
     text, and for sound without a transcript.
     """
-    parts = list(_texts(fields.get("content")))
+    content = fields.get("content")
+    if isinstance(content, str) and not any(map(fields.get, ANSWER_FIELDS - {"content"})):
+        return "", content
+    parts = list(_texts(content))
     told = (fields.get(name) for name in ("reasoning_content", "reasoning", "reasoning_details"))
     apart = reasoning_of(next(filter(None, told), None))
     thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning and text)

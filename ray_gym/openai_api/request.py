@@ -160,7 +160,8 @@ def asked_in_vain(body: Body) -> list[str]:
     asked = body.model_extra or {}
     found = [name for name in WITHOUT & asked.keys() if not asks_for_nothing(name, asked[name])]
     inner = (("reasoning", "effort", None), ("text", "verbosity", "medium"))
-    held = [(f"{of}.{name}", getattr(getattr(body, of, None), name, None), neutral) for of, name, neutral in inner]
+    parts = [(of, name, neutral) for of, name, neutral in inner if of in type(body).model_fields]
+    held = [(f"{of}.{name}", getattr(getattr(body, of), name, None), neutral) for of, name, neutral in parts]
     return sorted([*found, *(name for name, value, neutral in held if value not in (None, neutral))])
 
 
@@ -334,11 +335,13 @@ def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
     """Returns the fields of `Sampling` that a body sets. `limit`: the body's largest number of generated tokens; None
     if it sets none. Errors: Refused (400) for a value out of its range.
     """
-    said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
-    said["max_tokens"] = limit
-    if isinstance(said["stop"], str):
+    given = body.model_extra or {}
+    said: Json = {name: given[name] for name in SamplingChange.model_fields if given.get(name) is not None}
+    if limit is not None:
+        said["max_tokens"] = limit
+    if isinstance(said.get("stop"), str):
         said["stop"] = [said["stop"]]
-    sampling = read_body(SamplingChange, said).model_dump(exclude_none=True)
+    sampling = read_body(SamplingChange, said).model_dump(exclude_none=True) if said else {}
     if "stop" in sampling:
         sampling["stop"] = tuple(sampling["stop"])
     return sampling if body.seed is None else {**sampling, "seed": body.seed}

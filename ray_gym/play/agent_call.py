@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from ray_gym.episode.episode import Episode
 from ray_gym.messages import Message, ToolChoice, ToolSchema
+from ray_gym.models.model import Sampling
 from ray_gym.openai_api.conversation import require_answers
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.capture import Capture, canonical_form, canonical_tools
-from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
+from ray_gym.play.commands import Ask, StoredMessage
+
+SAMPLING = tuple(field.name for field in fields(Sampling))
 
 
 class TurnIsOver(Exception):
@@ -104,17 +107,18 @@ def command_of(call: AgentCall, participant: str, session: AskedSession) -> Ask:
     capture = session.captures.get(participant) or Capture(participant)
     messages = _whole(call, participant, session)
     match = capture.match(messages, call.tools, episode.threads, session.asked_threads)
-    sampling = asdict(episode.participants[participant].sampling) | dict(call.sampling)
+    usual = episode.participants[participant].sampling
+    tools = tuple(tool.as_openai() for tool in call.tools)
     return Ask(
         participant,
         match.thread,
         match.forked_for,
         tuple(StoredMessage.of(message.encodable()) for message in match.new),
-        in_openai_form(call.tools),
-        in_openai_form(call.allowed),
+        tools,
+        tools if call.allowed == call.tools else tuple(tool.as_openai() for tool in call.allowed),
         call.tool_choice if call.tools else "none",
         call.parallel_tool_calls,
-        sampling,
+        {name: getattr(usual, name) for name in SAMPLING} | dict(call.sampling),
         call.digest,
         call.response_format,
         call.left_out,

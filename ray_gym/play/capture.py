@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ray_gym.episode.thread import Thread
@@ -115,6 +116,8 @@ class Capture:
     """Threads that say nothing yet, so that any call can continue them."""
     _by_beginning: dict[Beginning, list[Thread]] = field(default_factory=dict)
     """All other threads: an agent can have a thousand, and few of them begin as a call does."""
+    _shown: tuple[bytes, Tools] = (b"[]", ())
+    """Tools of the last call as JSON, which the next one mostly has, too, and their canonical form."""
     _left_out: set[str] = field(default_factory=set)
     """Fields and tools of calls that ask for what isn't here, as far as the record says so."""
 
@@ -130,7 +133,7 @@ class Capture:
         `threads`: all of the episode, by name, in the order in which they were opened. `asked_already`: names of threads
         that wait for the answer to an accepted call, which may not have begun.
         """
-        asked, shown = [_Said(canonical_form(message), message) for message in messages], canonical_tools(tools)
+        asked, shown = [_Said(canonical_form(message), message) for message in messages], self._canonical(tools)
         best: Match | None = None
         longest = -1
         forked_for = None
@@ -147,7 +150,7 @@ class Capture:
 
     def uses(self, thread: str, tools: Iterable[ToolSchema]) -> None:
         """Records that the thread shows these tools from now on."""
-        self._threads.setdefault(thread, _Captured()).tools = canonical_tools(tools)
+        self._threads.setdefault(thread, _Captured()).tools = self._canonical(tools)
 
     def is_news(self, left_out: Collection[str]) -> bool:
         """Returns True if the record doesn't say yet that one of these fields and tools is left out; from then on it
@@ -184,6 +187,17 @@ class Capture:
         if beginning is not None:
             yield from self._by_beginning.get(beginning, ())
         yield from self._blank
+
+    def _canonical(self, tools: Iterable[ToolSchema]) -> Tools:
+        """Returns the canonical form of tools."""
+        given = tuple(tools)
+        try:
+            written = msgspec.json.encode(given)
+        except UnicodeEncodeError:  # lone surrogates
+            return canonical_tools(given)
+        if written != self._shown[0]:
+            self._shown = written, canonical_tools(given)
+        return self._shown[1]
 
     def _look(self, thread: Thread) -> _Captured:
         captured = self._threads.setdefault(thread.name, _Captured())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -300,8 +299,3 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
 
 def _schemas(given: Sequence[dict[str, Any]]) -> tuple[ToolSchema, ...]:
     return tuple(ToolSchema.from_openai(tool) for tool in given)
-
-
-def in_openai_form(tools: Sequence[ToolSchema]) -> tuple[dict[str, Any], ...]:
-    """Returns the tools in OpenAI's form, as plain JSON data."""
-    return tuple(json.loads(json.dumps(tool.as_openai())) for tool in tools)
