@@ -17,7 +17,7 @@ import uvloop
 
 from benchmarks.openai_answers import NAME
 from ray_gym import Environment, Episode, Opening, Task
-from ray_gym.agents.door import AgentDoor
+from ray_gym.agents.door import AgentDoor, Entrance
 from ray_gym.agents.program import AgentOptions, AgentProgram, Output, Site, Start
 from ray_gym.agents.running import Launcher, Left
 from ray_gym.agents.seat import Seat
@@ -72,17 +72,17 @@ class Absent(Launcher):
 class Clients:
     """Gives the client of each episode a seat at a door, as `Workplaces` does for programs."""
 
-    def __init__(self, door: AgentDoor) -> None:
+    def __init__(self, entrance: Entrance) -> None:
         self.keys: asyncio.Queue[str] = asyncio.Queue()
         """Keys of the clients that may call."""
         self.end = asyncio.Event()
-        self._door = door
+        self._entrance = entrance
 
     async def take_turn(self, episode: Episode, turn: Turn) -> None:
         """Lets the client's calls in until the end."""
         key = f"rg-{secrets.token_urlsafe(24)}"
-        seat = Seat(episode, episode.participants[turn.speaker], Absent(self.end))
-        self._door.let_in(key, seat)
+        seat = Seat(episode, episode.participants[turn.speaker], Absent(self.end), self._entrance.refused)
+        self._entrance.seats[key] = seat
         self.keys.put_nowait(key)
         await seat.take_turn(turn)
 
@@ -96,10 +96,12 @@ async def capture(model_url: str, count: int, way: str) -> None:
     the forwarder by which programs in a sandbox reach it.
     """
     door = AgentDoor()
-    path = await door.open()
-    sandbox = await ProcessSandbox(SandboxOptions()).open(SandboxLimits(), door=path) if way == "sandbox" else None
-    url = f"unix:{path}:http://door" if sandbox is None else sandbox.door_url
-    clients, limits = Clients(door), LimitsSection(max_turns=1, max_steps_per_turn=100)
+    entrance = await door.open()
+    sandbox = (
+        await ProcessSandbox(SandboxOptions()).open(SandboxLimits(), door=entrance.path) if way == "sandbox" else None
+    )
+    url = f"unix:{entrance.path}:http://door" if sandbox is None else sandbox.door_url
+    clients, limits = Clients(entrance), LimitsSection(max_turns=1, max_steps_per_turn=100)
     cast = {
         "policy": Participant.from_config(
             "policy", ParticipantSection(model="m", agent=AgentSection(id="client")), limits
