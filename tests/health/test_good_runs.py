@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from environments import NAMES, options_of
 from recorded_runs import config_of, record
-from sandboxes import bubblewrap
 
 from ray_gym import Message
 from ray_gym.check.casts import PERFECT
 from ray_gym.health.examine import Health, examine
-from ray_gym.plugins import find_environment
 from ray_gym.run.directory.location import storage_at
 
 TASKS = 12
 BY_RIGHT = {
     "aviary": "its game's tool answers wrong guesses with errors",
+    "code_repair": "its players write whole modules, and the logprobs of so many tokens that are made up here are low",
     "customer_service": "a policy that is not sure talks until max_turns",
     "tic_tac_toe": "a policy that makes no moves plays until max_turns; tests/vllm_model has a run of the small model",
 }
@@ -39,8 +38,6 @@ def unsure(*_: Any, **__: Any) -> Message:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_run_has_no_findings(name: str, tmp_path: Path) -> None:
     """Half of the episodes are played perfectly, and in the others the policy doesn't know an answer."""
-    if find_environment(name).uses_sandbox:
-        bubblewrap()
     config = config_of(tmp_path, name, options_of(name), tasks={"generate": TASKS})
     run = asyncio.run(record(config, (PERFECT, {"policy": unsure})))
     assert examine(storage_at(str(run))) == Health(2 * TASKS, [], [])

@@ -40,7 +40,7 @@ def kill_in_the_middle(folder: Path, places: Path, commands: list[str], call: in
     return fence(folder / "1-0.journal", "run").name
 
 
-@pytest.mark.parametrize("call", [1, 3])
+@pytest.mark.parametrize("call", [pytest.param(1, marks=pytest.mark.agents), 3])
 async def test_programs_run_again_and_leave_the_same_files(tmp_path: Path, own_places: Path, call: int) -> None:
     fenced = kill_in_the_middle(tmp_path, own_places, WRITES, call)
     model = Writer(WRITES)
