@@ -172,18 +172,19 @@ async def test_an_image_that_is_not_there_is_told_before_the_run(
 @pytest.mark.agents
 @pytest.mark.ray
 @pytest.mark.parametrize(
-    ("overrides", "told"),
+    ("sandbox", "told"),
     [
-        (["sandbox.kind=process"], "command: no-such-agent is not in a sandbox of kind process: "),
-        (["sandbox={kind: apptainer, image: /no/x.sif}"], "the sandbox 'apptainer' can't be had here: "),
+        ("{kind: process}", "command: no-such-agent is not in a sandbox of kind process: "),
+        ("{kind: apptainer, image: /no/x.sif}", "the sandbox 'apptainer' can't be had here: "),
     ],
 )
 def test_a_run_that_lacks_something_ends_with_2(
-    overrides: list[str], told: str, cluster: dict[str, str], tmp_path: Path
+    sandbox: str, told: str, cluster: dict[str, str], tmp_path: Path
 ) -> None:
     file = written(tmp_path, ["plays well"])
-    override = ["participants.policy.agent.command=[no-such-agent]", "sandbox.read_only=[]", *overrides]
-    done = ray_gym("rollout", str(file), *override, environment=python_path(cluster))
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("sandbox:")]
+    file.write_text("\n".join([*lines, f"sandbox: {sandbox}"]).replace("[python3, ", "[no-such-agent, "))
+    done = ray_gym("rollout", str(file), environment=python_path(cluster))
     assert done.returncode == 2 and told in done.stderr.splitlines()[-1], done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "rogues").exists()
 

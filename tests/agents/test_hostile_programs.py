@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import eventually
 from hostility import Told, play
 from sandboxes import bubblewrap, marked
 
@@ -67,7 +68,8 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
     with subtests.test("the others"):
         assert [each for each in told if each.what == WELL.what] == [WELL] * 4
     assert summary["recovery"]["workers_lost"] == 0
-    assert marked("86439") == [] and not list(Path("/").glob("*/ray_gym_rogue"))
+    eventually(lambda: not marked("86439"), 30)
+    assert not list(Path("/").glob("*/ray_gym_rogue"))
 
 
 def test_a_fork_bomb_ends_alone(cluster: dict[str, str], tmp_path: Path) -> None:
