@@ -17,7 +17,7 @@ CONFIG = f"""\
 environment: {{id: "rogues:Rogues"}}
 tasks: {{path: tasks.jsonl}}
 models: {{scripted: {{engine: scripted, player: "rogues:policy", arguments: {{calls: CALLS}}}}}}
-participants: {{policy: {{model: scripted, agent: {{command: [python3, {HERE}/rogue.py], deadline_s: 15}}}}}}
+participants: {{policy: {{model: scripted, agent: {{command: [python3, {HERE}/rogue.py], deadline_s: 60}}}}}}
 sandbox: {{kind: bubblewrap, read_only: [{HERE}], limits: {{memory_mb: 300, processes: 200, disk_mb: 64}}}}
 limits: {{max_turns: 1, max_steps_per_turn: 1000}}
 run: {{name: rogues}}

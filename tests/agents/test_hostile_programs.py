@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.agents, pytest.mark.ray, pytest.mark.timeout(400)]
 MESSAGES = 3 * 2 - 1
 WELL = Told("plays well", "completed", ("", ""), f"answer to {MESSAGES} messages", "", 1.0)
 """Record of a program that plays well."""
-LATE, REFUSED = "it was ended (deadline) after 1", "command: calls that were refused: "
+LATE, REFUSED = "it was ended (deadline) after 6", "command: calls that were refused: "
 ANSWERS = {  # what a program said, whose deeds did no harm: what it was told of them
     "never calls": ("I need no model", ""),
     "floods": ("{'200': 1000, '400': 100}", f"{REFUSED}100 turn_is_over"),
