@@ -48,8 +48,8 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
 ) -> None:
     bubblewrap()
     deeds = [WELL.what, *FAULTS, WELL.what, *ANSWERS, WELL.what, *NOISE, WELL.what]
-    one = ["fanout.workers=1", "fanout.concurrency=10", "fanout.memory_gb=0.8"]
-    told, summary = play(cluster, tmp_path, deeds, *one)
+    one = ["fanout.workers=1", "fanout.concurrency=10", "fanout.memory_gb=1.5"]
+    told = play(cluster, tmp_path, deeds, *one)
     by_deed = {each.what: each for each in told}
     for deed, (answer, note) in ANSWERS.items():
         with subtests.test(deed):
@@ -67,7 +67,6 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
         assert f"{REFUSED}" in restless.notes and "turn_is_over" in restless.notes
     with subtests.test("the others"):
         assert [each for each in told if each.what == WELL.what] == [WELL] * 4
-    assert summary["recovery"]["workers_lost"] == 0
     eventually(lambda: not marked("86439"), 30)
     assert not list(Path("/").glob("*/ray_gym_rogue"))
 
@@ -75,8 +74,7 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
 def test_a_fork_bomb_ends_alone(cluster: dict[str, str], tmp_path: Path) -> None:
     bubblewrap()
     deeds = [WELL.what, "forks for ever", WELL.what]
-    told, summary = play(cluster, tmp_path, deeds, "fanout.workers=1")
+    told = play(cluster, tmp_path, deeds, "fanout.workers=1")
     [bomb] = [each for each in told if each.what == "forks for ever"]
     assert bomb.fault[0] == "policy" and bomb.fault[1].startswith("it was ended (processes)")
     assert [each for each in told if each != bomb] == [WELL] * 2
-    assert summary["recovery"]["workers_lost"] == 0

@@ -56,7 +56,7 @@ def test_three_kills_change_nothing_and_no_answer_is_asked_for_again(
     bubblewrap()
     alone, killed = (tmp_path_factory.mktemp(name) for name in ("alone", "killed"))
     deeds = [f"plays long: {number}" for number in range(EPISODES)]
-    told, _ = play(cluster, alone, deeds, PATIENT)
+    told = play(cluster, alone, deeds, PATIENT)
     assert {each.answer for each in told} == {f"answer to {2 * LONG - 1} messages"}
     assert sorted(said for _, said in calls(alone)) == sorted(f"{n}: {m}" for n in range(EPISODES) for m in range(LONG))
     play_and_kill(cluster, killed, deeds, [12, 25, 40])
