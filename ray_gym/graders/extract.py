@@ -22,6 +22,9 @@ _VISIBLE = re.compile(r"\\\S|[^\\\s]+")
 _ANSWER = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*)?", re.IGNORECASE
 )
+_END_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|</s>)\Z")
+"""Control token by which a model ends its answer, written as text."""
+_LONGEST_TOKEN = 44
 _MARKS = ("***", "**", "*", "___", "__", "_", "``", "`")
 """Marks of Markdown around a text, of which a longer one is before the one that it begins with."""
 
@@ -62,8 +65,10 @@ def last_boxed(text: str) -> str | None:
 
 def answer_line(text: str) -> str | None:
     """Returns the text after the last `Answer:` that has any on the same line; None if there is none. `Answer is:` and
-    `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out around either.
+    `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out around either, and
+    so are control tokens at the end of the text (`<|im_end|>`).
     """
+    text = _without_end_tokens(text)
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)].strip()
@@ -72,6 +77,15 @@ def answer_line(text: str) -> str | None:
         if answer is not None:
             return answer
     return None
+
+
+def _without_end_tokens(text: str) -> str:
+    end = len(text.rstrip())
+    while (found := _END_TOKEN.search(text, max(0, end - _LONGEST_TOKEN), end)) is not None:
+        end = found.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def _without_end(line: str, before: str) -> str:

@@ -79,6 +79,11 @@ def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
         ("Answer: `a` and `b`", "`a` and `b`"),
         ("Answer: __init__", "__init__"),
         ("Answer: x_", "x_"),
+        ("Answer: 42<|im_end|>", "42"),
+        ("**Answer: 42**<|eot_id|>\n</s>  ", "42"),
+        ("Answer: <|im_end|>", None),
+        ("Answer: a<|b|>c", "a<|b|>c"),
+        ("Answer: x <| y |>", "x <| y |>"),
         ("Answer: C*", "C*"),
         ("my_answer: 3", None),
         ("Answer: **", None),
@@ -161,6 +166,8 @@ LONG_TEXTS = [
     "</a>" * (LONG // 4),
     "<a>" + "x" * LONG,
     "<a></a>" * (LONG // 7),
+    "</s> " * (LONG // 5),
+    " " * LONG + "</s>",
     "<a>" * (LONG // 6) + "</a>" * (LONG // 8),
 ]
 
