@@ -90,8 +90,9 @@ def test_no_request_breaks_the_service_or_its_word(guarded_service: GuardedServi
         assert "Traceback" not in guarded_service.said.read_text()
 
 
-UNREACHED = {"/v1/completions"}
-"""Scripted models have no text completions."""
+COUNTS = "/v1/messages/count_tokens"
+UNREACHED = {"/v1/completions", COUNTS, f"/v1/sessions/{{session_id}}/anthropic{COUNTS}"}
+"""Scripted models have no text completions, and no template by which a prompt's tokens could be counted."""
 
 
 def reached(counts: dict[tuple[str, str], float]) -> set[str]:
