@@ -15,6 +15,8 @@ from ray_gym.play.dialects import CHAT, MESSAGES, RESPONSES, Dialect
 
 FOLDER = Path(__file__).parent / "agents" / "shapes"
 PROGRAMS = ("claude-code", "codex", "pi")
+OF_MCP = ("claude-code", "codex")
+"""Programs that call tools by MCP."""
 DIALECTS = {"completions": CHAT, "responses": RESPONSES, "messages": MESSAGES}
 """Dialects by the last part of the path."""
 SYLLABLES = [f"{consonant}{vowel}" for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -30,6 +32,7 @@ class Call:
     body: dict[str, Any] | None
     status: int
     events: list[str]
+    """Events of a streamed answer (`events_of`); what an answer of MCP holds (`told_by`)."""
     said: Message | None
     """Answer of the model; None if it was not asked."""
 
@@ -42,6 +45,18 @@ class Call:
 def file_of(program: str) -> Path:
     """Returns the file with the shape of a program's traffic."""
     return FOLDER / f"{program}.json"
+
+
+def messages_of(program: str) -> Iterator[Call]:
+    """Yields the requests of a program to an MCP server, in order."""
+    return whole(json.loads(file_of(f"{program}_mcp").read_text())["calls"])
+
+
+def whole(shapes: list[dict[str, Any]]) -> Iterator[Call]:
+    """Yields the requests of shapes that are no changes of the ones before, in order."""
+    for shape in shapes:
+        place, body = (shape["method"], shape["path"]), filled(shape["body"])
+        yield Call(*place, filled(shape["headers"]), body, shape["status"], shape["events"], None)
 
 
 def calls_of(program: str) -> Iterator[Call]:
@@ -109,3 +124,11 @@ def events_of(answer: str) -> list[str]:
             held = [f"{', '.join(one['delta'])} {one['finish_reason'] or ''}".strip() for one in chunk["choices"]]
             found.append(held[0] if held else "usage")
     return found
+
+
+def told_by(answer: str) -> list[str]:
+    """Returns what the answer of an MCP server holds: the fields of its result, or `error` with the code; [] for none."""
+    told = json.loads(answer or "{}")
+    if "jsonrpc" not in told:
+        return []
+    return sorted(told["result"]) if "result" in told else ["error", str(told["error"]["code"])]

@@ -13,18 +13,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_shapes import events_of
+from agent_shapes import events_of, told_by
 from recording import Exchange
 
 from ray_gym.anthropic_api.conversation import BILLING
 from ray_gym.messages import Message
 
 WIDEST = 118
-PROTOCOL = frozenset({"effort", "include", "keep", "role", "status", "summary", "tool_choice", "type"})
+OF_MCP = frozenset({"jsonrpc", "method", "protocolVersion"})
+PROTOCOL = frozenset({"effort", "include", "keep", "role", "status", "summary", "tool_choice", "type"}) | OF_MCP
 """Fields of a body whose texts are the protocol's own."""
 OF_A_SCHEMA = frozenset({"$schema", "format", "type"})
 """Fields of a JSON schema whose texts are JSON Schema's own."""
-OF_HTTP = frozenset({"accept", "content-type"})
+OF_HTTP = frozenset({"accept", "content-type", "mcp-protocol-version"})
 KEYS = frozenset({"authorization", "x-api-key"})
 SCHEMAS = frozenset({"parameters", "input_schema"})
 CONVERSATIONS = ("input", "messages")
@@ -71,8 +72,10 @@ class Shaper:
         if name in SCHEMAS:
             return self._schema(value)
         if name == "name":
-            return self.name("tool", value)
-        if name == "arguments":
+            return value if value in self.ours else self.name("tool", value)
+        if name == "clientInfo":
+            return {key: self._text(one) for key, one in value.items()}
+        if name == "arguments" and isinstance(value, str):
             return self._arguments(value)
         if name == "input" and isinstance(value, dict):  # arguments, too
             return {self.name("field", key): one for key, one in value.items()}
@@ -126,6 +129,12 @@ def shape_of(exchanges: Iterable[Exchange], said: Sequence[Message], ours: Colle
         else:
             found.append(shape)
     return found
+
+
+def shape_of_messages(exchanges: Iterable[Exchange], ours: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the shapes of exchanges with an MCP server, each of which is whole. `ours`: texts that are not the program's."""
+    shaper = Shaper(ours)
+    return [{**shaper.exchange(one), "events": told_by(one.answer)} for one in exchanges]
 
 
 def _changes(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:

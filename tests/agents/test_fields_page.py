@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_shapes import PROGRAMS, Call, calls_of
+from agent_shapes import OF_MCP, PROGRAMS, Call, calls_of, messages_of
 from fields import Place, fields_of, kind_of, leaves, path_of
 
 from ray_gym.openai_api.refused import Refused
@@ -39,13 +39,23 @@ def fates(program: str) -> dict[str, str]:
     return {field.strip("`"): fate for field, _, fate in rows(TITLES[program])}
 
 
+def requests_of(program: str) -> Iterator[Call]:
+    """Yields all requests of a program."""
+    yield from calls_of(program)
+    if program in OF_MCP:
+        yield from messages_of(program)
+
+
 def test_the_tables_have_all_requests_and_headers() -> None:
-    sent = {(f"`{call.method} {call.path}`", program) for program in PROGRAMS for call in calls_of(program)}
-    assert {(request, program) for request, program, _ in rows("Requests")} == sent
+    sent: dict[str, set[str]] = {}
+    for program in PROGRAMS:
+        for call in requests_of(program):
+            sent.setdefault(f"`{call.method} {call.path}`", set()).add(program)
+    assert {request: set(programs.split(", ")) for request, programs, _ in rows("Requests")} == sent
     named = {name: set(programs.split(", ")) for name, programs, _ in rows("Headers")}
     found: dict[str, set[str]] = {}
     for program in PROGRAMS:
-        for call in calls_of(program):
+        for call in requests_of(program):
             for name in call.headers:
                 found.setdefault(f"`{name}`", set()).add(program)
     assert named == found

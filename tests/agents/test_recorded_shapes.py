@@ -12,13 +12,14 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from agent_shapes import calls_of, file_of, unfold
+from agent_shapes import calls_of, file_of, messages_of, unfold, whole
 from cast import play_with
 from fields import fields_of
 from recording import Exchange, RecordingDoor
-from shaping import shape_of, written
+from shaping import shape_of, shape_of_messages, written
 from shell_policy import COMMANDS, SHELLS
 from test_real_programs import here
+from till import Till, counting
 
 from ray_gym.agents import workplaces
 from ray_gym.agents.claude_code import ClaudeCode
@@ -68,13 +69,32 @@ async def record(agent: type[AgentProgram]) -> list[dict[str, Any]]:
     return shape_of([one for one in exchanges if not one.path.endswith("/mcp")], said, ours)
 
 
+def write(program: str, file: str, shapes: list[dict[str, Any]]) -> None:
+    """Writes the shapes that were recorded, if that is wanted."""
+    if os.environ.get("RAY_GYM_WRITE_SHAPES"):
+        package = json.loads((agents_dir() / "node_modules" / PACKAGES[program] / "package.json").read_text())
+        file_of(file).write_text(written({"program": program, "version": package["version"], "calls": shapes}) + "\n")
+
+
 @pytest.mark.parametrize(("name", "agent"), [("codex", Codex), ("claude-code", ClaudeCode), ("pi", Pi)])
 async def test_programs_send_what_the_committed_shapes_have(name: str, agent: type[AgentProgram]) -> None:
     shapes = await record(agent)
-    if os.environ.get("RAY_GYM_WRITE_SHAPES"):
-        package = json.loads((agents_dir() / "node_modules" / PACKAGES[name] / "package.json").read_text())
-        file = {"program": name, "version": package["version"], "calls": shapes}
-        file_of(name).write_text(written(file) + "\n")
+    write(name, name, shapes)
     known, sent = fields_of(calls_of(name)), fields_of(unfold(shapes))
     unknown = sorted(f"{path} {value}" for path in sent for value in sent[path] - known.get(path, set()))
     assert unknown == [], "RAY_GYM_WRITE_SHAPES=1 writes the shapes anew"
+
+
+@pytest.mark.parametrize(("name", "agent"), [("codex", Codex), ("claude-code", ClaudeCode)])
+async def test_programs_call_tools_as_the_committed_shapes_have(name: str, agent: type[AgentProgram]) -> None:
+    exchanges: list[Exchange] = []
+    with patch.object(workplaces, "AgentDoor", lambda: RecordingDoor(exchanges)):
+        played, _ = await play_with(
+            {"policy": here(agent)}, [counting] * 6, kind="bubblewrap", deadline_s=120, environment=Till()
+        )
+    assert played.episode.state == [60, 10]
+    ours = {"policy", "put", *(f"call_{number}" for number in range(3))}
+    shapes = shape_of_messages([one for one in exchanges if one.path.endswith("/mcp")], ours)
+    write(name, f"{name}_mcp", shapes)
+    known, sent = fields_of(messages_of(name)), fields_of(whole(shapes))
+    assert sorted(f"{path} {value}" for path in sent for value in sent[path] - known.get(path, set())) == []

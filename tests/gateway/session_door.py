@@ -17,6 +17,7 @@ from bazaar import Bazaar, Speller, echo
 from fastapi import FastAPI
 from gateway_app import SECRET, TOKENS
 
+from ray_gym import Environment
 from ray_gym.config.sections import LimitsSection, ParticipantSection, ServiceSection, TokensSection
 from ray_gym.deployments.gateway.app import AppSlots, make_app
 from ray_gym.deployments.gateway.doors.door_targets import ModelTarget
@@ -92,13 +93,17 @@ class Door:
 
 
 @asynccontextmanager
-async def opened(folder: Path, script: Any = None) -> AsyncIterator[Door]:
-    """Opens the door. `folder`: empty, for the notes of the model. `script`: model that answers in place of `echo`."""
+async def opened(
+    folder: Path, script: Any = None, environment: Environment[Any, Any] | None = None
+) -> AsyncIterator[Door]:
+    """Opens the door. `folder`: empty, for the notes of the model. `script`: model that answers in place of `echo`.
+    `environment`: that of the session, by default the bazaar.
+    """
     limits = LimitsSection(max_turns=50, max_steps_per_turn=50)
     cast_ = {name: Participant.from_config(name, ParticipantSection(model="m"), limits) for name in ("policy", "user")}
     model = CountingSpeller(script or ScriptedModel(echo, {"notes": str(folder)}, 0))
     spec = EpisodeSpec(SESSION, "g", "t", 0, 7, "{}")
-    session = CommandSession(spec, Stage(Bazaar(), cast_, {"m": model}, limits), CallLog(SESSION))
+    session = CommandSession(spec, Stage(environment or Bazaar(), cast_, {"m": model}, limits), CallLog(SESSION))
     table = SessionTable("bazaar", 60)
     hosting = asyncio.create_task(table.host(SESSION, session))
     await table.find(SESSION)

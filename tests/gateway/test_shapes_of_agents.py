@@ -11,11 +11,12 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from agent_shapes import PROGRAMS, Call, calls_of, events_of
+from agent_shapes import OF_MCP, PROGRAMS, Call, calls_of, events_of, messages_of, told_by
 from fastapi import Response
 from gateway_app import TOKENS
 from playing import ScriptModel
 from session_door import SESSION, Door, opened
+from till import Till
 
 from ray_gym.deployments.gateway.doors.door_targets import EndpointTarget, ModelTarget
 from ray_gym.record.soundness import sample_problems
@@ -123,3 +124,15 @@ async def test_other_headers_have_no_effect(tmp_path: Path, program: str) -> Non
             refused = await web.post(path, json=first.body, headers=headers(first, door.key, {needed}))
             assert refused.status_code == 401
     assert statuses == [200, 200]
+
+
+@pytest.mark.parametrize("program", OF_MCP)
+async def test_a_session_answers_all_messages_of_its_mcp_client(tmp_path: Path, program: str) -> None:
+    async with opened(tmp_path, environment=Till()) as door, door.web() as web:
+        for call in messages_of(program):
+            path = f"/v1/sessions/{SESSION}{call.path}"
+            answer = await web.request(call.method, path, json=call.body, headers=headers(call, door.key))
+            assert (answer.status_code, told_by(answer.text)) == (call.status, call.events), answer.text
+        calls = [event for event in door.session.episode.events if event.kind == "tool_call"]
+        assert door.session.episode.state == [60, 10]
+    assert [one.error is None for one in calls] == [True, False, True]
