@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from ray_gym.agents.running import Launcher, Left
 from ray_gym.agents.seat_tools import SeatTools
+from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.participant import Participant
@@ -41,6 +42,8 @@ class Seat:
     """Starts the program, and ends it with all that it has started."""
     refused: Counter[str]
     """Calls from the program's sandbox that were refused since it was last recorded, by the code of the refusal."""
+    calls: TurnCalls = field(default_factory=TurnCalls)
+    """Calls of the program in its turn."""
     tools: SeatTools = field(init=False)
     """Tools of the participant, for the program's MCP client."""
     captures: dict[str, Capture] = field(default_factory=dict)
@@ -67,7 +70,7 @@ class Seat:
         """
         self._is_full, self._broken = False, None
         self._ending.clear()
-        with self.tools.open():
+        async with self.calls.open():
             left = await self.launcher.run(self._words(), self._turns, self._ending)
         self._turns += 1
         self._record_refusals()
@@ -76,6 +79,10 @@ class Seat:
         if self.episode.stopped:
             return
         self._record_error(left)
+        if self.calls.cut:
+            self.episode.note(
+                f"{self.launcher.name}: calls that nobody waited for when its turn ended: {self.calls.cut}"
+            )
         if left.why_ended is not None:
             if not self._is_full:
                 raise self._fault(left)
@@ -86,9 +93,12 @@ class Seat:
     async def ask(self, call: AgentCall) -> AgentAnswer | None:
         """Makes a model call of the program, as a step of the turn. None means that the episode is over.
 
-        Errors: Refused (400) for a call that can't be made: the turn's steps are used up, the model can't be asked this,
-        or it continues an unknown answer.
+        Errors: Refused (400) for a call that can't be made: it is not its turn, the turn's steps are used up, the model
+        can't be asked this, or it continues an unknown answer.
         """
+        return await self.calls.run(self._ask(call))
+
+    async def _ask(self, call: AgentCall) -> AgentAnswer | None:
         try:
             ask = command_of(call, self.participant.name, self)
             answer = await apply(ask, self.episode, self.captures)

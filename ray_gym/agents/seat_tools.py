@@ -4,12 +4,11 @@ episode, which the worker carries out.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.participant import Participant
 from ray_gym.mcp.offering import unknown_tool
@@ -39,32 +38,22 @@ class Seated(Protocol):
     @property
     def captures(self) -> dict[str, Capture]: ...
 
+    @property
+    def calls(self) -> TurnCalls: ...
+
     def end(self) -> None: ...
 
     def fail(self, error: BaseException) -> Refused: ...
 
 
 class SeatTools:
-    """Offers tools while the program's turn lasts."""
+    """Offers tools, which can be called while the program's turn lasts."""
 
     def __init__(self, seat: Seated) -> None:
         self._seat = seat
         self._ties = Ties()
-        self._calls = 0
+        self._made = 0
         """Number of calls so far."""
-        self._is_open = False
-        self._under_way: set[asyncio.Task[ToolAnswer]] = set()
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Takes calls while the block runs. Those that are under way at its end are cancelled."""
-        self._is_open = True
-        try:
-            yield
-        finally:
-            self._is_open = False
-            for task in self._under_way:
-                task.cancel()
 
     async def tools(self) -> Sequence[ToolSchema]:
         """Returns the tools that the participant may call."""
@@ -74,19 +63,18 @@ class SeatTools:
         """Calls a tool as the participant. If that ends the episode, the program is ended. Errors: Refused."""
         if name not in {tool.name for tool in await self.tools()}:
             raise unknown_tool(name)
-        if not self._is_open:
-            return _refusal("it is not your turn")
-        if self._calls >= MOST_CALLS:
+        if self._made >= MOST_CALLS:
             return _refusal(f"you have made {MOST_CALLS:,} calls, as many as there may be")
         text = json.dumps(arguments, ensure_ascii=False)
         if len(text) > MOST_ARGUMENTS:
             return _refusal(f"the arguments are {len(text):,} characters long, and may have {MOST_ARGUMENTS:,}")
-        self._calls += 1
-        task = asyncio.create_task(self._carry_out(name, text, self._calls))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        await asyncio.wait([task])
-        return _refusal("your turn is over") if task.cancelled() else task.result()
+        self._made += 1
+        try:
+            return await self._seat.calls.run(self._carry_out(name, text, self._made))
+        except Refused as error:
+            if error.status != 400:
+                raise
+            return _refusal(error.message)
 
     async def _carry_out(self, name: str, arguments: str, number: int) -> ToolAnswer:
         seat, episode = self._seat, self._seat.episode

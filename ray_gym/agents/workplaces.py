@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ray_gym.agents.door import AgentDoor, Entrance
 from ray_gym.agents.program import Hired, Site
 from ray_gym.agents.running import Launcher
 from ray_gym.agents.seat import Seat
+from ray_gym.episode.blame import is_policy
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.turn import Turn
 from ray_gym.sandbox.kind import SandboxKind
@@ -19,13 +20,10 @@ from ray_gym.sandbox.sandbox import Sandbox
 
 @dataclass(slots=True)
 class Workplace:
-    """Holds the sandbox of one episode, and the seats of the participants that programs play in it."""
+    """Holds the seat of a participant that a program plays, and the socket by which it comes to the door."""
 
-    sandbox: Sandbox
+    seat: Seat
     entrance: Entrance
-    """Socket by which its programs come to the door."""
-    seats: dict[str, Seat] = field(default_factory=dict)
-    """Seats by participant."""
 
 
 class Workplaces:
@@ -35,8 +33,8 @@ class Workplaces:
         """Takes the agents by the participant that they play."""
         self._agents = agents
         self._door = AgentDoor()
-        self._open: dict[int, Workplace] = {}
-        """Workplaces by the `id` of their episodes, each of which is alive until it leaves."""
+        self._open: dict[int, dict[str, Workplace]] = {}
+        """Workplaces by the `id` of their episodes, each of which is alive until it leaves, and by participant."""
         self._entrances: dict[Sandbox, Entrance] = {}
 
     async def open_sandbox(self, kind: SandboxKind, limits: SandboxLimits) -> Sandbox:
@@ -55,32 +53,39 @@ class Workplaces:
         self._door.shut(self._entrances.pop(sandbox))
 
     async def take_turn(self, episode: Episode, turn: Turn) -> None:
-        """Has a program take the turn of its participant, in the episode's sandbox. Errors: those of `Seat.take_turn`, and
-        of opening the sandbox.
+        """Has a program take the turn of its participant, in its sandbox. Errors: those of `Seat.take_turn`, and of opening
+        the sandbox.
         """
-        place = self._open.get(id(episode))
+        places = self._open.setdefault(id(episode), {})
+        place = places.get(turn.speaker)
         if place is None:
-            sandbox = await episode.sandbox.open()
-            place = self._open[id(episode)] = Workplace(sandbox, self._entrances[sandbox])
-        seat = place.seats.get(turn.speaker)
-        if seat is None:
-            seat = place.seats[turn.speaker] = self._seat(episode, turn.speaker, place)
-        await seat.take_turn(turn)
+            place = places[turn.speaker] = await self._place(episode, turn.speaker)
+        await place.seat.take_turn(turn)
 
     async def leave(self, episode: Episode) -> None:
-        """Closes the workplace of an episode, if it has one: its programs can make no calls any more."""
-        if (place := self._open.pop(id(episode), None)) is not None:
+        """Closes the workplaces of an episode, if it has some: its programs can make no calls any more."""
+        for place in self._open.pop(id(episode), {}).values():
             self._door.shut(place.entrance)
 
     async def close(self) -> None:
         """Closes the door."""
         await self._door.close()
 
-    def _seat(self, episode: Episode, name: str, place: Workplace) -> Seat:
-        hired, key = self._agents[name], f"rg-{secrets.token_urlsafe(24)}"
-        assert place.sandbox.door_url is not None
-        site = Site(place.sandbox.folder, place.sandbox.door_url, key, name)
-        launcher = Launcher(hired.name, hired.program, place.sandbox, site, hired.deadline_s)
-        seat = Seat(episode, episode.participants[name], launcher, place.entrance.refused)
-        place.entrance.seats[key] = seat
-        return seat
+    async def _place(self, episode: Episode, name: str) -> Workplace:
+        """Makes the workplace of a participant: in the episode's sandbox, or, if another's program works there, in one of
+        its own, so that neither has the other's key, files or conversation.
+        """
+        sandbox = await episode.sandbox.open()
+        if name != self._owner(episode):
+            sandbox = await episode.sandbox_beside().open()
+        entrance, hired, key = self._entrances[sandbox], self._agents[name], f"rg-{secrets.token_urlsafe(24)}"
+        assert sandbox.door_url is not None
+        site = Site(sandbox.folder, sandbox.door_url, key, name)
+        launcher = Launcher(hired.name, hired.program, sandbox, site, hired.deadline_s)
+        seat = Seat(episode, episode.participants[name], launcher, entrance.refused)
+        entrance.seats[key] = seat
+        return Workplace(seat, entrance)
+
+    def _owner(self, episode: Episode) -> str:
+        """Returns the participant whose program works in the episode's sandbox: the first policy, or else the first."""
+        return min(self._agents, key=lambda name: not is_policy(episode.participants[name]))

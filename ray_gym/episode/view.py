@@ -149,8 +149,8 @@ class EpisodeView:
 
     @property
     def sandbox(self) -> EpisodeSandbox:
-        """Returns the sandbox of this episode: a place with limits, where programs run and files lie. Programs that play
-        its participants work in the same. It is opened when it is first used, or for `furnish`.
+        """Returns the sandbox of this episode: a place with limits, where programs run and files lie. The program that
+        plays its policy works in the same. It is opened when it is first used, or for `furnish`.
         """
         if self._sandbox is None:
             supply, clock = self._sandboxes, self.clock
@@ -161,6 +161,14 @@ class EpisodeView:
                 self._sandbox = EpisodeSandbox(supply.place, clock, seconds)
             self.when_over(self._sandbox.close)
         return self._sandbox
+
+    def sandbox_beside(self) -> EpisodeSandbox:
+        """Makes another sandbox that is there until the episode is over, for a program that must not meet the one in the
+        episode's own.
+        """
+        sandbox = EpisodeSandbox(self._sandboxes.beside if self._sandboxes is not None else None, self.clock)
+        self.when_over(sandbox.close)
+        return sandbox
 
     @asynccontextmanager
     async def fresh_sandbox(self) -> AsyncIterator[EpisodeSandbox]:

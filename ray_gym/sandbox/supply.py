@@ -53,6 +53,7 @@ class SandboxSupply:
         self.limits = limits
         room = most or sys.maxsize
         self._places = SandboxPool(open_place, ahead, room)
+        self._beside = SandboxPool(open_place, 0, sys.maxsize)
         self._fresh = SandboxPool(lambda: kind.open(limits), 0, room)
 
     @classmethod
@@ -69,12 +70,19 @@ class SandboxSupply:
         """Begins to open sandboxes ahead of need."""
         self._places.fill()
 
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[Sandbox]:
+    def place(self) -> AbstractAsyncContextManager[Sandbox]:
         """Gives an episode's sandbox, and closes it after the block. Waits while there are too many. Errors: UserError
         if there can be none.
         """
-        async with self._places.take() as sandbox:
+        return self._at_the_door(self._places)
+
+    def beside(self) -> AbstractAsyncContextManager[Sandbox]:
+        """Gives a further sandbox to an episode that has one, as `place` does, and never waits for room."""
+        return self._at_the_door(self._beside)
+
+    @asynccontextmanager
+    async def _at_the_door(self, pool: SandboxPool) -> AsyncIterator[Sandbox]:
+        async with pool.take() as sandbox:
             try:
                 yield sandbox
             finally:
@@ -87,4 +95,4 @@ class SandboxSupply:
 
     async def close(self) -> None:
         """Closes all sandboxes, also those that are in use."""
-        await asyncio.gather(self._places.close(), self._fresh.close())
+        await asyncio.gather(self._places.close(), self._beside.close(), self._fresh.close())

@@ -4,7 +4,9 @@ heard, and its faults are the participant's.
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from cast import play_with, program
 from playing import Talk, with_tokens
 
 from ray_gym import Episode
+from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.messages import Message
-from ray_gym.models.base import Completion
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.openai_api.refused import Refused
 from ray_gym.record.rows import row_of
 
 TALKS = """
@@ -65,6 +69,58 @@ async def test_the_user_may_be_a_program_too() -> None:
     played, models = await play_with(both, ["42", "43"], [], max_turns=2)
     assert played.status == "completed" and models["user"].requests == []
     assert [text for _, text in models["policy"].seen()][-1] == "Hm: 42"
+
+
+KEEPS = "open('mine', 'a').write(words[:2] + os.environ['OPENAI_API_KEY'][:2]); "
+
+
+async def test_programs_of_two_participants_have_nothing_in_common() -> None:
+    """Neither finds the other's files, in which its key and its conversation would be."""
+    both = {
+        name: program(f"{KEEPS} print(sorted(os.listdir()), len(open('mine').read()))") for name in ("policy", "user")
+    }
+    played, _ = await play_with(both, [], [], max_turns=2)
+    said = [event.content for event in played.episode.events if event.kind == "message" and event.content]
+    assert played.status == "completed" and said == [f"['mine'] {length}" for length in (4, 4, 8, 8)]
+
+
+async def test_a_call_that_nobody_waits_for_ends_with_the_turn(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+
+    async def hangs(request: CompletionRequest) -> Completion:
+        asked.touch()
+        return await asyncio.Future()
+
+    async def user(request: CompletionRequest) -> Completion:
+        asked.unlink()
+        return Completion(Message("assistant", "And?"))
+
+    code = f"""
+import threading
+threading.Thread(target=ask, args=([{{"role": "user", "content": words}}],), daemon=True).start()
+while not os.path.exists({str(asked)!r}):
+    time.sleep(0.01)
+print("Mine.")
+"""
+    played, _ = await play_with({"policy": program(code)}, [hangs, hangs], [user, user], max_turns=2)
+    said = [event.content for event in played.episode.events if event.kind == "message"]
+    assert played.status == "completed" and said == ["Mine.", "And?", "Mine.", "And?"]
+    notes = [event.content for event in played.episode.events if event.kind == "note"]
+    assert notes == ["mine: calls that nobody waited for when its turn ended: 1"] * 2
+
+
+async def test_a_program_asks_nothing_when_it_is_not_its_turn() -> None:
+    calls = TurnCalls()
+
+    async def call() -> str:
+        return "answered"
+
+    with pytest.raises(Refused, match="it is not your turn"):
+        await calls.run(call())
+    async with calls.open():
+        assert await calls.run(call()) == "answered"
+    with pytest.raises(Refused, match="it is not your turn"):
+        await calls.run(call())
 
 
 @pytest.mark.parametrize(

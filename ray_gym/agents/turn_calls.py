@@ -1,0 +1,49 @@
+"""Carries out the calls that a program makes in its turn, those of its model and those of tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from ray_gym.openai_api.refused import Refused
+
+Said = TypeVar("Said")
+
+
+class TurnCalls:
+    """Takes calls while a turn lasts. Nobody would hear the answers of those that are under way at its end."""
+
+    def __init__(self) -> None:
+        """Takes none yet."""
+        self.cut = 0
+        """Number of calls that were under way when the last turn ended."""
+        self._is_open = False
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Takes calls while the block runs. Those that are under way at its end are cancelled."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+            self.cut = len(self._under_way)
+            for task in self._under_way:
+                task.cancel()
+            await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def run(self, call: Coroutine[Any, Any, Said]) -> Said:
+        """Returns what a call does. Errors: those of the call; Refused (400) if it is not the program's turn, or no longer."""
+        if not self._is_open:
+            call.close()
+            raise Refused(400, "not_your_turn", "it is not your turn")
+        task = asyncio.create_task(call)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise Refused(400, "turn_is_over", "your turn is over")
+        return task.result()
