@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import Field
 
-from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.agents.program import AgentOptions, AgentProgram, Arguments, Site, Start, Variables
 
 
 class CommandOptions(AgentOptions):
     """Holds the options of a command."""
 
-    command: tuple[str, ...] = Field(min_length=1)
+    command: Arguments = Field(min_length=1)
     """Program and arguments."""
-    environment: Mapping[str, str] = {}
+    environment: Variables = Field(default_factory=dict)
     """Variables that it gets beside those of the door."""
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -24,7 +24,7 @@ from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.json_body import parse_json
-from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.refused import Refused, not_found
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall
@@ -86,7 +86,10 @@ class AgentDoor:
         app.router.add_post("/mcp", self._mcp)
         for path in ("/openai/models", "/openai/v1/models"):
             app.router.add_get(path, self._models)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+            app.router.add_get(f"{path}/{{name}}", self._model)
+        self._runner = web.AppRunner(
+            app, access_log=None, handle_signals=False, shutdown_timeout=1.0, auto_decompress=False
+        )
 
     async def open(self) -> Entrance:
         """Makes an entrance, and listens there. If this worker dies, the next one that opens a sandbox here removes it.
@@ -121,6 +124,8 @@ class AgentDoor:
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
+            if request.headers.get("Content-Encoding", "identity").lower() != "identity":  # it may unpack to any size
+                raise Refused(415, "compressed_body", "Content-Encoding: send the body as it is")
             return await handler(request)
         except Refused as error:
             refused = error
@@ -201,8 +206,17 @@ class AgentDoor:
         return web.Response(status=told.status, text=json.dumps(told.body), content_type="application/json")
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
-        model = {"id": self._seat(request).participant.name, "object": "model", "created": 0, "owned_by": "ray_gym"}
-        return web.json_response({"object": "list", "data": [model]})
+        return web.json_response({"object": "list", "data": [_described(self._seat(request))]})
+
+    async def _model(self, request: web.Request) -> web.StreamResponse:
+        described, name = _described(self._seat(request)), request.match_info["name"]
+        if name != described["id"]:
+            raise not_found("model", name[:200])
+        return web.json_response(described)
+
+
+def _described(seat: Seat) -> dict[str, Any]:
+    return {"id": seat.participant.name, "object": "model", "created": 0, "owned_by": "ray_gym"}
 
 
 def _socket_of(request: web.Request) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from ray_gym.agents.program import AGENT, AgentProgram, Hired
 from ray_gym.agents.running import with_path
@@ -14,13 +14,16 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.installed.cache import agents_dir
 from ray_gym.plugins import find, find_sandbox
-from ray_gym.sandbox.kind import SandboxKind
+from ray_gym.sandbox.kind import SandboxKind, SandboxOptions
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.sandbox import Sandbox
 from ray_gym.sandbox.supply import SandboxSupply
 
 if TYPE_CHECKING:
     from ray_gym.agents.workplaces import Workplaces
+
+
+Settings = TypeVar("Settings", bound=SandboxOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +98,15 @@ def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | Non
         return None
     chosen = config.sandbox
     kind = find_sandbox(chosen.kind, f"{file}: sandbox.kind")
-    settings = validate(kind.Options, with_programs(kind, chosen.options, agents), file, ("sandbox",), config)
-    return Crew(agents, kind(settings), chosen.limits, chosen.ahead, chosen.most)
+    settings = validate(kind.Options, chosen.options, file, ("sandbox",), config)
+    return Crew(agents, kind(with_programs(settings, agents)), chosen.limits, chosen.ahead, chosen.most)
 
 
-def with_programs(kind: type[SandboxKind], options: dict[str, Any], agents: Mapping[str, Hired]) -> dict[str, Any]:
-    """Returns the options of a kind, which shows the machine's agents to programs if it shows files of the machine."""
-    if "read_only" not in kind.Options.model_fields:
-        return options
+def with_programs(settings: Settings, agents: Mapping[str, Hired]) -> Settings:
+    """Returns the options of a kind of sandbox, which shows the machine's agents to programs if it shows files of it."""
+    own = getattr(settings, "read_only", None)
+    if own is None:
+        return settings
     installed = (agents_dir(),) if agents_dir().is_dir() else ()
-    shown = [str(path) for path in (*installed, *(path for one in agents.values() for path in one.program.reads()))]
-    return {**options, "read_only": [*options.get("read_only", ()), *dict.fromkeys(shown)]}
+    shown = (*installed, *(path for one in agents.values() for path in one.program.reads()))
+    return settings.model_copy(update={"read_only": (*own, *dict.fromkeys(shown))})

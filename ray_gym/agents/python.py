@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -14,7 +13,7 @@ from pydantic import Field
 
 from ray_gym.agents import function_turn
 from ray_gym.agents.command import variables
-from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start, Variables
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 
@@ -26,7 +25,7 @@ class PythonOptions(AgentOptions):
     """The function, as package.module:function."""
     interpreter: str = sys.executable
     """Python that runs it. Default: that of ray_gym."""
-    environment: Mapping[str, str] = {}
+    environment: Variables = Field(default_factory=dict)
     """Variables that it gets beside those of the door."""
 
 

@@ -27,6 +27,8 @@ class Left:
     """Its standard error: the first and the last of it."""
     why_ended: str | None
     """Reason for which it did not end well; None if it did."""
+    dropped: int = 0
+    """Bytes of what it printed that were left out between the first and the last."""
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ class Launcher:
                 for path, text in self.program.files(self.site).items():
                     await self.sandbox.write(path, text.encode())
             end = await self._run(words, turn, ending)
-            return Left(await self._output(end), end.stderr.decode("utf-8", "replace"), _why(end))
+            return Left(await self._output(end), end.stderr.decode("utf-8", "replace"), _why(end), end.stdout_dropped)
         except (SandboxGone, SandboxRefused, OSError) as error:
             raise EpisodeFailure(FailureKind.INFRA, f"sandbox of {self.name}", str(error)) from error
 

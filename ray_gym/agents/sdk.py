@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from pydantic import Field
+
 from ray_gym.agents import turns
-from ray_gym.agents.program import AgentOptions
+from ray_gym.agents.program import AgentOptions, Variables
 from ray_gym.agents.python import Python, PythonOptions
 from ray_gym.installed.cache import agents_dir
 
@@ -21,7 +23,7 @@ class SdkOptions(AgentOptions):
 
     interpreter: str | None = None
     """Python that has the package. Default: the one that `make agents` installs."""
-    environment: Mapping[str, str] = {}
+    environment: Variables = Field(default_factory=dict)
     """Variables that it gets beside those of the door."""
 
 

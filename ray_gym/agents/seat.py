@@ -25,7 +25,7 @@ from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.openai_api.refused import Refused
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.capture import Capture, canonical_text
-from ray_gym.play.commands import AgentAnswer, apply
+from ray_gym.play.commands import AgentAnswer, apply, is_said
 from ray_gym.stop import EpisodeOver
 
 LONGEST_ERROR = 2_000
@@ -57,6 +57,8 @@ class Seat:
     """True if the steps of the turn are used up."""
     _broken: BaseException | None = None
     """Error of a call, which ends the turn."""
+    _asked: dict[bytes, asyncio.Task[AgentAnswer | None]] = field(default_factory=dict)
+    """Last calls of the turn in the same words, by their digest: one that its client repeats is not made again."""
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     """Set if the program has to be ended."""
 
@@ -70,6 +72,7 @@ class Seat:
         """
         self._is_full, self._broken = False, None
         self._ending.clear()
+        self._asked.clear()
         async with self.calls.open():
             left = await self.launcher.run(self._words(), self._turns, self._ending)
         self._turns += 1
@@ -79,6 +82,10 @@ class Seat:
         if self.episode.stopped:
             return
         self._record_error(left)
+        if left.dropped:
+            self.episode.note(
+                f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"
+            )
         if self.calls.cut:
             self.episode.note(
                 f"{self.launcher.name}: calls that nobody waited for when its turn ended: {self.calls.cut}"
@@ -96,7 +103,9 @@ class Seat:
         Errors: Refused (400) for a call that can't be made: it is not its turn, the turn's steps are used up, the model
         can't be asked this, or it continues an unknown answer.
         """
-        return await self.calls.run(self._ask(call))
+        earlier = self._asked.get(call.digest) if call.is_again else None
+        task = self._asked[call.digest] = earlier or self.calls.begin(self._ask(call))
+        return await self.calls.answer_of(task)
 
     async def _ask(self, call: AgentCall) -> AgentAnswer | None:
         try:
@@ -130,18 +139,21 @@ class Seat:
         return Refused(503, "episode_has_failed", "the episode can't go on")
 
     def _words(self) -> str:
-        """Returns what the participant has heard since its last turn: on its first one with its system prompt."""
+        """Returns what the participant has heard since its last turn: on its first one with its system prompt. If it has
+        spoken itself, as a task's row may have it, each message has its role before it.
+        """
         messages = self.episode.threads[self.participant.name].messages
-        new = messages[self._heard :]
-        return "\n\n".join(one.content for one in new if one.role in ("system", "user") and one.content.strip())
+        new = [one for one in messages[self._heard :] if one.content.strip() or one.tool_calls]
+        is_heard = all(one.role in ("system", "user") for one in new)
+        return "\n\n".join(one.content if is_heard or one.role == "system" else _told(one) for one in new)
 
     def _say(self, turn: Turn, text: str) -> None:
-        """Records what the program says as the participant's words, unless its last call has just said the same in the
-        participant's own thread.
+        """Records what the program says as the participant's words, unless its last call in the participant's own thread
+        has just said the same.
         """
         said, name = with_thoughts_apart(Message("assistant", text)), self.participant.name
         is_there = name in self.captures and self.captures[name].has_main_thread
-        if not is_there or canonical_text(turn.text) != canonical_text(said.content):
+        if not is_there or not is_said(self.episode, name, said):
             self.episode.speak(name, said)
         turn.words = []
         turn.add_words(said.content)
@@ -163,3 +175,9 @@ class Seat:
         if is_policy(self.participant):
             return EpisodeFailure(FailureKind.POLICY, f"agent {self.launcher.name}", message)
         return fault_of(self.participant, f"agent {self.launcher.name}: {message}", judges=False)
+
+
+def _told(message: Message) -> str:
+    """Returns a message as a program is told of it that was not there when it was said."""
+    calls = [f"{call.name}({call.arguments})" for call in message.tool_calls]
+    return "\n".join(text for text in (f"[{message.role}]", message.content, *calls) if text)

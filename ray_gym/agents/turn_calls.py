@@ -36,13 +36,21 @@ class TurnCalls:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def run(self, call: Coroutine[Any, Any, Said]) -> Said:
-        """Returns what a call does. Errors: those of the call; Refused (400) if it is not the program's turn, or no longer."""
+        """Carries out a call, and returns its answer. Errors: those of `begin` and `answer_of`."""
+        return await self.answer_of(self.begin(call))
+
+    def begin(self, call: Coroutine[Any, Any, Said]) -> asyncio.Task[Said]:
+        """Begins to carry out a call. Errors: Refused (400) if it is not the program's turn."""
         if not self._is_open:
             call.close()
             raise Refused(400, "not_your_turn", "it is not your turn")
         task = asyncio.create_task(call)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        return task
+
+    async def answer_of(self, task: asyncio.Task[Said]) -> Said:
+        """Returns the answer of a call. Errors: those of the call; Refused (400) if the turn ends before."""
         await asyncio.wait([task])
         if task.cancelled():
             raise Refused(400, "turn_is_over", "your turn is over")

@@ -277,12 +277,20 @@ async def call_tool(episode: Episode, command: CallTool, captures: dict[str, Cap
     return answer
 
 
+def is_said(episode: Episode, participant: str, said: Message) -> bool:
+    """Says whether the last message of a participant's own thread is that it says this."""
+    messages = episode.threads[participant].messages
+    if not messages or messages[-1].role != "assistant" or messages[-1].tool_calls:
+        return False
+    return canonical_text(messages[-1].content) == canonical_text(said.content)
+
+
 async def _say(episode: Episode, participant: str, text: str, captured: bool) -> None:
     turn = episode.open_turn(participant)
     if turn is None:
         return
     said = with_thoughts_apart(Message("assistant", text))
-    if not captured or canonical_text(turn.text) != canonical_text(said.content):
+    if not captured or not is_said(episode, participant, said):
         episode.speak(participant, said)
     turn.words = []
     turn.add_words(said.content)

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator
 
 from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments, machine_arguments
 from ray_gym.sandbox.cgroup import cgroup_here
@@ -36,10 +38,16 @@ NAMESPACES = (
 )
 
 
+def _absolute(path: Path) -> Path:
+    if not (found := path.expanduser()).is_absolute():
+        raise ValueError(f"{path} is no absolute path")
+    return found
+
+
 class BubblewrapOptions(SandboxOptions):
     """Holds the options of `bubblewrap`."""
 
-    read_only: tuple[Path, ...] = ()
+    read_only: tuple[Annotated[Path, AfterValidator(_absolute)], ...] = ()
     """Further files and folders of the machine that programs may read, at the same paths."""
 
 
@@ -79,7 +87,7 @@ class BubblewrapSandbox(SandboxKind):
                 return await launch(how, limits, self._starting)
         except (OSError, SandboxGone) as error:
             found = await asyncio.to_thread(self.problem)
-            found = found or Unavailable(str(error), "are the paths of read_only and of the door there?")
+            found = found or Unavailable(str(error), "are the paths of sandbox.read_only there?")
             raise found.as_error(self.name) from error
 
     @contextmanager

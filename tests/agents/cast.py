@@ -75,8 +75,7 @@ async def play_with(
     hired = {name: Hired("mine", agent, deadline_s) for name, agent in agents.items()}
     found = find_sandbox(kind, "test")
     places = Workplaces(hired)
-    shown = with_programs(found, {}, hired)
-    supply = SandboxSupply(found(found.Options(**shown)), SandboxLimits(), doorway=places)
+    supply = SandboxSupply(found(with_programs(found.Options(), hired)), SandboxLimits(), doorway=places)
     stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply)
     try:
         played = await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage, log)

@@ -48,13 +48,11 @@ async def connected(entrance: Entrance) -> Line:
     return await asyncio.open_unix_connection(str(entrance.path))
 
 
-def request(text: str, more: str = "") -> bytes:
+def request(text: str, more: str = "", header: str = "") -> bytes:
     body = (
         json.dumps({"model": "policy", "messages": [{"role": "user", "content": text}]})[:-1] + f"{more}}}"
     ).encode()
-    head = (
-        f"POST /openai/chat/completions HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    head = f"POST /openai/chat/completions HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\nContent-Length: {len(body)}\r\n{header}\r\n"
     return head.encode() + body
 
 
@@ -127,6 +125,24 @@ async def test_json_that_others_could_not_write_is_refused(field: str, code: str
         line[1].write(request("abc", f", {field}"))
         status, told = await answer(line)
         assert (status, told["error"]["code"]) == (400, code)
+
+
+async def test_a_body_that_may_unpack_to_any_size_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened() as (_, entrance):
+        for encoding in ("gzip", "br", "zstd", "of-my-own"):
+            line = await connected(entrance)
+            line[1].write(request("abc", header=f"Content-Encoding: {encoding}\r\n"))
+            status, told = await answer(line)
+            assert (status, told["error"]["code"]) == (415, "compressed_body")
+    assert not caplog.records
+
+
+async def test_a_model_is_found_by_its_name() -> None:
+    async with opened() as (_, entrance):
+        for name, status in [("policy", 200), ("user", 404)]:
+            line = await connected(entrance)
+            line[1].write(f"GET /openai/models/{name} HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\n\r\n".encode())
+            assert (await answer(line))[0] == status
 
 
 async def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

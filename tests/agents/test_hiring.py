@@ -76,6 +76,12 @@ def test_an_environment_without_agents_has_sandboxes(tmp_path: Path) -> None:
         ("{id: codex}", "{kind: process, limits: {memory_mb: 1}}", "sandbox.limits.memory_mb: "),
         ("{id: codex}", "{kind: process, ahead: 3, most: 2}", "sandbox: ahead: 3 is more than most (2)"),
         ("{id: codex}", "{kind: process, image: x}", "sandbox.image: unknown key"),
+        ("{id: codex}", "{kind: bubblewrap, read_only: 5}", "sandbox.read_only: "),
+        ("{id: codex}", "{kind: bubblewrap, read_only: /usr}", "sandbox.read_only: "),
+        ("{id: codex}", "{kind: bubblewrap, read_only: [lib]}", "sandbox.read_only.0: lib is no absolute path"),
+        ("{command: [sh], environment: {'A=B': x}}", "{}", "'A=B': a variable has a name without ="),
+        ("{command: [sh], environment: {'': x}}", "{}", "participants.policy.agent.environment: "),
+        ('{command: [sh, "a\\0b"]}', "{}", "participants.policy.agent.command: "),
     ],
 )
 def test_wrong_input_is_told(tmp_path: Path, agent: str, sandbox: str, told: str) -> None:

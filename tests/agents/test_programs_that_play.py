@@ -13,7 +13,7 @@ import pytest
 from cast import play_with, program
 from playing import Talk, with_tokens
 
-from ray_gym import Episode
+from ray_gym import Episode, Opening, Task
 from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
@@ -109,6 +109,62 @@ print("Mine.")
     assert notes == ["mine: calls that nobody waited for when its turn ended: 1"] * 2
 
 
+async def test_a_call_that_its_client_repeats_is_made_once(tmp_path: Path) -> None:
+    asked, made = tmp_path / "asked", asyncio.Event()
+
+    async def answers(request: CompletionRequest) -> Completion:
+        asked.touch()
+        await made.wait()
+        return with_tokens("Once.", [1], [2])
+
+    async def first(request: CompletionRequest) -> Completion:
+        made.set()
+        return with_tokens("Other.", [1], [3])
+
+    code = f"""
+import threading
+def again(text):
+    body = {{"model": "policy", "messages": [{{"role": "user", "content": text}}]}}
+    headers = {{"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json",
+               "x-stainless-retry-count": "1"}}
+    address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    return json.load(urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode(), headers)))
+hears = [{{"role": "user", "content": words}}]
+threading.Thread(target=ask, args=(hears,), daemon=True).start()
+while not os.path.exists({str(asked)!r}):
+    time.sleep(0.01)
+threading.Thread(target=ask, args=([{{"role": "user", "content": "Else."}}],), daemon=True).start()
+print(text_of(again(words)), text_of(again(words)))
+"""
+    played, models = await play_with({"policy": program(code)}, [answers, first], ["Bye"])
+    assert played.episode.answer == "Once. Once." and len(models["policy"].requests) == 2
+
+
+async def test_what_it_says_is_its_answer_whichever_conversation_it_comes_from() -> None:
+    code = """
+draft = text_of(ask([{"role": "user", "content": words}]))
+print(text_of(ask([{"role": "user", "content": "Refine: " + draft}])))
+"""
+    played, _ = await play_with({"policy": program(code)}, ["draft", "final"], ["Bye"])
+    assert played.episode.answer == "final"
+
+
+async def test_a_conversation_that_a_task_begins_with_is_told_with_its_roles() -> None:
+    class Late(Talk):
+        def opening(self, task: Task, state: Any) -> Opening:
+            history = (Message("user", "It is late."), Message("assistant", "Which order?"), Message("user", "17"))
+            return Opening(messages={"policy": history}, system={"policy": "Be kind."})
+
+    played, _ = await play_with({"policy": program("print(words)")}, [], ["Bye"], environment=Late())
+    assert played.episode.answer == "Be kind.\n\n[user]\nIt is late.\n\n[assistant]\nWhich order?\n\n[user]\n17"
+
+
+async def test_what_is_left_out_of_a_long_answer_is_noted() -> None:
+    played, _ = await play_with({"policy": program("print('x' * 2_000_000)")}, [], ["Bye"])
+    [note] = [event.content for event in played.episode.events if event.kind == "note"]
+    assert "bytes in the middle are left out" in note
+
+
 async def test_a_program_asks_nothing_when_it_is_not_its_turn() -> None:
     calls = TurnCalls()
 
@@ -133,7 +189,7 @@ async def test_a_program_asks_nothing_when_it_is_not_its_turn() -> None:
     ids=["exit code", "too late", "killed"],
 )
 async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: str) -> None:
-    played, _ = await play_with({"policy": program(code)}, [], deadline_s=1)
+    played, _ = await play_with({"policy": program(code)}, [], deadline_s=1 if "sleep" in code else 60)
     assert played.failure is not None and played.status == "completed" and played.score is not None
     assert (played.failure.kind, played.failure.where) == ("policy", "agent mine")
     assert told in played.failure.message
