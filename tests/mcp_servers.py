@@ -38,7 +38,7 @@ class Counting(Environment[Task, McpSession]):
         self.servers = McpServers(servers)
 
     async def prepare_worker(self) -> None:
-        await self.servers.check()
+        await self.servers.check(participants=self.participants)
 
     async def close(self) -> None:
         await self.servers.close()

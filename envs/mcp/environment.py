@@ -66,7 +66,7 @@ class Mcp(Environment[McpTask, McpSession]):
         self.servers = McpServers(options.servers)
 
     async def prepare_worker(self) -> None:
-        there = await self.servers.check()
+        there = await self.servers.check(participants=self.participants)
         for option in ("setup_tool", "score_tool"):
             if (name := getattr(self.options, option)) is not None and name not in there:
                 told = f"the servers have no tool {name!r}; there are: {', '.join(sorted(there)) or 'none'}"

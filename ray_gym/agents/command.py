@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ray_gym.agents.program import AgentOptions, AgentProgram, Arguments, Site, Start, Variables
+from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.config.programs import CommandLine, Variables
 
 
 class CommandOptions(AgentOptions):
     """Holds the options of a command."""
 
-    command: Arguments = Field(min_length=1)
+    command: CommandLine
     """Program and arguments."""
     environment: Variables = Field(default_factory=dict)
     """Variables that it gets beside those of the door."""

@@ -12,7 +12,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -164,7 +164,7 @@ class AgentDoor:
         """Reads a call. Errors: Refused, also (408) for a body that takes too long."""
 
         def parse(body: bytes) -> tuple[ApiRequest, AgentCall]:
-            asked = dialect.read(parse_json(body))
+            asked = _without_seed(dialect.read(parse_json(body)))
             is_again = request.headers.get(RETRIES, "0") != "0"
             return asked, AgentCall.of(asked, is_again=is_again, is_named=False)
 
@@ -213,6 +213,14 @@ class AgentDoor:
         if name != described["id"]:
             raise not_found("model", name[:200])
         return web.json_response(described)
+
+
+def _without_seed(asked: ApiRequest) -> ApiRequest:
+    """Returns a call without a seed of its own: an episode has its own seeds, and not every engine takes some."""
+    if asked.sampling.get("seed") is None:
+        return asked
+    sampling = {name: value for name, value in asked.sampling.items() if name != "seed"}
+    return replace(asked, sampling=sampling, left_out=tuple(sorted({*asked.left_out, "seed"})))
 
 
 def _described(seat: Seat) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
+from ray_gym.config.programs import Arguments
 from ray_gym.plugins import PluginKind
 
 AGENT = PluginKind(
@@ -76,25 +77,6 @@ class Output:
     """Text on its standard output."""
     files: Mapping[str, str]
     """Contents of those of its `answer_files` that are there, by path."""
-
-
-def _without_nul(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    if any("\0" in one for one in arguments):
-        raise ValueError("no program can get a NUL in an argument")
-    return arguments
-
-
-def _settable(variables: Mapping[str, str]) -> Mapping[str, str]:
-    for name, value in variables.items():
-        if not name or "=" in name or "\0" in f"{name}{value}":
-            raise ValueError(f"{name!r}: a variable has a name without =, and no NUL")
-    return variables
-
-
-Arguments = Annotated[tuple[str, ...], AfterValidator(_without_nul)]
-"""Arguments of a program."""
-Variables = Annotated[Mapping[str, str], AfterValidator(_settable)]
-"""Variables of a program's environment."""
 
 
 class AgentOptions(BaseModel):

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from ray_gym.agents import function_turn
 from ray_gym.agents.command import variables
-from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start, Variables
+from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.config.programs import Variables
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 

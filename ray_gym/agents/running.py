@@ -83,7 +83,7 @@ class Launcher:
         for path in self.program.answer_files:
             try:
                 files[path] = (await self.sandbox.read(path)).decode("utf-8", "replace")
-            except (FileNotFoundError, SandboxRefused):
+            except (OSError, SandboxRefused):  # whatever it has made of the file: its answer is not there
                 continue
         return Output(end.stdout.decode("utf-8", "replace"), files)
 

@@ -9,8 +9,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from ray_gym.agents import turns
-from ray_gym.agents.program import AgentOptions, Variables
+from ray_gym.agents.program import AgentOptions
 from ray_gym.agents.python import Python, PythonOptions
+from ray_gym.config.programs import Variables
 from ray_gym.installed.cache import agents_dir
 
 TURNS = Path(turns.__file__).parent

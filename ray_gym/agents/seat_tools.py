@@ -24,6 +24,8 @@ MOST_CALLS = 10_000
 """Most tool calls of a program in an episode."""
 MOST_ARGUMENTS = 1_000_000
 """Most characters of the arguments of a call."""
+MOST_OF_ALL = 20_000_000
+"""Most characters of the arguments of all calls of a program in an episode, which the record has."""
 
 
 class Seated(Protocol):
@@ -54,6 +56,8 @@ class SeatTools:
         self._ties = Ties()
         self._made = 0
         """Number of calls so far."""
+        self._written = 0
+        """Number of characters of their arguments."""
 
     async def tools(self) -> Sequence[ToolSchema]:
         """Returns the tools that the participant may call."""
@@ -68,7 +72,10 @@ class SeatTools:
         text = json.dumps(arguments, ensure_ascii=False)
         if len(text) > MOST_ARGUMENTS:
             return _refusal(f"the arguments are {len(text):,} characters long, and may have {MOST_ARGUMENTS:,}")
+        if self._written + len(text) > MOST_OF_ALL:
+            return _refusal(f"the arguments of your calls are {MOST_OF_ALL:,} characters long, as many as there may be")
         self._made += 1
+        self._written += len(text)
         try:
             return await self._seat.calls.run(self._carry_out(name, text, self._made))
         except Refused as error:

@@ -205,6 +205,13 @@ class ParticipantSection(Section):
             raise ValueError("it is blank, so that any space would end the episode")
         return value
 
+    @model_validator(mode="after")
+    def _check_agent(self) -> ParticipantSection:
+        own = {"tool_choice", "parallel_tool_calls"} & self.model_fields_set
+        if self.agent is not None and own:
+            raise ValueError(f"{min(own)}: the agent's program says itself what its calls may do; leave it out")
+        return self
+
 
 class SandboxSection(PluginSection):
     """This section chooses the sandbox of an episode, where agents' programs and tools of the environment act; its

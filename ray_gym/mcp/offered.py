@@ -39,7 +39,7 @@ def offered_tools(server: str, options: McpServer, found: Sequence[McpTool]) -> 
     """
     there = {tool.name: tool for tool in found}
     wanted = list(there) if options.tools is None else list(options.tools)
-    if missing := [name for name in wanted if name not in there]:
+    if missing := [name for name in (*wanted, *options.effects) if name not in there]:
         raise ValueError(f"it has no tool {missing[0]!r}; it has: {', '.join(list(there)[:50]) or 'none'}")
     if len(wanted) > MOST_TOOLS:
         raise ValueError(f"it has {len(wanted):,} tools, and {MOST_TOOLS:,} may be offered; name some in `tools`")

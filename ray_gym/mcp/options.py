@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from ray_gym.config.programs import CommandLine, Variables
 from ray_gym.tools.answer import WhenLost
 
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""Name of a header (RFC 9110, section 5.6.2)."""
+
+
+def _sendable(headers: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in headers.items():
+        if not _TOKEN.fullmatch(name) or not value.isascii() or not value.isprintable():
+            raise ValueError(f"{name!r}: no header has such a name, or a value that is not plain ASCII")
+    return headers
+
+
+Headers = Annotated[Mapping[str, str], AfterValidator(_sendable)]
 MOST_NAME = 64
 """Most characters of a tool's name, as models' APIs have it."""
 
@@ -20,15 +34,15 @@ class McpServer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    command: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
+    command: CommandLine | None = None
     """Program and arguments of a server that speaks on its standard input and output."""
-    env: Mapping[str, str] = {}
+    env: Variables = Field(default_factory=dict)
     """Variables that the program gets beside PATH, HOME, USER and the like; of the worker's own it sees no others."""
     folder: str | None = None
     """Working directory of the program; by default the worker's."""
     url: str | None = None
     """Address of a server that speaks streamable HTTP."""
-    headers: Mapping[str, str] = {}
+    headers: Headers = Field(default_factory=dict)
     """Headers of each request to it."""
     per: Literal["session", "worker"] = "session"
     """`session`: each episode has a server of its own (over HTTP: an MCP session of its own), whose state a replay makes

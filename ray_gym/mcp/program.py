@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_LINE = 64 * 2**20
 """Most bytes of one message of a server."""
+MOST_NOISE = 1000
+"""Most lines of a server's standard output that are no message."""
 TOLD_BYTES = 4096
 """Bytes that are kept of what a server prints as errors: the last ones."""
 END_S = 2.0
@@ -79,6 +81,10 @@ class ServerProgram:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_S):
+                    while await self._stdout.read(2**16):  # or its pipe would stay open
+                        pass
 
     async def _hear(self, heard: Any) -> None:
         """Reads the server's messages, a line each, until it ends. Lines that are none are left out."""
@@ -86,6 +92,7 @@ class ServerProgram:
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
+        noisy = 0
         with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
             try:
                 while line := await self._stdout.readline():
@@ -93,6 +100,11 @@ class ServerProgram:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
                         self._noise = self._noise or line[:200].decode(errors="replace").strip()
+                        noisy += 1
+                        if noisy > MOST_NOISE:
+                            self._problem = f"it printed more than {MOST_NOISE:,} lines that are no message"
+                            break
+                        await asyncio.sleep(0)  # lines that have arrived are read without a wait
                         continue
                     await heard.send(SessionMessage(message))
             except ValueError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ray_gym.episode.episode import Episode
@@ -35,10 +35,20 @@ class McpServers:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_shared": {}}  # connections stay where they are
 
-    async def check(self, own: Mapping[str, object] | None = None) -> frozenset[str]:
+    async def check(
+        self, own: Mapping[str, object] | None = None, participants: Collection[str] | None = None
+    ) -> frozenset[str]:
         """Starts each server once, checks its tools, and returns their names for models. `own`: tools of the environment
-        by name. Errors: UserError that names the server, and what it printed as errors.
+        by name. `participants`: those that there are; None if it is not known. Errors: UserError that names the server,
+        and what it printed as errors.
         """
+        for name, options in self._servers.items():
+            unknown = (
+                [] if participants is None else [one for one in options.participants or () if one not in participants]
+            )
+            if unknown and participants is not None:
+                told = f"there is no participant {unknown[0]!r}; there are: {', '.join(participants)}"
+                raise UserError(f"{self._where}.{name}.participants: {told}")
 
         async def tools_of(name: str, options: McpServer) -> list[OfferedTool]:
             try:

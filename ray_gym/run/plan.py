@@ -249,6 +249,10 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
         if name not in wanted:
             hint = _did_you_mean(name, wanted)
             raise UserError(f"{file}: participants.{name}: {config.environment.id} has no such participant; {hint}")
+        if section.agent is not None and name in environment.auxiliary:
+            raise UserError(
+                f"{file}: participants.{name}.agent: a program takes turns, and {name} is asked between them; leave it out"
+            )
         if section.model not in config.models:
             hint = _did_you_mean(section.model, config.models)
             raise UserError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import validate
 from ray_gym.config.sections import EnvironmentSection, ParticipantSection, RunConfig, TasksSection
 from ray_gym.data.tasks import read_tasks
@@ -15,9 +16,21 @@ from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck, Sampling
 from ray_gym.models.engine import bases_first, models_on
 from ray_gym.openai_api.refused import Refused
-from ray_gym.plugins import find_engine
+from ray_gym.plugins import find_engine, find_environment
 from ray_gym.run.plan import cast_of, has_tools, make_environment
 from ray_gym.service.api import EnvironmentInfo
+
+
+def hire_all(config: RunConfig, offers: Mapping[str, Offer], config_path: Path) -> list[Crew]:
+    """Makes the programs that play participants, and the sandboxes, of those offers that have some. Errors: UserError for
+    an unknown agent or kind of sandbox, or a wrong option.
+    """
+    crews = []
+    for name, offer in offers.items():
+        where = str(config_path) if name == config.environment.id else f"{config_path}: service.offers.{name}"
+        uses_sandbox = find_environment(offer.environment.id).uses_sandbox
+        crews.append(hire(offer.config(config), where, uses_sandbox))
+    return [crew for crew in crews if crew is not None]
 
 
 def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Path) -> dict[str, Engine]:

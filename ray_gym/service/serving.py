@@ -6,6 +6,7 @@ it stops them in the reverse order.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -26,7 +27,7 @@ from ray_gym.run.cluster import cluster
 from ray_gym.run.resume import load_config
 from ray_gym.run.signals import unwind_on_signals
 from ray_gym.service.gateway import Gateway
-from ray_gym.service.offers import make_engines, offers_of
+from ray_gym.service.offers import hire_all, make_engines, offers_of
 from ray_gym.service.service import Service
 from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claim_directory, service_directory
 
@@ -58,7 +59,8 @@ def serve(config_path: Path, overrides: Sequence[str], say: Callable[[str], None
 def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wait: bool) -> None:
     if config.limits.max_cost is not None:
         raise UserError("limits.max_cost: only a run (ray-gym rollout) keeps it, and this is a service; leave it out")
-    engines = make_engines(config, offers_of(config), config_path)
+    offers = offers_of(config)
+    engines, crews = make_engines(config, offers, config_path), hire_all(config, offers, config_path)
     directory, folder = service_directory(config), config_path.parent.absolute()
     gateway: Gateway = find_gateway()(config.service, directory, folder)
     config = config.model_copy(update={"service": gateway.check()})
@@ -68,6 +70,9 @@ def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wai
     with unwind_on_signals(), cluster.connect(gateway.environment), unwind_on_signals():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
+        if cluster.is_one_node():  # `ray-gym doctor` looks at the nodes of others
+            for crew in crews:
+                asyncio.run(crew.check())
         refuse_second(config.service.name)
         with ExitStack() as started:
             started.callback(gateway.close)

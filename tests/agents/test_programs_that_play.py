@@ -14,6 +14,8 @@ from cast import play_with, program
 from playing import Talk, with_tokens
 
 from ray_gym import Episode, Opening, Task
+from ray_gym.agents.command import Command, CommandOptions
+from ray_gym.agents.program import Output
 from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
@@ -163,6 +165,30 @@ async def test_what_is_left_out_of_a_long_answer_is_noted() -> None:
     played, _ = await play_with({"policy": program("print('x' * 2_000_000)")}, [], ["Bye"])
     [note] = [event.content for event in played.episode.events if event.kind == "note"]
     assert "bytes in the middle are left out" in note
+
+
+class Writing(Command):
+    answer_files = ("answer",)
+
+    def answer(self, output: Output) -> str:
+        return output.files.get("answer", "nothing")
+
+
+@pytest.mark.parametrize("code", ["os.mkdir('answer')", "os.symlink('answer', 'answer')", "pass"])
+async def test_whatever_it_makes_of_its_answer_is_scored(code: str) -> None:
+    agent = Writing(CommandOptions(command=("python3", "-c", f"import os; {code}")))
+    played, _ = await play_with({"policy": agent}, [], ["Bye"])
+    assert (played.status, played.failure, played.episode.answer) == ("completed", None, "nothing")
+
+
+async def test_a_seed_is_left_out_and_noted() -> None:
+    code = (
+        "print(text_of(post('/openai/chat/completions', {'messages': [{'role': 'user', 'content': 'x'}], 'seed': 5})))"
+    )
+    played, models = await play_with({"policy": program(code)}, ["42"], ["Bye"])
+    notes = [event.content for event in played.episode.events if event.kind == "note"]
+    assert played.episode.answer == "42" and "calls of policy are answered without seed" in notes, notes
+    assert models["policy"].requests[0].sampling.seed is None
 
 
 async def test_a_program_asks_nothing_when_it_is_not_its_turn() -> None:

@@ -13,6 +13,7 @@ from cast import play_with, program
 from till import Till
 
 from ray_gym import Message, Participant, ToolCall, tool
+from ray_gym.agents import seat_tools
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import Scan
 from ray_gym.journal.history import History
@@ -79,6 +80,14 @@ print(json.dumps(told))
     *told, long, status = json.loads(played.episode.answer)
     assert told == [401, -32600, {}] and "1,000,015 characters long, and may have 1,000,000" in long and status == 413
     assert not [event for event in played.episode.events if event.kind == "tool_call"]
+
+
+async def test_the_arguments_of_all_calls_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seat_tools, "MOST_OF_ALL", 50)
+    code = "print([call('put', amount=1)['isError'] for _ in range(4)], call('put', amount=1)['content'][0]['text'])"
+    played = await play(code)
+    told = "the arguments of your calls are 50 characters long, as many as there may be"
+    assert played.episode.answer == f"[False, False, False, True] {told}"
 
 
 @pytest.mark.parametrize("calls", [100])

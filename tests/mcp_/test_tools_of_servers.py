@@ -155,6 +155,12 @@ BAD: dict[str, tuple[dict[str, McpServer], str]] = {
     "a deep schema": ({"x": plain("deep", start_s=1)}, "it does not name its tools: no result within 1 s; "),
     "a long name": ({"x": plain("long")}, "its name is 65 characters long, and may have 1 to 64"),
     "no such tool": ({"x": plain(tools=("ad",))}, "it has no tool 'ad'; it has: add, note, "),
+    "no such effect": ({"x": plain(effects=("nte",))}, "it has no tool 'nte'; it has: add, note, "),
+    "no such participant": ({"x": plain(participants=("polcy",))}, "x.participants: there is no participant 'polcy'"),
+    "a flood": (
+        {"x": McpServer(command=("yes",), start_s=5)},
+        "it printed more than 1,000 lines that are no message",
+    ),
     "clash": ({"x": plain(), "y": plain()}, "server x and server y both have a tool 'add': give the server a `prefix`"),
     "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "environment.servers.x: ConnectError"),
 }  # fmt: skip
@@ -184,7 +190,13 @@ async def test_what_is_wrong_with_a_server_is_told_before_the_run(name: str) -> 
             "effects: all tools of a server per worker have effects",
         ),
         ({"command": ["x"], "prefix": "a b"}, "prefix"),
-        ({"command": []}, "command"),
+        ({"command": []}, "a command begins with its program"),
+        ({"command": [""]}, "a command begins with its program"),
+        ({"command": ["x", "a\0"]}, "no argument has a NUL"),
+        ({"command": ["x"], "env": {"A=B": "c"}}, "'A=B': a variable has a name without ="),
+        ({"command": ["x"], "start_s": float("inf")}, "start_s"),
+        ({"url": "http://a", "headers": {"a b": "c"}}, "'a b': no header has such a name"),
+        ({"url": "http://a", "headers": {"a": "b\nc: d"}}, "'a': no header has such a name, or a value"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from ray_gym import Environment, Task
 from ray_gym.config.file import read_config
-from ray_gym.config.sections import RunConfig
+from ray_gym.config.sections import ParticipantSection, RunConfig
 from ray_gym.data.tasks import TaskRow
 from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.engines.openai import OpenAIEngine
@@ -273,3 +273,21 @@ def test_a_limit_of_the_cost_needs_a_price() -> None:
     assert "no model that plays has a price" in error_of(limits={"max_cost": 5}, models=unused)
     made = plan(limits={"max_cost": 5}, models={"small": PRICED, "other": RANDOM})
     assert list(made.prices) == ["small"] and plan(models=unused).prices == {}, "nobody has to use a price"
+
+
+class Asking(Toolless):
+    auxiliary = ("judge",)
+
+
+def test_a_program_plays_nobody_who_takes_no_turns() -> None:
+    agent = {"model": "small", "agent": {"command": ["sh"]}}
+    participants = {"policy": {"model": "small"}, "judge": agent}
+    message = error_of(environment={"id": f"{__name__}:Asking"}, participants=participants)
+    assert message.startswith(
+        f"{FILE}: participants.judge.agent: a program takes turns, and judge is asked between them"
+    )
+
+
+def test_a_program_is_told_no_choice_of_tools() -> None:
+    with pytest.raises(ValueError, match="tool_choice: the agent's program says itself what its calls may do"):
+        ParticipantSection.model_validate({"model": "small", "tool_choice": "none", "agent": {"command": ["sh"]}})

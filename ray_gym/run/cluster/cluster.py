@@ -129,6 +129,11 @@ def check_running() -> None:
         raise RunFailed(NONE_RUNNING)
 
 
+def is_one_node() -> bool:
+    """Says whether the joined cluster has this node alone."""
+    return len([node for node in ray.nodes() if node["Alive"]]) == 1
+
+
 def check_cpus(workers: int, each: float) -> None:
     """Checks that the joined cluster has as many CPUs, in total, as `workers` workers need with `each` CPUs for one.
     Errors: UserError if not, because they would wait for ever.
