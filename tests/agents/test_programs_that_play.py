@@ -182,9 +182,10 @@ async def test_whatever_it_makes_of_its_answer_is_scored(code: str) -> None:
 
 
 async def test_a_seed_is_left_out_and_noted() -> None:
-    code = (
-        "print(text_of(post('/openai/chat/completions', {'messages': [{'role': 'user', 'content': 'x'}], 'seed': 5})))"
-    )
+    code = """
+body = {"model": "policy", "messages": [{"role": "user", "content": "x"}], "seed": 5}
+print(text_of(post("/openai/chat/completions", body)))
+"""
     played, models = await play_with({"policy": program(code)}, ["42"], ["Bye"])
     notes = [event.content for event in played.episode.events if event.kind == "note"]
     assert played.episode.answer == "42" and "calls of policy are answered without seed" in notes, notes
