@@ -20,6 +20,8 @@ from aiohttp import web
 
 from ray_gym.agents.listener import Listener
 from ray_gym.agents.seat import Seat
+from ray_gym.anthropic_api.answer import token_count
+from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
@@ -29,6 +31,7 @@ from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.play.commands import AgentAnswer
+from ray_gym.play.counting import count_call
 from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, RESPONSES, Dialect
 from ray_gym.sandbox.leftovers import Place
 from ray_gym.sandbox.supervised import new_place
@@ -50,6 +53,7 @@ PATHS = {
     "/anthropic/v1/messages": MESSAGES,
 }
 """Dialects by the path of their requests."""
+COUNT_PATH = "/anthropic/v1/messages/count_tokens"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Read = TypeVar("Read")
@@ -83,6 +87,7 @@ class AgentDoor:
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._guarded])
         for path, dialect in PATHS.items():
             app.router.add_post(path, self._answering(dialect))
+        app.router.add_post(COUNT_PATH, self._count)
         app.router.add_post("/mcp", self._mcp)
         for path in ("/openai/models", "/openai/v1/models"):
             app.router.add_get(path, self._models)
@@ -133,7 +138,7 @@ class AgentDoor:
             refused = Refused(error.status, "invalid_request", error.reason)
         if (entrance := self._entrances.get(_socket_of(request))) is not None:
             entrance.refused[refused.code] += 1
-        status, body = PATHS.get(request.path, CHAT).refusal(refused)
+        status, body = _dialect_of_errors(request.path).refusal(refused)
         response = web.json_response(body, status=status)
         if not request.content.is_eof():  # it may be sending for ever
             response.force_close()
@@ -197,6 +202,16 @@ class AgentDoor:
             await response.write(event.encode())
         return response
 
+    async def _count(self, request: web.Request) -> web.StreamResponse:
+        """Counts the tokens of a prompt by the participant's own chat template. It is no step."""
+
+        def parse(body: bytes) -> AgentCall:
+            return AgentCall.of(read_count_request(parse_json(body)), is_again=False, is_named=False)
+
+        seat = self._seat(request)
+        call = await self._parsed(request, parse)
+        return web.json_response(token_count(await count_call(call, seat.episode.threads[seat.participant.name])))
+
     async def _mcp(self, request: web.Request) -> web.StreamResponse:
         """Answers a message of an MCP client, to which the tools of the seat's participant are offered."""
         seat, message = self._seat(request), await self._parsed(request, parse_json)
@@ -225,6 +240,11 @@ def _without_seed(asked: ApiRequest) -> ApiRequest:
 
 def _described(seat: Seat) -> dict[str, Any]:
     return {"id": seat.participant.name, "object": "model", "created": 0, "owned_by": "ray_gym"}
+
+
+def _dialect_of_errors(path: str) -> Dialect:
+    """Returns the dialect in which the clients of a path understand a refusal."""
+    return MESSAGES if f"{path}/".startswith("/anthropic/") else CHAT
 
 
 def _socket_of(request: web.Request) -> str:

@@ -10,12 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from playing import ScriptModel
 from sandboxes import until
 
 from ray_gym.agents import door, listener
 from ray_gym.agents.door import AgentDoor, Entrance
+from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.thread import Thread
 from ray_gym.messages import Message
-from ray_gym.models.base import Completion
+from ray_gym.models.base import Completion, CompletionRequest, Model
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.play.commands import AgentAnswer
 
@@ -26,19 +30,32 @@ Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Sitting:
     """Sits for a participant whose model repeats how long the last message is."""
 
-    participant = SimpleNamespace(name="policy")
+    participant = Participant.from_config("policy", ParticipantSection(model="m"), LimitsSection())
+
+    def __init__(self, model: Model | None = None) -> None:
+        thread = Thread("policy", self.participant, model or ScriptModel([]), "e", 0)
+        self.episode = SimpleNamespace(threads={"policy": thread})
 
     async def ask(self, call: AgentCall) -> AgentAnswer:
         return AgentAnswer(Completion(Message("assistant", f"{len(call.messages[-1].content)}")), "policy", 1)
 
 
+class Counter(ScriptModel):
+    """Counts the characters of the messages and the tools, in place of a prompt's tokens."""
+
+    counts_tokens = True
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        return sum(len(one.content) for one in request.messages) + len(request.tools)
+
+
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[AgentDoor, Entrance]]:
-    """Gives a door, and an entrance at which `KEY` holds."""
+async def opened(model: Model | None = None) -> AsyncIterator[tuple[AgentDoor, Entrance]]:
+    """Gives a door, and an entrance at which `KEY` holds. `model`: counts tokens, if any does."""
     here = AgentDoor()
     try:
         entrance = await here.open()
-        entrance.seats[KEY] = Sitting()  # type: ignore[assignment]
+        entrance.seats[KEY] = Sitting(model)  # type: ignore[assignment]
         yield here, entrance
     finally:
         await here.close()
@@ -54,6 +71,14 @@ def request(text: str, more: str = "", header: str = "") -> bytes:
     ).encode()
     head = f"POST /openai/chat/completions HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\nContent-Length: {len(body)}\r\n{header}\r\n"
     return head.encode() + body
+
+
+async def sent(line: Line, path: str, body: Any, method: str = "POST", key: str = KEY) -> tuple[int, Any]:
+    """Sends a body to a path, and returns the status and the body of the response."""
+    data = json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nx-api-key: {key}\r\nContent-Length: {len(data)}\r\n\r\n"
+    line[1].write(head.encode() + data)
+    return await answer(line)
 
 
 async def answer(line: Line) -> tuple[int, Any]:
@@ -152,3 +177,40 @@ async def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.Monkey
         line[1].write(request("abc")[:-1])
         status, told = await answer(line)
         assert (status, told["error"]["code"], dict(entrance.refused)) == (408, "body_too_slow", {"body_too_slow": 1})
+
+
+COUNT = "/anthropic/v1/messages/count_tokens"
+HELLO: Any = {"model": "policy", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+async def test_tokens_are_counted_by_the_participants_own_model() -> None:
+    tools = [{"name": "take", "input_schema": {"type": "object"}}, {"type": "web_search_20250305", "name": "search"}]
+    async with opened(Counter([])) as (_, entrance):
+        line = await connected(entrance)
+        assert await sent(line, COUNT, HELLO) == (200, {"input_tokens": 5})
+        assert await sent(line, COUNT, {**HELLO, "system": "Be kind.", "tools": tools}) == (200, {"input_tokens": 14})
+        assert not entrance.refused
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "kind", "told"),
+    [
+        (COUNT, HELLO, 404, "not_found_error", "has no chat template here"),
+        (COUNT, {**HELLO, "messages": 3}, 400, "invalid_request_error", "messages"),
+        ("/anthropic/v1/messages", HELLO, 400, "invalid_request_error", "max_tokens"),
+        ("/anthropic/v1/models", HELLO, 404, "not_found_error", "Not Found"),
+        ("/anthropic", HELLO, 404, "not_found_error", "Not Found"),
+    ],
+)
+async def test_errors_below_anthropic_have_its_form(path: str, body: Any, status: int, kind: str, told: str) -> None:
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        found, error = await sent(line, path, body)
+        assert (found, error["type"], error["error"]["type"]) == (status, "error", kind)
+        assert told in error["error"]["message"]
+        found, error = await sent(line, path, body, key="another")
+        assert found == (404 if told == "Not Found" else 401) and error["type"] == "error"
+        found, error = await sent(line, path, body, method="PUT")
+        assert found in (404, 405) and error["type"] == "error"
+        found, error = await sent(line, "/anthropics", body)
+        assert found == 404 and error["error"]["code"] == "invalid_request", "OpenAI's form"

@@ -26,8 +26,8 @@ from ray_gym.openai_api.offered_tools import offers_only_functions
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.responses import read_responses
+from ray_gym.play.counting import count_prompt
 from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, RESPONSES, Dialect
-from ray_gym.service.counting import count_prompt
 
 _READ_HERE: Mapping[str, Dialect] = {
     CHAT_PATH: CHAT,
@@ -83,8 +83,8 @@ class DoorTarget:
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
     """Answers for an endpoint, or for replicas: requests of the paths `passes` are forwarded to it as they are; all
-    others are read here and go to the model as messages, like those of episodes. So are requests of the Responses API
-    with tools that are no functions, as agents' programs send them.
+    others are read here and go to the model as messages, like those of episodes. So are requests with tools that are no
+    functions, as agents' programs send them.
     """
 
     passes: tuple[str, ...]

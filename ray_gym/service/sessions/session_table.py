@@ -9,17 +9,17 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from ray_gym.mcp.offering import unknown_tool
 from ray_gym.messages import ToolSchema
-from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn
+from ray_gym.play.counting import count_call
 from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.play.play import Played
 from ray_gym.play.session import CommandSession, Done, KeyReused, LetGo
@@ -32,7 +32,6 @@ from ray_gym.service.api import (
     ToolCallAnswer,
     ToolCallRequest,
 )
-from ray_gym.service.counting import count_prompt
 from ray_gym.service.sessions import views
 from ray_gym.stop import Closed, EpisodeOver
 
@@ -302,9 +301,7 @@ class SessionTable:
         if thread is None:
             raise not_found("participant", participant)
         session.touch()
-        asked = replace(thread.participant.sampling, **call.sampling)
-        request = CompletionRequest(list(call.messages), asked, thread.session_id, 0, tools=call.tools)
-        return await count_prompt(thread.model, request, participant)
+        return await count_call(call, thread)
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
         """Notes whether an agent has received the whole answer to its call `key` (`delivered`).

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ray_gym.episode.thread import Thread
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import CompletionRequest, Model
 from ray_gym.models.engine import Counting
 from ray_gym.openai_api.refused import Refused, bad_request, service_unavailable
+from ray_gym.play.agent_call import AgentCall
+
+
+async def count_call(call: AgentCall, thread: Thread) -> int:
+    """Returns the number of tokens of the prompt that a call would have if it opened a thread like this one. Nothing is
+    recorded. Errors: those of `count_prompt`.
+    """
+    asked = replace(thread.participant.sampling, **call.sampling)
+    request = CompletionRequest(list(call.messages), asked, thread.session_id, 0, tools=call.tools)
+    return await count_prompt(thread.model, request, thread.participant.name)
 
 
 async def count_prompt(model: Model, request: CompletionRequest, name: str) -> int:
