@@ -104,9 +104,13 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-_OF_TOOLS = frozenset({"type", "function", "name", "description", "parameters"} | {"strict", "cache_control"})
+_OF_TOOLS = frozenset(
+    {"type", "function", "name", "description", "parameters"}
+    | {"strict", "cache_control"}
+    | {"allowed_callers", "async", "defer_loading", "output_schema"}
+)
 """Fields of tools in OpenAI's formats that are read, and those that change no prompt: whether arguments are held to the
-schema is said by the door, and nothing is cached for a caller.
+schema is said by the door, nothing is cached for a caller, and each tool is shown to the model, which calls it itself.
 """
 
 
@@ -131,8 +135,10 @@ class ToolSchema:
         Errors: ValueError if it is no tool of type function, or has no name, no object as its parameters, or a field
         that is neither read nor known to be without effect.
         """
-        if not isinstance(given, Mapping) or given.get("type", "function") != "function":
-            raise ValueError("expected a tool of type function")
+        if not isinstance(given, Mapping):
+            raise ValueError(f"expected a tool of type function, got {type(given).__name__}")
+        if (kind := given.get("type", "function")) != "function":
+            raise ValueError(f"expected a tool of type function, got one of type {str(kind)[:40]!r}")
         function = given.get("function", given)
         name = function.get("name") if isinstance(function, Mapping) else None
         if not isinstance(name, str) or not name:

@@ -7,7 +7,6 @@ service which isn't here goes on without it: docs/messages.md has a table of all
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.anthropic_api.conversation import BILLING, is_for_accounts, read_conversation
 from ray_gym.messages import ToolChoice, ToolSchema
+from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.parts import asks_something
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
@@ -33,15 +33,11 @@ from ray_gym.openai_api.sampling import SamplingChange
 
 MOST_TOKENS = 1_000_000
 """Largest `max_tokens` that a model is asked for; larger ones count as this. What a model's context leaves is less."""
-MOST_LEFT_OUT = 32
-"""Largest number of names in `left_out`."""
 QUIET = frozenset(
     {"betas", "billing_policy", "cache_control", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"}
     | {"metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
 )
 """Fields without an effect that nobody has to be told of: they change neither the prompt nor the answer."""
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""Names of fields and tools that may stand in a header as they are."""
 
 
 class Choice(BaseModel):
@@ -117,7 +113,7 @@ def _read(given: MessagesBody, is_asked: bool) -> ApiRequest:
         sampling=_read_sampling(given),
         stream=bool(given.stream),
         response_format=_read_format(given),
-        left_out=_names([*hosted.values(), *_unfollowed(given)]),
+        left_out=left_out_names([*hosted.values(), *_unfollowed(given)]),
     )
 
 
@@ -184,10 +180,3 @@ def _unfollowed(given: MessagesBody) -> Iterable[str]:
     for name, value in ((given.output_config and given.output_config.model_extra) or {}).items():
         if asks_something(value):
             yield f"output_config.{name}"
-
-
-def _names(given: Iterable[str]) -> tuple[str, ...]:
-    """Returns names in sorted order, each once. They come from the caller, and go into a header and the record: one that
-    is no plain name is left out.
-    """
-    return tuple(sorted({name for name in given if _NAME.fullmatch(name)})[:MOST_LEFT_OUT])

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, TokenIds
 from ray_gym.openai_api.free_form import chat_call, plain_messages
+from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.offered_tools import plain_choice, read_offered
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
@@ -83,7 +84,7 @@ def read_chat(body: Any) -> ApiRequest:
         response_format=read_format(given.response_format, "response_format"),
         logprobs=bool(given.logprobs),
         token_ids=bool(given.return_token_ids),
-        left_out=tuple(sorted({*asked_in_vain(given), *offered.left_out})),
+        left_out=left_out_names([*asked_in_vain(given), *offered.left_out]),
         known_as=offered.known_as,
     )
 

@@ -1,7 +1,7 @@
 """Reads the tools of OpenAI's APIs as functions, under names by which a model can call them.
 
-A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools that a service
-would carry out itself, such as a search of the web, are left out. Calls and results in the agent's messages are read
+A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools of all other
+types, which a service would carry out itself, such as a search of the web, are left out. Calls and results in the agent's messages are read
 alike, and what the model calls is written as the agent has sent it.
 """
 
@@ -12,14 +12,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.openai_api.free_form import CUSTOM, INPUT, arguments_of, as_function, spelled_out, text_of
+from ray_gym.openai_api.left_out import is_plain_name
 
 Json = dict[str, Any]
 HOSTED = frozenset(
     {"web_search", "web_search_preview", "web_search_2025_08_26", "web_search_preview_2025_03_11", "file_search"}
-    | {"code_interpreter", "computer", "computer_use_preview", "mcp", "image_generation", "local_shell", "shell"}
-    | {"apply_patch", "tool_search"}
+    | {
+        "code_interpreter",
+        "computer",
+        "computer_use",
+        "computer_use_preview",
+        "mcp",
+        "image_generation",
+        "local_shell",
+        "shell",
+    }
+    | {"apply_patch", "tool_search", "programmatic_tool_calling"}
 )
-"""Types of tools that are a service's own, or the model's maker's."""
+"""Types of tools that are a service's own, or the model's maker's, as a choice of tools may have them."""
+NAMESPACE = "namespace"
+_READ = frozenset({"function", CUSTOM, NAMESPACE})
+"""Types of tools that are read."""
 _HOSTED_ITEMS = frozenset(
     {"web_search_call", "file_search_call", "code_interpreter_call", "computer_call", "computer_call_output"}
     | {"image_generation_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"}
@@ -50,40 +63,39 @@ class OfferedTools:
 
 
 def read_offered(given: Sequence[Any]) -> OfferedTools:
-    """Reads tools of any type. Those of an unknown type stay as they are, so that they are refused by name."""
+    """Reads tools of any type. What is no tool stays as it is, so that it is refused."""
     offered = OfferedTools()
     for tool in given:
         kind = _kind_of(tool)
-        if kind in HOSTED:
-            offered.left_out.append(f"tools.{kind}")
-        elif kind == "namespace" and isinstance(tool.get("tools"), list):
+        if kind == NAMESPACE and isinstance(tool.get("tools"), list):
             _add_namespace(offered, tool)
         elif kind == CUSTOM:
             name = str(spelled_out(tool).get("name"))
             offered.known_as[name] = AgentTool(name, is_free_form=True)
             offered.functions.append(as_function(tool))
-        else:
+        elif not _is_left_out(tool, offered):
             offered.functions.append(tool)
     return offered
 
 
 def offers_only_functions(body: Mapping[str, Any]) -> bool:
-    """Returns True if a body offers no tools but functions, as all servers of the Responses API take them."""
+    """Returns True if a body offers no tools but functions, as all servers take them."""
     tools = body.get("tools")
     given = tools if isinstance(tools, list) else ()
     return all(not isinstance(tool, Mapping) or tool.get("type") == "function" for tool in given)
 
 
 def plain_choice(choice: Any, offered: OfferedTools) -> Any:
-    """Returns a choice of tools in which each is a function under the name that the model knows. A choice of a tool that
-    is left out becomes `auto`, which is noted.
+    """Returns a choice of tools in which each is a function under the name that the model knows. A choice that only tools
+    which are left out could meet becomes `auto`, which is noted.
     """
+    if choice == "required" and offered.left_out and not offered.functions:
+        return _left_to_the_model(choice, offered)
     if not isinstance(choice, Mapping):
         return choice
     kind = _kind_of(choice)
-    if kind in HOSTED:
-        offered.left_out.append(f"tool_choice.{kind}")
-        return "auto"
+    if _is_of_no_function(choice, offered):
+        return _left_to_the_model(kind, offered)
     if kind in ("function", CUSTOM) and "name" in choice:
         return _plain_tool(choice)
     if kind == CUSTOM and CUSTOM in choice:
@@ -93,9 +105,12 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
             "function": choice[CUSTOM],
         }
     if kind == "allowed_tools" and isinstance(choice.get(kind), Mapping):
-        return {**choice, kind: plain_choice({"type": kind, **choice[kind]}, offered)}
+        inner = plain_choice({"type": kind, **choice[kind]}, offered)
+        return {**choice, kind: inner} if isinstance(inner, Mapping) else inner
     if kind == "allowed_tools" and isinstance(choice.get("tools"), list):
-        kept = [one for one in choice["tools"] if _kind_of(one) not in HOSTED]
+        kept = [one for one in choice["tools"] if not _is_of_no_function(one, offered)]
+        if choice["tools"] and not kept:
+            return _left_to_the_model(kind, offered)
         return {**choice, "tools": [_plain_tool(one) if isinstance(one, Mapping) else one for one in kept]}
     return choice
 
@@ -122,6 +137,8 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
 
 def _add_namespace(offered: OfferedTools, namespace: Mapping[str, Any]) -> None:
     for tool in namespace["tools"]:
+        if _is_left_out(tool, offered):
+            continue
         if not isinstance(tool, Mapping):
             offered.functions.append(tool)
             continue
@@ -130,6 +147,28 @@ def _add_namespace(offered: OfferedTools, namespace: Mapping[str, Any]) -> None:
         flat = flat_name(space, name)
         offered.functions.append({**inner, "name": flat})
         offered.known_as[flat] = AgentTool(name, space, is_free_form)
+
+
+def _is_left_out(tool: Any, offered: OfferedTools) -> bool:
+    """Returns True, and notes it, if a tool has a type, and none of those that are read."""
+    kind = _kind_of(tool)
+    name = f"tools.{kind}"
+    if not kind or kind in _READ or not is_plain_name(name):
+        return False
+    offered.left_out.append(name)
+    return True
+
+
+def _is_of_no_function(choice: Any, offered: OfferedTools) -> bool:
+    """Returns True if a choice of one tool is of a type that is left out."""
+    kind = _kind_of(choice)
+    return kind in HOSTED or f"tools.{kind}" in offered.left_out
+
+
+def _left_to_the_model(choice: str | None, offered: OfferedTools) -> str:
+    """Returns the choice that leaves it to the model, and notes the one that can't be met."""
+    offered.left_out.append(f"tool_choice.{choice}")
+    return "auto"
 
 
 def flat_name(namespace: Any, name: Any) -> str:

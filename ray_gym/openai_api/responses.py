@@ -15,6 +15,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.items import Item, answer_items
+from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.offered_tools import as_known, plain_choice, plain_items, read_offered
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
@@ -102,7 +103,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
         after=given.previous_response_id,
         instructed=bool(instructed),
         logprobs=_LOGPROBS in (given.include or ()),
-        left_out=tuple(sorted({*asked_in_vain(given), *offered.left_out})),
+        left_out=left_out_names([*asked_in_vain(given), *offered.left_out]),
         known_as=offered.known_as,
         echo={name: getattr(given, name, None) for name in _ECHOED},
     )

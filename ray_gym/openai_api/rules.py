@@ -33,7 +33,8 @@ def require_offered(asked: dict[str, Any]) -> None:
         _require_texts(asked.get(field), field)
     for tool in _objects(asked.get("tools")):
         if tool.get("type") != "function":
-            raise bad_request("tools: only tools of type function are offered here", "tools")
+            named = str(tool.get("type"))[:40]
+            raise bad_request(f"tools: only tools of type function are offered here, none of type {named!r}", "tools")
 
 
 def _require_texts(items: Any, field: str) -> None:

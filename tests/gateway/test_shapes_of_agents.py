@@ -108,6 +108,13 @@ async def test_tools_that_a_server_of_its_own_cannot_read_go_to_its_model(tmp_pa
     assert (forwarded, len(model.requests)) == ([], 1)
     await target.answer(path, {**body, "tools": [one for one in body["tools"] if one["type"] == "function"]}, "")
     assert (forwarded, len(model.requests)) == ([path], 1)
+    chat = "/v1/chat/completions"
+    target = EndpointTarget((chat,), cast(Any, Forwarded()), ModelTarget(model, 5))
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    answer = await target.answer(chat, {**asked, "tools": [{"type": "web_search_2099"}]}, "")
+    assert answer.headers["x-left-out"] == "tools.web_search_2099"
+    await target.answer(chat, asked, "")
+    assert (forwarded, len(model.requests)) == ([path, chat], 2)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

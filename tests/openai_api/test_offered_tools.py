@@ -193,8 +193,91 @@ def test_choices_of_tools_in_chat_completions(choice: Any, read_as: str, allowed
 
 
 @pytest.mark.parametrize(
-    "tool", [{"type": "teleport"}, {"type": "namespace", "name": "x"}, {"type": "custom"}, 3, None]
+    ("tool", "told"),
+    [
+        ({"type": "namespace", "name": "x"}, "of type 'namespace'"),
+        ({**SPACE, "tools": [SPACE]}, "of type 'namespace'"),
+        ({**SPACE, "tools": [{"type": "a b", "name": "x"}]}, "of type 'a b'"),
+        ({"type": "odd\r\nX-Left-Out: all"}, "of type 'odd"),
+        ({"type": "x" * 60}, "of type 'xxx"),
+        ({"type": ""}, "of type ''"),
+        ({"type": 5, "name": "x"}, "of type '5'"),
+        ({"type": "custom"}, "needs a name"),
+        ({"description": "Looks."}, "needs a name"),
+        (3, "got int"),
+        (None, "got NoneType"),
+    ],
 )
-def test_what_is_no_tool_is_refused_by_name(tool: Any) -> None:
-    with pytest.raises(Refused, match="tools"):
-        read(tools=[tool])
+def test_what_is_no_tool_is_refused_by_the_type_that_came(tool: Any, told: str) -> None:
+    for asked in (lambda: read(tools=[tool]), lambda: read_as_chat(tools=[tool])):
+        with pytest.raises(Refused, match=f"^invalid_request: tools: .*{told}"):
+            asked()
+
+
+NEXT = {"type": "web_search_2099"}
+VENDORS = {"type": "vendor:clock", "parameters": {"zone": "UTC"}}
+
+
+def test_tools_of_unknown_types_are_left_out_and_named() -> None:
+    asked = read(tools=[LOOK, NEXT, {**SPACE, "tools": [SEARCH, VENDORS, {**LOOK, "name": "move"}]}])
+    chat = read_as_chat(tools=[CHAT_LOOK, NEXT, VENDORS, SEARCH])
+    assert [tool.name for tool in asked.tools] == ["look", "files__move"]
+    assert [tool.name for tool in chat.tools] == ["look"]
+    assert asked.left_out == chat.left_out == ("tools.vendor:clock", "tools.web_search", "tools.web_search_2099")
+
+
+def test_published_fields_of_functions_that_ask_for_a_service_have_no_effect() -> None:
+    more = {"async": True, "allowed_callers": ["programmatic"], "defer_loading": True, "output_schema": PARAMETERS}
+    assert read(tools=[{**LOOK, **more}]).tools == read(tools=[LOOK]).tools
+
+
+@pytest.mark.parametrize(
+    ("choice", "noted"),
+    [
+        ("required", "required"),
+        ({"type": "web_search"}, "web_search"),
+        ({"type": "web_search_2099"}, "web_search_2099"),
+        ({"type": "computer_use"}, "computer_use"),
+        ({"type": "allowed_tools", "mode": "required", "tools": [SEARCH, NEXT]}, "allowed_tools"),
+        ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [NEXT]}}, "allowed_tools"),
+    ],
+)
+def test_a_choice_that_only_tools_which_are_left_out_could_meet_counts_as_auto(choice: Any, noted: str) -> None:
+    empty = {**SPACE, "tools": [NEXT]}
+    for asked in (
+        read(tools=[SEARCH, empty], tool_choice=choice),
+        read_as_chat(tools=[SEARCH, NEXT], tool_choice=choice),
+    ):
+        assert (asked.tool_choice, asked.tools, asked.allowed_tools) == ("auto", (), ())
+        assert asked.left_out == (f"tool_choice.{noted}", "tools.web_search", "tools.web_search_2099")
+    if choice != "required":
+        asked = read(tools=[LOOK, SEARCH, NEXT], tool_choice=choice)
+        assert (asked.tool_choice, asked.allowed_tools) == ("auto", asked.tools) and asked.tools
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_of_allowed_tools_those_that_are_here_may_be_called(mode: str) -> None:
+    listed = {"mode": mode, "tools": [SEARCH, NEXT, LOOK]}
+    asked = read(tools=[LOOK, PATCH, SEARCH, NEXT], tool_choice={"type": "allowed_tools", **listed})
+    chat = read_as_chat(
+        tools=[CHAT_LOOK, CHAT_PATCH, SEARCH, NEXT], tool_choice={"type": "allowed_tools", "allowed_tools": listed}
+    )
+    for one in (asked, chat):
+        assert (one.tool_choice, [tool.name for tool in one.allowed_tools]) == (mode, ["look"])
+        assert one.left_out == ("tools.web_search", "tools.web_search_2099")
+
+
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        ("required", "no tools to call"),
+        ({"type": "web_search_2099"}, "expected auto"),
+        ({"type": "none"}, "expected auto"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": []}, "no tool of that name"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [SEARCH, {**LOOK, "name": "fly"}]}, "no tool of that name"),
+    ],
+)
+def test_a_choice_that_no_tool_could_meet_is_refused(choice: Any, told: str) -> None:
+    for asked in (lambda: read(tool_choice=choice), lambda: read_as_chat(tools=[], tool_choice=choice)):
+        with pytest.raises(Refused, match=f"^invalid_request: tool_choice: .*{told}"):
+            asked()

@@ -95,7 +95,7 @@ def test_ways_to_choose_tools(choice: Any, read: str, allowed: list[str]) -> Non
         ({"messages": CALLED[:3]}, "messages"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "messages"),
         ({"messages": [{"role": "tool", "content": "x", "tool_call_id": 3}]}, "messages"),
-        ({"tools": [{"type": "teleport"}]}, "tools"),
+        ({"tools": [{"type": 3}]}, "tools"),
         ({"tools": [{"type": "custom", "custom": {}}]}, "tools"),
         ({"tools": [TOOL, TOOL]}, "tools"),
         ({"tools": "look"}, "tools"),

@@ -48,11 +48,10 @@ def test_instructions_text_and_items_are_read() -> None:
     ("more", "param"),
     [
         ({"previous_response_id": "resp_1"}, "previous_response_id"),
-        ({"background": True}, "background"),
         ({"conversation": "conv_1"}, "conversation"),
         ({"input": []}, "input.constrained-str"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input"),
-        ({"tools": [{"type": "teleport"}]}, "tools"),
+        ({"tools": [{"type": 3}]}, "tools"),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.type"),
         ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format"),
         ({"temperature": 1e9}, "temperature"),

@@ -92,7 +92,7 @@ class EndpointTarget:
     model: ModelTarget
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        is_read_here = path not in self.passes or (path == RESPONSES_PATH and not offers_only_functions(body))
+        is_read_here = path not in self.passes or (path in _READ_HERE and not offers_only_functions(body))
         target = self.model if is_read_here else self.forwarded
         return await target.answer(path, body, session_id)
 
