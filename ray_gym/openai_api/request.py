@@ -32,6 +32,15 @@ LONGEST_FORMAT = 50_000
 """Largest number of characters of a format's JSON, from which a grammar is compiled."""
 
 
+class CacheOptions(BaseModel):
+    """Describes the field `prompt_cache_options` of a body. Its other fields would change no answer, and have no effect."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    prewarm: Literal[False] | None = None
+    """Must be false: an answer that nobody wants would be a step."""
+
+
 class Body(BaseModel):
     """Describes the fields that the bodies of both APIs have. Of other fields, `refuse_unread` refuses those that ask
     for something.
@@ -48,6 +57,7 @@ class Body(BaseModel):
     top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
     """Must be 0: only the logprobs of the tokens that were drawn are known."""
     logit_bias: Annotated[Json, Field(max_length=0)] | None = None
+    prompt_cache_options: CacheOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +158,17 @@ HARMLESS = frozenset(
 
 
 WITHOUT = frozenset(
-    {"reasoning_effort", "verbosity", "web_search_options", "truncation", "max_tool_calls", "prompt_cache_options"}
+    {"access_programs", "background", "background_options", "context_management", "image", "max_tool_calls"}
+    | {"moderation", "multi_agent", "reasoning_effort", "truncation", "verbosity", "web_search_options"}
 )
 """Fields that ask for a service or a manner which isn't here, and that a caller can do without."""
+_PARTS_WITHOUT = (
+    ("reasoning", "effort", None),
+    ("reasoning", "context", "auto"),
+    ("reasoning", "mode", "standard"),
+    ("text", "verbosity", "medium"),
+)
+"""Such fields within other fields, with the value beside null that asks for nothing."""
 
 
 def asked_in_vain(body: Body) -> list[str]:
@@ -159,8 +177,7 @@ def asked_in_vain(body: Body) -> list[str]:
     """
     asked = body.model_extra or {}
     found = [name for name in WITHOUT & asked.keys() if not asks_for_nothing(name, asked[name])]
-    inner = (("reasoning", "effort", None), ("text", "verbosity", "medium"))
-    parts = [(of, name, neutral) for of, name, neutral in inner if of in type(body).model_fields]
+    parts = [(of, name, neutral) for of, name, neutral in _PARTS_WITHOUT if of in type(body).model_fields]
     held = [(f"{of}.{name}", getattr(getattr(body, of), name, None), neutral) for of, name, neutral in parts]
     return sorted([*found, *(name for name, value, neutral in held if value not in (None, neutral))])
 

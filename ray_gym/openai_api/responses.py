@@ -48,9 +48,11 @@ class TextOptions(Nested):
 
 
 class ReasoningOptions(Nested):
-    """Describes the field `reasoning` of a body. An effort is not followed: the model thinks as its template has it."""
+    """Describes the field `reasoning` of a body, of which nothing is followed: the model thinks as its template has it."""
 
     effort: Any = None
+    context: Any = None
+    mode: Any = None
     summary: Any = None
     """Has no effect: an answer has all thoughts."""
     generate_summary: Any = None
