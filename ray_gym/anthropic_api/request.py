@@ -31,8 +31,6 @@ from ray_gym.openai_api.request import (
 )
 from ray_gym.openai_api.sampling import SamplingChange
 
-MOST_TOKENS = 1_000_000
-"""Largest `max_tokens` that a model is asked for; larger ones count as this. What a model's context leaves is less."""
 QUIET = frozenset(
     {"betas", "billing_policy", "cache_control", "diagnostics", "fallback_credit_token", "fallbacks", "inference_geo"}
     | {"metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
@@ -150,10 +148,8 @@ def _read_choice(
 
 def _read_sampling(given: MessagesBody) -> Mapping[str, Any]:
     """Returns the fields of `Sampling` that a body sets. Errors: Refused (400) for a value out of its range."""
-    numbers = {"temperature": given.temperature, "top_p": given.top_p, "top_k": given.top_k}
+    numbers = {name: getattr(given, name) for name in ("temperature", "max_tokens", "top_p", "top_k")}
     sampling = read_body(SamplingChange, numbers).model_dump(exclude_none=True)
-    if given.max_tokens is not None:
-        sampling["max_tokens"] = min(given.max_tokens, MOST_TOKENS)
     if given.stop_sequences is not None:
         read = read_body(SamplingChange, {"stop": given.stop_sequences}, "stop_sequences")
         sampling["stop"] = tuple(read.stop or ())

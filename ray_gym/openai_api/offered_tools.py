@@ -1,8 +1,8 @@
 """Reads the tools of OpenAI's APIs as functions, under names by which a model can call them.
 
 A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools of all other
-types, which a service would carry out itself, such as a search of the web, are left out. Calls and results in the agent's messages are read
-alike, and what the model calls is written as the agent has sent it.
+types, which a service would carry out itself, such as a search of the web, are left out. Calls and results in the
+agent's messages are read alike, and what the model calls is written as the agent has sent it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,8 @@ from ray_gym.openai_api.left_out import is_plain_name
 Json = dict[str, Any]
 HOSTED = frozenset(
     {"web_search", "web_search_preview", "web_search_2025_08_26", "web_search_preview_2025_03_11", "file_search"}
-    | {
-        "code_interpreter",
-        "computer",
-        "computer_use",
-        "computer_use_preview",
-        "mcp",
-        "image_generation",
-        "local_shell",
-        "shell",
-    }
-    | {"apply_patch", "tool_search", "programmatic_tool_calling"}
+    | {"code_interpreter", "computer", "computer_use", "computer_use_preview", "mcp", "image_generation", "local_shell"}
+    | {"shell", "apply_patch", "tool_search", "programmatic_tool_calling"}
 )
 """Types of tools that are a service's own, or the model's maker's, as a choice of tools may have them."""
 NAMESPACE = "namespace"
@@ -131,7 +122,8 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
         return item
     if tool.is_free_form:
         kept = {name: item[name] for name in ("id", "call_id", "status")}
-        return {"type": "custom_tool_call", **kept, "name": tool.name, INPUT: text_of(item["arguments"])}
+        space = {} if tool.namespace is None else {"namespace": tool.namespace}
+        return {"type": "custom_tool_call", **kept, "name": tool.name, **space, INPUT: text_of(item["arguments"])}
     return {**item, "name": tool.name, "namespace": tool.namespace}
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator
 
+MOST_TOKENS = 1_000_000
+"""Largest `max_tokens` that a model is asked for."""
 Whole = Annotated[int, Strict()]
 """JSON integer: `true`, "1" and 1.5 are refused."""
 
@@ -26,7 +28,8 @@ class SamplingChange(Request):
     """Holds the sampling parameters that a request changes; None leaves the value of the service's config."""
 
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1), AfterValidator(lambda given: min(given, MOST_TOKENS))] | None = None
+    """Larger ones than `MOST_TOKENS` count as this. What a model's context leaves is less."""
     top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
     top_k: Annotated[Whole, Field(ge=-1, le=1_000_000)] | None = None
     """0 and -1 stand for all tokens."""

@@ -162,6 +162,14 @@ async def test_a_body_that_may_unpack_to_any_size_is_refused(caplog: pytest.LogC
     assert not caplog.records
 
 
+async def test_a_websocket_is_refused_so_that_the_client_falls_back() -> None:
+    head = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n"
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        line[1].write(f"GET /openai/responses HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\n{head}".encode())
+        assert (await answer(line))[0] == 405
+
+
 async def test_a_model_is_found_by_its_name() -> None:
     async with opened() as (_, entrance):
         for name, status in [("policy", 200), ("user", 404)]:

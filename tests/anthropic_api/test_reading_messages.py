@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from ray_gym.anthropic_api.request import MOST_TOKENS, read_count_request, read_message_request
+from ray_gym.anthropic_api.request import read_count_request, read_message_request
 from ray_gym.messages import Message, ToolCall
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.left_out import MOST_LEFT_OUT
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.responses import read_responses
+from ray_gym.openai_api.sampling import MOST_TOKENS
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 READ = {"name": "read", "description": "Read a file.", "input_schema": SCHEMA}

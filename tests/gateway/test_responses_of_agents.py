@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from black_box import Agent, result, samples, shopping, user
@@ -98,3 +99,14 @@ def test_the_model_by_its_name(agent: Agent) -> None:
     assert agent.client.models.retrieve("policy").id == "policy"
     with pytest.raises(openai.NotFoundError, match="there is no model"):
         agent.client.models.retrieve("gpt-4o")
+
+
+def test_a_websocket_is_refused_so_that_the_client_falls_back(agent: Agent) -> None:
+    asked = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "eA==",
+    }
+    headers = {**asked, "Authorization": f"Bearer {agent.client.api_key}"}
+    assert 400 <= httpx.get(f"{agent.client.base_url}responses", headers=headers).status_code < 500

@@ -84,6 +84,14 @@ async def test_what_an_agent_says_is_heard_and_answered(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+async def test_words_of_another_conversation_are_said_in_the_participants_own(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    await agent.say(SYSTEM, HELLO)
+    other = await agent.say(user("Refine it"))
+    await agent.session.perform("s", Say("policy", other.content))
+    assert agent.session.episode.answer == other.content == "re: Refine it"
+
+
 async def test_without_an_agents_calls_words_and_tools_are_in_the_participants_thread(tmp_path: Path) -> None:
     agent = await opened(tmp_path)
     await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "pen"}'))

@@ -39,6 +39,16 @@ def test_each_tool_is_a_function_or_left_out() -> None:
     assert asked.left_out == ("tools.mcp", "tools.web_search")
 
 
+def test_a_free_form_tool_of_a_namespace_keeps_its_place() -> None:
+    asked = read(tools=[{**SPACE, "tools": [PATCH]}])
+    said = Completion(Message("assistant", tool_calls=(ToolCall("1", "files__patch", '{"input": "x"}'),)))
+    [call] = response(said, asked, "r", 1)["output"]
+    assert (call["type"], call["namespace"], call["name"]) == ("custom_tool_call", "files", "patch")
+    result = {"type": "custom_tool_call_output", "call_id": "1", "output": "b"}
+    [again] = read(tools=[{**SPACE, "tools": [PATCH]}], input=[call, result]).messages[0].tool_calls
+    assert again.name == "files__patch"
+
+
 def test_calls_come_back_as_the_agent_sent_the_tools() -> None:
     asked = read(tools=[LOOK, SPACE, PATCH], stream=True)
     calls = (
