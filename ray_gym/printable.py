@@ -12,13 +12,14 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from rich.markup import escape
-
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff"
     "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0010fffe\U0010ffff]"
 )
 """Control characters but tab and line feed, marks of direction, invisible characters but joiners, and lone surrogates."""
+
+_MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
+"""A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""
 
 _OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;",)}
 """Spellings of characters in URLs, in PHP's JSON and in HTML that Python does not write."""
@@ -35,10 +36,15 @@ def printable(text: str) -> str:
 
 def data(value: Any) -> str:
     """Returns a value as text that stands for itself in rich's markup, and is printable."""
-    text = printable(str(value))
-    said = text.rstrip("\\")
+    return _MARKUP.sub(_as_markup, printable(str(value)))
+
+
+def _as_markup(found: re.Match[str]) -> str:
+    """Returns markup of backslashes and a bracket. rich's own `escape` loses backslashes where no tag follows."""
+    backslashes = found["backslashes"] or found["last"] or ""
     # Before a tag, rich takes two backslashes for one: so there are twice as many, and a tag without effect.
-    return escape(said) + ("\\\\" * (len(text) - len(said)) + "[none][/none]" if said != text else "")
+    kept = f"{backslashes * 2}[none][/none]" if backslashes else ""
+    return kept if found["last"] else rf"{kept}\["
 
 
 def masked(text: str, secret: str, shown: str = "***") -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from pathlib import Path
 
 import pytest
+from rich.markup import render
 
 from ray_gym import Environment, Task, plugins
 from ray_gym.cli.app import envs
@@ -41,6 +43,22 @@ def test_data_is_printed_as_text(text: str) -> None:
     assert shown.get().rstrip("\n") == printable(text)
     assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in printable(text))
     printable(text).encode()
+
+
+@pytest.mark.parametrize("text", [r"So \[ x = 1 \] and", r"a \\[2pt] b", r"\[a-z\]", r"[\[", "[" * 3, r"\\\[1]", "a[b"])
+def test_display_math_keeps_its_backslashes(text: str) -> None:
+    console = make_console()
+    with console.capture() as shown:
+        console.print(data(text), highlight=False)
+    assert shown.get() == f"{text}\n"
+
+
+def test_no_short_text_is_altered_by_markup_around_it() -> None:
+    texts = ["".join(letters) for length in range(6) for letters in itertools.product(r"[]/\a ", repeat=length)]
+    altered = [
+        text for text in texts if render(f"[red]{data(text)}[/]{data(text)}]", emoji=False).plain != f"{text * 2}]"
+    ]
+    assert len(texts) == 9331 and not altered
 
 
 def test_other_text_stays_as_it_is() -> None:
