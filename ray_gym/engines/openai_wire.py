@@ -86,17 +86,20 @@ which tokens can be drawn.
 
 ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "tool_calls", "function_call", "stop_sequence", "eos", "eos_token", "end_turn"), "stop"),
-    **dict.fromkeys(("tool_use", "tool_call", "complete", "pause_turn"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "model_length", "repetition"), "length"),
+    **dict.fromkeys(("tool_use", "tool_call", "function_calls", "complete", "pause_turn", "endoftext"), "stop"),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "repetition", "token_limit", "max_length"), "length"),
+    **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens"), "length"),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
     **dict.fromkeys(("sensitive", "image_safety", "image_prohibited_content", "image_recitation"), "content_filter"),
     **dict.fromkeys(("error_toxic", "guardrail_intervened", "content_filtered"), "content_filter"),
     **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded"), "context_full"),
 }
-"""Ends of an answer by the values of `finish_reason`, in lower case: OpenAI's and vLLM's, and those of servers that
-follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock).
+"""Ends of an answer by the values of `finish_reason`, in lower case and with underscores: OpenAI's and vLLM's, and those
+of servers that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
 """
+_OTHER_ARGUMENTS = ("arguments", "parameters", "params", "args", "kwargs", "input")
+"""Names under which some servers give a call's arguments, of which only `arguments` of its function is read."""
 _ROUNDED = 1e-4
 """Largest logprob: that of a certain token, which some servers round to a little above 0."""
 _RAW_LOGPROB = -1e-4
@@ -331,7 +334,7 @@ def _read_finish_reason(given: Any) -> FinishReason:
     """Returns the end of an answer by its field `finish_reason`. Errors: `BadAnswer` for anything that is no end of an
     answer (null, abort, error): the call is lost.
     """
-    if not isinstance(given, str) or (known := ENDS.get(given.lower())) is None:
+    if not isinstance(given, str) or (known := ENDS.get(given.lower().replace("-", "_"))) is None:
         raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
     return known
 
@@ -365,16 +368,21 @@ def _make_id(request: CompletionRequest, index: int) -> str:
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
-    """Returns a call of an answer. One that can't be read has no name, and its whole JSON as its arguments: it is
-    answered with an error, and the calls beside it are carried out.
+    """Returns a call of an answer. One that can't be read, or has its arguments elsewhere, has no name, and its whole
+    JSON as its arguments: it is answered with an error, and the calls beside it are carried out.
     """
     fields = members(call)
     function = members(fields.get("function"))
     id = str(value_of(fields.get("id")) or _make_id(request, index))
     name, arguments = value_of(function.get("name")), function.get("arguments")
-    if not isinstance(name, str):
+    if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))
     return ToolCall(id, name, text_or_json(arguments))
+
+
+def _has_arguments(*given: Mapping[str, Any]) -> bool:
+    """Returns True if a call or its function has arguments under any name."""
+    return any(value_of(fields.get(name)) for fields in given for name in _OTHER_ARGUMENTS)
 
 
 def _object(value: Any) -> Json:

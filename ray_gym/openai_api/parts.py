@@ -33,7 +33,12 @@ PART_HARMLESS = frozenset(
 )
 """Fields that tell of a part, and change neither the prompt nor the answer, whatever their values."""
 
-ANSWER_FIELDS = frozenset({"content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio"})
+_REASONING_BESIDE = (
+    *("reasoning_content", "reasoning", "reasoning_text", "thinking"),
+    *("reasoning_details", "thinking_blocks", "tool_plan"),
+)
+"""Fields of an assistant's message that may hold its reasoning: the first that holds any counts, as others repeat it."""
+ANSWER_FIELDS = frozenset({"content", "refusal", *_REASONING_BESIDE, "audio"})
 """Fields of an assistant's message that `read_answer` reads."""
 
 
@@ -56,8 +61,8 @@ def reasoning_of(content: Any, between: str = "\n") -> str:
 
 
 def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and `reasoning`,
-    `reasoning_content` or `reasoning_details` (OpenRouter's and MiniMax's parts). The words of a spoken one are those of
+    """Returns the reasoning and the words of an assistant's message by its fields `content`, `refusal`, and one of
+    reasoning, which may be a text or parts (OpenRouter's, MiniMax's, LiteLLM's). The words of a spoken one are those of
     `audio`. Parts of `content` that are reasoning are not among its words. Errors: ValueError for content that is no
     text, and for sound without a transcript.
     """
@@ -65,7 +70,7 @@ def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(content, str) and not any(map(fields.get, ANSWER_FIELDS - {"content"})):
         return "", content
     parts = list(_texts(content))
-    told = (fields.get(name) for name in ("reasoning_content", "reasoning", "reasoning_details"))
+    told = (fields.get(name) for name in _REASONING_BESIDE)
     apart = reasoning_of(next(filter(None, told), None))
     thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning and text)
     said = "\n".join(text for is_reasoning, text in parts if not is_reasoning)

@@ -42,13 +42,21 @@ def answer(**choice: Any) -> dict[str, Any]:
         ("ERROR_TOXIC", "content_filter"),
         ("guardrail_intervened", "content_filter"),
         ("model_context_window_exceeded", "context_full"),
+        ("tool-calls", "stop"),
+        ("function_calls", "stop"),
+        ("endoftext", "stop"),
+        ("token_limit", "length"),
+        ("max_length", "length"),
+        ("max_output_tokens", "length"),
+        ("max_new_tokens", "length"),
+        ("content-filter", "content_filter"),
     ],
 )
 def test_ends_of_an_answer(given: str, read: str) -> None:
     assert wire.completion(answer(finish_reason=given), request(), False, {}).finish_reason == read
 
 
-@pytest.mark.parametrize("given", ["abort", "error", "cancelled", "", None, 7, ["stop"]])
+@pytest.mark.parametrize("given", ["abort", "error", "cancelled", "time_limit", "-", "", None, 7, ["stop"]])
 def test_what_is_no_end_loses_the_call(given: Any) -> None:
     with pytest.raises(wire.BadAnswer, match="is no end of an answer"):
         wire.completion(answer(finish_reason=given), request(), False, {})
@@ -113,6 +121,24 @@ def test_a_refusal_in_the_place_of_content_is_what_was_said() -> None:
         ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, "Hi."]}, "Hi.", "Hm."),
         ({"content": [{"type": "redacted_thinking", "data": "x"}, {"text": "Hi."}]}, "Hi.", None),
         ({"content": "Hi.", "reasoning": [{"type": "text", "text": "Hm."}]}, "Hi.", "Hm."),
+        ({"content": "Hi.", "thinking": "Hm."}, "Hi.", "Hm."),
+        ({"content": "Hi.", "reasoning_text": "Hm."}, "Hi.", "Hm."),
+        ({"content": None, "tool_plan": "Hm."}, "", "Hm."),
+        (
+            {"content": "Hi.", "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "x"}]},
+            "Hi.",
+            "Hm.",
+        ),
+        (
+            {
+                "content": "Hi.",
+                "reasoning_content": "Hm.",
+                "thinking_blocks": [{"type": "thinking", "thinking": "Hm."}],
+            },
+            "Hi.",
+            "Hm.",
+        ),
+        ({"content": "Hi.", "thinking": None, "tool_plan": ""}, "Hi.", None),
     ],
 )
 def test_parts_of_an_answer_are_read_by_the_rule_of_requests(
@@ -175,6 +201,10 @@ GOOD = {"id": "a", "type": "function", "function": {"name": "look", "arguments":
         {"id": "b", "type": "function", "function": {"name": None, "arguments": "{}"}},
         {"id": "b", "type": "custom", "custom": {"name": "look", "input": "x"}},
         {"id": "b", "function": "look"},
+        {"id": "b", "function": {"name": "look", "parameters": {"at": 1}}},
+        {"id": "b", "function": {"name": "look", "arguments": None, "args": '{"at": 1}'}},
+        {"id": "b", "function": {"name": "look", "arguments": ""}, "input": {"at": 1}},
+        {"id": "b", "function": {"name": "look"}, "arguments": '{"at": 1}'},
         "look",
         None,
     ],
@@ -236,6 +266,20 @@ def test_odd_arguments_leave_the_other_calls(arguments: str) -> None:
     sent = ANSWER % (CALL % arguments, json.dumps(GOOD))
     read = wire.completion(wire.read(sent.encode()), request(), False, {})
     assert [(call.name, call.id) for call in read.message.tool_calls] == [("look", "b"), ("look", "a")]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        {"name": "look", "arguments": "{}", "parameters": {"at": 1}},
+        {"name": "look", "parameters": {}},
+        {"name": "look", "description": "Looks.", "strict": True},
+    ],
+)
+def test_a_call_that_loses_no_arguments_is_carried_out(function: dict[str, Any]) -> None:
+    sent = ANSWER % (json.dumps({"id": "b", "function": function}), json.dumps(GOOD))
+    read = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert [call.name for call in read.message.tool_calls] == ["look", "look"]
 
 
 def test_a_call_that_cannot_be_read_stays_spelled_as_it_came() -> None:
