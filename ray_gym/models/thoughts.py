@@ -2,7 +2,8 @@
 
 Models that reason write their thoughts between marks, such as `<think>` and `</think>` (`MARKS` has them all). A prompt
 may have opened the first thought, so that its first mark is missing.
-A mark directly between backquotes (`` `<think>` ``) is none: the text speaks about it.
+A mark directly between backquotes (`` `<think>` ``) is none: the text speaks about it. Nor is a type's parameter in code
+(`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or be closed.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ _FRAMED = re.compile(
 """Thought at the beginning of a text, between plain words that are marks only together."""
 _ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
 _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
+_PARAMETER = re.compile(r"(?<=\w)(?!<think>|\[THINK\])(?:<[\w:-]+>|\[\w+\])", re.ASCII)
+"""Beginning of a thought that may be the parameter of a type, as in `List<Thought>`: it is right behind a word."""
 _FRAMES = {
     str(number): re.compile(marks.frame, re.IGNORECASE) for number, marks in enumerate(MARKS) if marks.frame is not None
 }
@@ -106,10 +109,17 @@ def count_marks(text: str) -> int:
 
 
 def _marks_in(text: str) -> Iterator[re.Match[str]]:
-    """Yields the marks in a text, in order, but not those between backquotes."""
+    """Yields the marks in a text, in order, but not those between backquotes, nor parameters of types."""
+    last_ends: dict[_Kind, int] | None = None
     for found in _MARK.finditer(text):
-        if not (text.endswith("`", 0, found.start()) and text.startswith("`", found.end())):
-            yield found
+        if text.endswith("`", 0, found.start()) and text.startswith("`", found.end()):
+            continue
+        if _PARAMETER.match(text, found.start()):
+            if last_ends is None:
+                last_ends = {_kind(mark): mark.start() for mark in _MARK.finditer(text)}
+            if last_ends.get(_kind(found)._replace(is_end=True), -1) < found.start():
+                continue
+        yield found
 
 
 def tell_apart(text: str) -> tuple[str, str]:

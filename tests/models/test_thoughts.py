@@ -73,6 +73,14 @@ from ray_gym.models.thoughts import last_words, tell_apart, with_thoughts_apart
         ("analysis: the assistant is final", "", "analysis: the assistant is final"),
         ("<|think_start|>a<|think_end|>b", "a", "b"),
         ("<|begin_think|>a<|end_think|>b", "a", "b"),
+        ("Hi<thought>a</thought>You", "a", "HiYou"),
+        ("Hi<think>a ###STOP###", "a ###STOP###", "Hi"),
+        ("Hi[THINK]a ###STOP###", "a ###STOP###", "Hi"),
+        ("\u597d<thinking>a ###STOP###", "a ###STOP###", "\u597d"),
+        ("<think>a</think>List<Thought> b;", "a", "List<Thought> b;"),
+        ("A List<Thought>.</think>List<Thought> b;", "A List<Thought>.", "List<Thought> b;"),
+        ("<think>A List<Thought>.</think>Set<Thought> b;", "A List<Thought>.", "Set<Thought> b;"),
+        ("List<Thought> b; <thinking>a ###STOP###", "a ###STOP###", "List<Thought> b;"),
     ],
 )
 def test_thoughts_and_words(text: str, thoughts: str, said: str) -> None:
@@ -152,6 +160,8 @@ def test_marks_around_words_are_left_out(begin: str, end: str, last: str) -> Non
         "<reasoning_effort>low</reasoning_effort>", "<think you so>", "<cotton>", "<apricot>",
         "Use `<think>` tags for it. Then stop.", "Between `<think>` and `</think>`.", "`[THINK]`", "`<|begin_of_thought|>`",
         "<|begin_of_solution|>Hi.<|end_of_solution|>",
+        "List<Thought> thoughts = new ArrayList<>();", "Array<Reasoning>", "const [a, b] = useState<Thought>()",
+        "std::vector<cot> v;", "dict[THINKING]", "`List<Thought>`", "Map<Thoughts>, Map<THOUGHT>", "f_<Thinking>(1)",
     ],
 )  # fmt: skip
 def test_other_marks_are_words(text: str) -> None:
@@ -193,6 +203,8 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
         "<a" * 200_000,
         "<|" * 200_000,
         "<think " * 100_000,
+        "a<thought>" * 50_000 + "</think>",
+        "a<thought>" * 50_000 + "</thought>" * 50_000,
         "<think " + " " * 500_000,
         "<think a=" * 100_000,
         "<|open|>" * 100_000 + " " * 100_000,
