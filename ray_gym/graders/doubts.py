@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from ray_gym.graders.characters import DASHES, SPACES
+from ray_gym.graders.characters import DASHES, MARKS, SPACES
+from ray_gym.graders.contradictions import is_contradicted, is_said_of_a_part
 from ray_gym.graders.finder import Finder, within_brackets
 from ray_gym.graders.hedges import (
     BARE_DENIAL,
@@ -27,6 +28,7 @@ from ray_gym.graders.hedges import (
     VALUE,
 )
 from ray_gym.graders.places import states_a_verdict
+from ray_gym.graders.references import is_of_the_reference
 
 _ENDS = re.compile(
     r"[.!?;](?=[\s\"')\]*_`]|\Z)|[\u3002\uff01\uff1f\uff1b]|[\r\n\u2028\u2029]|,(?=\s*\"[^\"\n]{1,40}\"\s*:)"
@@ -61,18 +63,20 @@ class Doubts:
         self._lines = [found.start() for found in _LINE_ENDS.finditer(said)]
         self._colons = [found.start() for found in _COLONS.finditer(said)]
         exact = {end for _, end in spans}
+        praise = [found.span() for found in PRAISE.finditer(said)]
         self._others = [
             (found.start(), found.end(), finder.named(found[0]))
             for found in (finder.others.finditer(said) if finder.others else ())
-            if found.end() not in exact
+            if found.end() not in exact and not _is_within(found.start(), praise)
         ]
         taken = sorted([*spans, *((start, end) for start, end, _ in self._others)])
-        praise = [found.span() for found in PRAISE.finditer(said)]
         denials = [found for found in DENIALS.finditer(said) if not _is_within(found.start(), taken)]
         self._answers = [found.start() for found in denials if found["answer"]]
         self._denials = [
             found.start() for found in denials if not found["answer"] and not _is_within(found.start(), praise)
         ]
+        crosses = () if _TICK.search(said) else [found.start() for found in denials if found[0] in _CROSSES]
+        self._crosses = frozenset(crosses)
         self._doubting = [found.start() for found in denials if DOUBTING.match(found[0])]
         self._therefores = [found.end() for found in _THEREFORE.finditer(said)]
         self._retracted = max((found.start() for found in RETRACTION.finditer(said)), default=-1) + 1
@@ -80,17 +84,20 @@ class Doubts:
 
     def of(self, label: str, start: int, end: int) -> bool:
         """Returns True if a label at this place is doubtful."""
-        if self._is_limited(label, start, end):
+        is_named = len(within_brackets(label)) == 1 and _NAME.match(self._said, end) is not None
+        if not is_named and self._is_limited(label, start, end):
             return True
         if self._is_alone(start, end):
             return False
         first, last = self._sentence(start, end)
+        if is_named:
+            last = end  # `B: INCORRECT` says what B means
         near = max(first, start - _LONGEST_REASON), min(last, end + _LONGEST_REASON)
         if _QUESTIONED.match(self._said, end) or UNSURE.search(self._said, *near):
             return True
         if label in self._finder.negative:
             return self._takes_back(label, first, start, end, last)
-        if NO_NEXT.match(self._said, end):
+        if NO_NEXT.match(self._said, end) or self._is_contradicted(label, first, start, last):
             return True
         reasoned = self._behind_therefore(first, start)
         if not label.strip()[0].isalnum() and (
@@ -105,13 +112,15 @@ class Doubts:
             denied = _any_in(self._denials, reasoned, last) or _any_in(self._answers, first, last)
             return denied or self._has_other(label, start, first, last)
         why = _BECAUSE.search(self._said, end, min(last, end + _LONGEST_REASON))
-        wide = self._with_answers(first, last)
+        wide = [] if is_named else self._with_answers(first, last)
         return (
             _any_in(self._denials, reasoned, why.start() if why else last)
             or _any_in(self._doubting, first, last)
-            or any(_any_in(self._answers, *part) for part in ((first, first + _BARE), (reasoned, last), *wide))
+            or any(
+                _any_in(self._answers, *part) for part in ((first, min(first + _BARE, last)), (reasoned, last), *wide)
+            )
             or self._has_other(label, start, first, last)
-            or any(self._has_other(label, start, *part) for part in wide)
+            or any(self._has_other(label, start, *part, in_any_case=True) for part in wide)
         )
 
     def states(self, start: int, end: int) -> bool:
@@ -135,6 +144,18 @@ class Doubts:
             return (bound is not None and said[end : end + 1] != ">") or NO_VALUE.match(said, end) is not None
         return VALUE.match(said, end) is not None or SOME_OF_IT.search(said, begin, start) is not None
 
+    def _is_contradicted(self, label: str, first: int, start: int, last: int) -> bool:
+        """Returns True if what is behind the sentence of a label that has an opposite denies it: explicitly, or in any way if
+        the label is only about a part. A `yes` may agree with it, for nobody knows the question.
+        """
+        if not self._finder.negative or within_brackets(label).lower() in ("yes", "y"):
+            return False
+        if is_contradicted(self._said, last):
+            return True
+        behind = last, last + _LONGEST_REASON
+        denied = _any_in(self._denials, *behind) or _any_in(self._answers, *behind)
+        return denied and is_said_of_a_part(self._said, first, start)
+
     def _takes_back(self, label: str, first: int, start: int, end: int, last: int) -> bool:
         """Returns True if the sentence of a negative label denies it. A denial in a reason agrees with the label: one
         before its colon or `so`, or one behind a sign or `because`, with more words than the denial.
@@ -150,7 +171,7 @@ class Doubts:
         agrees = _any_in(self._denials, before, first)  # what stands there is denied, as this label does
         told = _any_in(self._denials, end, behind) or agrees
         return (
-            _any_in(self._denials, first, end)
+            any(at not in self._crosses for at in _between(self._denials, first, end))
             or _any_in(self._doubting, colon, last)
             or self._has_other(label, start, first, end if told else last, only_there=told)
         )
@@ -201,22 +222,33 @@ class Doubts:
     def _is_bare(self, first: int, last: int) -> bool:
         return last - first <= _LONGEST_MARGIN and len(self._said[first:last].split()) <= 2
 
-    def _has_other(self, label: str, start: int, first: int, last: int, only_there: bool = False) -> bool:
+    def _has_other(
+        self, label: str, start: int, first: int, last: int, only_there: bool = False, in_any_case: bool = False
+    ) -> bool:
         """Returns True if another label, in another letter case or without its brackets, is between `first` and `last`
-        or, unless `only_there`, is a long word and on the same line.
+        or, unless `only_there`, is a long word and on the same line. Beside a label in brackets, a word in another letter
+        case is only one if `in_any_case`.
         """
+        marked = not in_any_case and not label.strip()[0].isalnum()
         line = bisect_right(self._lines, start)
         begin = self._lines[line - 1] if line else 0
         stop = self._lines[line] if line < len(self._lines) else len(self._said)
         near = range(bisect_left(self._other_starts, begin), bisect_left(self._other_starts, stop))
         return any(
             self._others[at][2] != label
+            and not (marked and not self._is_as_written(at))
+            and not (label in self._finder.negative and is_of_the_reference(self._said, *self._others[at][:2]))
             and (
                 first <= self._others[at][0] < last
                 or (not only_there and self._others[at][1] - self._others[at][0] >= _LONG_WORD)
             )
             for at in near[:_MOST_OTHERS]
         )
+
+    def _is_as_written(self, at: int) -> bool:
+        """Returns True if another label is in its own letter case."""
+        start, end, label = self._others[at]
+        return label is not None and within_brackets(label) in self._said[start:end]
 
 
 _BREAKS = "\r\n\u2028\u2029"
@@ -228,6 +260,12 @@ _UNSAID = re.compile(
     r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)(?:\s+(?:say|tell|call|conclude|confirm)\w*)?[\s\"'*_`]*[:\uff1a])"
 )
 """Denies what a colon begins: `not: YES`, `I can't say: YES`."""
+_NAME = re.compile(
+    rf"{MARKS}{{0,6}}[:=\uff1a\u2014({DASHES}]{MARKS}{{0,6}}[A-Z]{{2,20}}(?:[ _-][A-Z]{{2,20}})?{MARKS}{{0,8}}(?=[.,;!\r\n]|\Z)"
+)
+"""Name of a label that is one letter, behind it: B: INCORRECT."""
+_CROSSES = "\u274c\u2717\u2718\u2716\u274e"
+_TICK = re.compile("[\u2705\u2714\u2611\u2713]")
 _REASON = re.compile(rf"\s[\u2014{DASHES}]\s|[(:,]|\b(?:because|since|as)\b")
 """Begins a reason that is given for a score."""
 _BECAUSE = re.compile(r"(?i:\b(?:because|since)\b)")
@@ -248,6 +286,10 @@ _MOST_OTHERS = 100
 def _any_in(places: Sequence[int], first: int, last: int) -> bool:
     at = bisect_left(places, first)
     return at < len(places) and places[at] < last
+
+
+def _between(places: Sequence[int], first: int, last: int) -> Sequence[int]:
+    return places[bisect_left(places, first) : bisect_left(places, last)]
 
 
 def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:

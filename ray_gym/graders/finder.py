@@ -119,12 +119,13 @@ def _not_after(first: str) -> str:
 
 def _not_before(last: str) -> str:
     """Returns a regular expression of what may not be after a label's last character: the same word or number. The
-    scale of a number is a part of it.
+    scale of a number is a part of it, and so are zeros (4.0).
     """
     word = _of_one_word(last)
     if not word:
         return ""
-    return rf"(?!_{{0,2}}{word})" + (rf"(?![.,]\d){_NO_SCORE}(?:{_TOP})?" if last.isdigit() else "")
+    number = rf"(?:\.0{{1,3}}(?!\d))?(?![.,]\d){_NO_SCORE}(?:{_TOP})?"
+    return rf"(?!_{{0,2}}{word})" + (number if last.isdigit() else "")
 
 
 def _of_one_word(letter: str) -> str:

@@ -30,8 +30,8 @@ _IN_PART = (
 _ENGLISH = (
     r"partial(?:ly)?|partly|mostly|largely|mainly|almost|nearly|virtually|practically|essentially|basically|broadly"
     r"|somewhat|slightly|half|halfway|semi|quasi|roughly|approximately|fairly|barely|hardly|scarcely|possibly|perhaps"
-    r"|maybe|probably|likely|generally|conditionally|provisionally|tentatively|incompletely|insufficiently|superficially"
-    r"|minimally|overwhelmingly|predominantly|technically|nominally|marginally|seemingly|apparently|supposedly|allegedly|arguably|presumably|so-called"
+    r"|maybe|probably|likely|generally|conditional(?:ly)?|provisional(?:ly)?|tentative(?:ly)?|borderline|qualified|incompletely|insufficiently|superficially"
+    r"|minimally|overwhelmingly|predominantly|technically|nominally|marginal(?:ly)?|seemingly|apparently|supposedly|allegedly|arguably|presumably|so-called"
     r"|near|next\s+to|close\s+to|kind\s+of|sort\s+of|more\s+or\s+less|far\s+from|anything\s+but|nothing\s+but|all\s+but|about\s+as"
     r"|less\s+than|short\s+of|below|beneath|beyond|shy\s+of|(?:two|three)[\s-](?:thirds|quarters)|worse\s+than"
     rf"|{_IN_PART}"
@@ -77,7 +77,8 @@ BOUND_BEFORE = re.compile(
 )
 """A bound before a number: at most 2, <2."""
 BOUND_BEHIND = re.compile(
-    r"(?i:[\s*_`\])$\"']{0,4}(?:(?:points?|pts|stars?|marks?)\s)?(?:or\s+(?:less|more|so|fewer|higher|lower|above|below|better|worse|even|maybe|thereabouts)|at\s+(?:most|least|best)"
+    r"(?i:[ \t*_`\])$\"']{0,4}(?:(?:points?|pts|stars?|marks?)\s)?"
+    r"(?:or\s+(?:less|more|so|fewer|higher|lower|above|below|better|worse|even|maybe|thereabouts)|at\s+(?:most|least|best)"
     r"|and\s+(?:above|below|up)|(?:max|min)(?:imum)?\b|minus|plus|less\b|ish\b|-ish\b))"
 )
 """A bound behind a number: 2 or less, 2 at most."""

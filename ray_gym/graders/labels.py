@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of
+from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
 from ray_gym.models.thoughts import last_words
 
 _MOST_LABELS = 40
@@ -53,6 +55,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     finder, said = finder_of(tuple(labels)), last_words(text)
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale
+    listed = numbers_of_list(said) if matches else frozenset()
+    matches = [found for found in matches if found.start() not in listed and not _is_top(said, found)]
     if not matches:  # the doubts of a long text take their time
         return
     doubts = Doubts(said, finder, [found.span() for found in matches])
@@ -63,8 +67,15 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             yield _Reading(None, stated=True)
         elif finder.exactly.search(found[0]):  # else it is one in another letter case
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
+            if label.strip().isdigit() and is_count(said, found.end()) and not doubts.states(*found.span()):
+                continue
             if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
                 yield _Reading(label, stated=False)
             else:
                 doubtful = doubts.of(label, found.start(), found.end())
                 yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
+
+
+def _is_top(said: str, found: re.Match[str]) -> bool:
+    """Returns True if a label is a number that is the top of a scale."""
+    return found[0][:1].isdigit() and is_top_of_scale(said, found.start())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.graders.characters import DASHES, MARKS, UNSPACED
+from ray_gym.graders.references import NAMED_REFERENCE, NAMES_THE_REFERENCE
 
 _FILLER = (
     r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|perfectly|absolutely|altogether"
@@ -42,13 +43,13 @@ _JUDGES = (
     r"(?:(?<!have\s)(?<!to\s)(?:say|answer|choose|select|pick|give|assign|award|rate|grade|mark|score|judge|deem|consider|call"
     r"|label|classify|declare|conclude|find|vote(?:\s+for)?|go(?:ing)?\s+with|settle\s+on|stay\s+with|stick\s+with|output|report)"
     r"|(?:remained|stayed|received|earned|deserved|got|gave|gives|rates|scores|gets|receives|earns|deserves|merits|warrants|makes|remains|stays|stands|equals|becomes|means|indicates"
-    r"|leads\s+(?:me\s+)?to|qualifies|counts|comes\s+to|finds|judges)"
+    r"|leads\s+(?:me\s+)?to|qualifies|counts|comes\s+to|corresponds\s+to|follows(?:\s+that)?|finds|judges)"
     r"|(?<!be\s)(?<!have\s)(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|given|assigned|awarded|found"
     r"|chosen|selected))"
 )
 _AROUND = rf"(?:\\[a-z]{{4,7}}\{{|[+]|{MARKS})"
 _LEAD = re.compile(
-    rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014\u2705\u2714\u2611]|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
+    rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014]|[\u2705\u2714\u2611\u274c\u2717\u2718\u2716\u274e]\ufe0f?|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
     rf"|\b(?:{_COPULA}|{_NOUN}|{_THEREFORE})(?:\s+{_FILLER}){{0,4}}"
     rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
 )
@@ -72,6 +73,11 @@ _CLAIMED = re.compile(
     rf"|\b(?:reference|expected|gold|ground[\s-]truth)\s(?:\w{{1,12}}\s)?(?:is|was)(?:\s{_FILLER}){{0,2}}{MARKS}{{0,12}}\Z)"
 )
 """Begins what someone else holds: The student thinks it is CORRECT; or what the reference is."""
+_JUDGED_BY_OTHERS = re.compile(
+    r"(?i:\b(?:grader|judge|teacher|reader|marker|examiner|reviewer|student|author|people|some|many|most|anyone|someone|others?)s?"
+    r"\s(?:would|might|may|could|will)\s[^.;:\n]{0,60}\Z)"
+)
+"""Begins a verdict of others: A lenient grader would mark it CORRECT."""
 _OWN = re.compile(r"(?i:\b(?:I|we)\s+(?:\w{1,12}\s+)?(?:think|believe|say|hope|suggest|claim)\b)")
 _FOLLOWS = re.compile(
     r"(?i:(?:because|since|as(?!\s+(?:long|far|soon|if|though|a\b))|so|and|but|for(?=\s+(?:the\s+following|these|this|all|its|his|her|their)\b)"
@@ -86,7 +92,8 @@ _FOLLOWS = re.compile(
 """Words with which a sentence goes on after a verdict in it."""
 _CONDITION = re.compile(
     r"(?i:(?:but\s+(?:for|not|only)|bar\s|only\s+(?:if|when|with|in|for|after|by|up|as|on)|provided|providing|assuming|supposing|(?:as|so)\s+(?:long|far)\s+as|once|until|till|apart|aside"
-    r"|barring|save\s+for|up\s+to|with\s+the\s+exception|other\s+than|excepting|excluding|depending|subject\s+to|pending|minus|modulo|at\s+(?:first|least|best|most)"
+    r"|barring|save\s+for|up\s+to|with\s+the\s+exception|other\s+than|excepting|excluding|depending|subject\s+to|pending|minus|modulo"
+    r"|by\s+(?:an?|any|some|most|many|other)\s(?:\w{1,15}\s){0,2}(?:grader|judge|reader|teacher|examiner|marker|reviewer|standard|measure|rubric|person|people)s?|at\s+(?:first|least|best|most)"
     r"|had\s+(?:it|this|that|he|she|they|the|an?|its)\b|(?:were|should)\s+(?:it|this|that|he|she|they|the|an?|its|units)\b"
     r"|(?:but|however|although|though|yet|albeit)\b[^.;\n]{0,60}?\b(?:incomplete|missing|misses|omits|only|partial\w*))(?![^\W_]))"
 )
@@ -110,7 +117,9 @@ def _is_led_to(said: str, first: int, start: int) -> bool:
         return True
     word = _ONE_WORD.match(said[first:start]) if start - first <= _WINDOW else None
     if word:
-        return not _PREPOSITION.match(word["word"])
+        return not (_PREPOSITION.match(word["word"]) or NAMED_REFERENCE.search(said, begin, start))
+    if NAMED_REFERENCE.search(said, begin, start) or _JUDGED_BY_OTHERS.search(said, begin, start):
+        return False
     if _CLAIMED.search(said, begin, start) and not _OWN.search(said, begin, start):
         return False
     return _LEAD.search(said, begin, start) is not None
@@ -121,8 +130,10 @@ def _is_followed(said: str, end: int, last: int) -> bool:
     rest = said[end : min(last, end + _WINDOW)]
     words = re.match(rf"(?:{MARKS}|[,:.!;|=/>\u2026\u2014\uff0c\uff1a{DASHES}]){{0,24}}", rest)
     at = words.end() if words else 0
-    if _CONDITION.match(rest, at):
+    if _CONDITION.match(rest, at) or NAMES_THE_REFERENCE.match(said, end):
         return False
     spaced = re.match(r"[^\W_]", rest[at:]) and not re.match(f"[{''.join(UNSPACED)}]", rest[at:])
     sign = re.search(rf"[,:.!;|=/(\[<\u2026\u2014\uff0c\uff1a\uff08{DASHES}]", rest[:at])
+    if said[end - 1] in "]>)}" and rest[at : at + 1].isupper():
+        return True
     return not spaced or sign is not None or _FOLLOWS.match(rest, at) is not None

@@ -1,0 +1,34 @@
+"""Finds sentences behind a label that say the contrary: `The reasoning is CORRECT. The final answer is wrong.`"""
+
+from __future__ import annotations
+
+import re
+
+_IS = r"(?:is|are|was|were)"
+_NOT = r"(?:n['\u2019]t|\snot)"
+_BUT_WRONG = re.compile(
+    r"(?i:(?:\A|[.!;\n])[\s*_\"')]{0,6}(?:(?:but|however|yet|still|though|and)\b,?\s){0,2}"
+    r"(?:it|(?:the|its|their|his|her)\s(?!other|second|alternative|remaining)(?:(?!other|alternative)[\w'\u2019]{1,20}\s){0,2}"
+    r"(?:answers?|values?|results?|conclusions?|numbers?|outputs?|solutions?|responses?|totals?|sums?|units?|signs?|proofs?|code|statements?|claims?))"
+    rf"(?:\s{_IS}(?:\s\w{{1,12}}ly|\sstill)?\s(?:wrong|incorrect|false|inaccurate|invalid|mistaken)(?![^\W_])"
+    rf"|\s{_IS}{_NOT}(?=[\s*_\"')]{{0,6}}(?:[.!;\n]|\Z)|\s(?:\w{{1,12}}\s)?(?:correct|right|true|accurate|valid)\b)"
+    rf"|\s(?:does|do|did){_NOT}\s(?:match|agree|equal|follow|hold|correspond|fit)(?![^\W_])))"
+)
+_PART = re.compile(
+    r"(?i:\b(?:reasoning|format(?:ting)?|methods?|methodology|approach|logic|steps?|set-?up|workings?|derivation|calculations?"
+    r"|computations?|arithmetic|algebra|structure|grammar|style|syntax|formula|equation|spelling|idea|strategy|explanation"
+    r"|argument|premises?|citations?|part|half|units?|sign)\s(?:is|are|was|were)\s(?:\w{1,12}ly\s)?[\s*_\"'\[(]{0,6}\Z)"
+)
+_LONGEST = 400
+"""Largest number of characters behind a label that are looked at."""
+
+
+def is_said_of_a_part(said: str, first: int, start: int) -> bool:
+    """Returns True if a label's sentence, from `first`, is about a part of what is judged: The reasoning is CORRECT."""
+    return _PART.search(said, max(first, start - 60), start) is not None
+
+
+def is_contradicted(said: str, last: int) -> bool:
+    """Returns True if a sentence behind the label's, which ends at `last`, calls the answer wrong."""
+    begin = max(0, last - 1)  # with the full stop or line break before it
+    return _BUT_WRONG.search(said, begin, last + _LONGEST) is not None

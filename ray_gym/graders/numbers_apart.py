@@ -1,0 +1,37 @@
+"""Tells numbers in a judge's answer that are no scores: those of a list, the top of a scale, and counts."""
+
+from __future__ import annotations
+
+import re
+
+_ITEM = re.compile(r"^[ \t]{0,8}(?:[*_]{1,2})?(?P<number>\d{1,3})[.)](?:[*_]{1,2})?[ \t]+\S", re.MULTILINE)
+_TOP = re.compile(
+    r"(?i:\b(?:max(?:imum)?|min(?:imum)?|top|highest|lowest|scale|full)(?:[\s_-](?:possible|available))?"
+    r"(?:[\s_-](?:scores?|points|marks?|ratings?|values?|grades?))?[\"'*_`]{0,4}\s{0,2}(?:[:=]|is\b)[\s\"'*_`]{0,4}\Z"
+    r"|\(max(?:imum)?[.:]?\s\Z)"
+)
+_COUNTED = re.compile(
+    r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
+)
+
+
+def numbers_of_list(said: str) -> frozenset[int]:
+    """Returns the places of the numbers of a numbered list: at the beginnings of lines, from 1, and more than one."""
+    places: set[int] = set()
+    before, place_before = 0, 0
+    for found in _ITEM.finditer(said):
+        number, place = int(found["number"]), found.start("number")
+        if number == before + 1 and number > 1:
+            places |= {place_before, place}
+        before, place_before = (number if number in (1, before + 1) else 0), place
+    return frozenset(places)
+
+
+def is_top_of_scale(said: str, start: int) -> bool:
+    """Returns True if a number is the largest or smallest score that there is: Max score: 5."""
+    return _TOP.search(said, max(0, start - 60), start) is not None
+
+
+def is_count(said: str, end: int) -> bool:
+    """Returns True if words follow a number as what it counts: 3 criteria."""
+    return _COUNTED.match(said, end) is not None

@@ -1,0 +1,116 @@
+"""Checks ordinary sentences of judges: what restates the reference, a list, a scale, or contradicts the label."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.graders.labels import clear_label, last_label
+from tests.graders.label_sets import BARE, BETTER, CORRECT, MANNER, PASS, ROLE, SAME
+
+TO_FIVE = tuple("12345")
+LETTERS = ("A", "B", "C")
+UNCLEAR = [
+    ("CORRECT ANSWER: 12. The student's answer: 13. It does not match.", CORRECT),
+    ("The CORRECT answer: 12, given: 13", CORRECT),
+    ("Reference (CORRECT): 12; given: 13", CORRECT),
+    ("Reference answer (CORRECT): 12; given: 13", CORRECT),
+    ("CORRECT: 12; given: 13", CORRECT),
+    ("Gold: CORRECT", CORRECT),
+    ("CORRECT VALUE = 5. Response: 6", CORRECT),
+    ("The reasoning is CORRECT. The final answer is wrong.", CORRECT),
+    ("The format is CORRECT. The value isn't.", CORRECT),
+    ("The approach is CORRECT. But it fails at the end.", CORRECT),
+    ("It is CORRECT. The final answer does not match.", CORRECT),
+    ("CONDITIONAL PASS", PASS),
+    ("Borderline PASS", PASS),
+    ("PASS (conditional)", PASS),
+    ("The answer would be marked CORRECT by a lenient grader.", CORRECT),
+    ("A lenient grader would mark it CORRECT.", CORRECT),
+    ("It is CORRECT by some standards.", CORRECT),
+    ("It is correct: INCORRECT", CORRECT),
+    ("The response gives the correct answer. INCORRECT", CORRECT),
+    ("Correct answer. INCORRECT", CORRECT),
+    ("Incorrect answer. CORRECT", CORRECT),
+    ("YES, no.", BARE),
+    ("\u274c CORRECT", CORRECT),
+    ("\u274c PASS", PASS),
+    ("Score: 4.5", TO_FIVE),
+    ("4.0.1", TO_FIVE),
+    ("Score: 4.05", TO_FIVE),
+    ("YES, no evidence supports it", BARE),
+    ("B: WRONG and A", LETTERS),
+]
+COUNTED = [
+    ("The correct answer is Paris, so the response is INCORRECT.", "INCORRECT", CORRECT),
+    ("The response says London, while the correct answer is Paris. Hence it is INCORRECT.", "INCORRECT", CORRECT),
+    ("The answer is INCORRECT because the correct value is 5.", "INCORRECT", CORRECT),
+    ("INCORRECT. The correct answer is 5.", "INCORRECT", CORRECT),
+    ("5 is the correct answer, so it is INCORRECT.", "INCORRECT", CORRECT),
+    ("Correct answer: 5. Given: 6. INCORRECT", "INCORRECT", CORRECT),
+    ("The response does not give the correct answer, so INCORRECT.", "INCORRECT", CORRECT),
+    ("The response fails to give the correct answer. INCORRECT", "INCORRECT", CORRECT),
+    ("B: INCORRECT", "B", LETTERS),
+    ("A: CORRECT", "A", LETTERS),
+    ("C: NOT_ATTEMPTED", "C", LETTERS),
+    ("C: NOT ATTEMPTED", "C", LETTERS),
+    ("B (INCORRECT)", "B", LETTERS),
+    ("**B**: INCORRECT", "B", LETTERS),
+    ("YES, there is no contradiction.", "YES", BARE),
+    ("YES, there are no errors.", "YES", BARE),
+    ("\u274c FAIL", "FAIL", PASS),
+    ("\u274c INCORRECT", "INCORRECT", CORRECT),
+    ("INCORRECT \u274c", "INCORRECT", CORRECT),
+    ("Verdict: \u274c FAIL", "FAIL", PASS),
+    ("\u2705 CORRECT", "CORRECT", CORRECT),
+    ("Score: 4.0", "4", TO_FIVE),
+    ('{"score": 4.0}', "4", TO_FIVE),
+    ("Score: 4.0/5", "4", TO_FIVE),
+    ("Overall Rating: 4\n\n1. Clear.\n2. Concise.", "4", TO_FIVE),
+    ("1. Clear.\n2. Concise.\n\nScore: 4", "4", TO_FIVE),
+    ("Score: 4\nMax score: 5", "4", TO_FIVE),
+    ('{"score": 4, "max": 5}', "4", TO_FIVE),
+    ("The response is good on 3 criteria.\n\nScore: 4", "4", TO_FIVE),
+    ("Score: 4. It meets 3 criteria.", "4", TO_FIVE),
+    ("The answer is CORRECT. It does not differ from the reference.", "CORRECT", CORRECT),
+    ("The reasoning is CORRECT.", "CORRECT", CORRECT),
+    ("CORRECT. The other answer is wrong.", "CORRECT", CORRECT),
+    ("The answer is CORRECT. The response isn't long.", "CORRECT", CORRECT),
+    ("YES. The final answer is wrong.", "YES", BARE),
+    ("[[A]] is better. Its answer is right, that of B isn't.", "[[A]]", BETTER),
+    ("[[A]] is better. The final answer of B is wrong.", "[[A]]", BETTER),
+    ("CORRECT: 12 is the value of both.", "CORRECT", CORRECT),
+    ("[[GOOD]] The agent was polite.", "[[GOOD]]", MANNER),
+    ("Overall good, but not brief: [[FAIR]]", "[[FAIR]]", MANNER),
+    ("Poor wording in places, but true. [[FAIR]]", "[[FAIR]]", MANNER),
+    ("This corresponds to [[A=B]].", "[[A=B]]", SAME),
+    ("It follows that [[A!=B]].", "[[A!=B]]", SAME),
+    ("The customer was not out of role. [[TRUE TO ROLE]]", "[[TRUE TO ROLE]]", ROLE),
+]
+
+
+@pytest.mark.parametrize(("text", "labels"), UNCLEAR)
+def test_a_label_that_is_no_verdict_on_the_answer_is_unclear(text: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) is last_label(text, labels) is None
+
+
+@pytest.mark.parametrize(("text", "label", "labels"), COUNTED)
+def test_words_about_something_else_leave_the_label_clear(text: str, label: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) == last_label(text, labels) == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{number}. Clear.\\n" for number in range(1, 900)) * 30,
+        "CORRECT. The answer is " * 10_000,
+        "the correct answer " * 15_000 + "INCORRECT",
+        "\u274c INCORRECT " * 15_000,
+        "CORRECT: " + "12 " * 50_000,
+    ],
+)
+def test_what_is_told_apart_takes_linear_time(text: str) -> None:
+    began = time.process_time()
+    clear_label(text, [*CORRECT, *TO_FIVE])
+    assert time.process_time() - began < 2
