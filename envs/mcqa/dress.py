@@ -25,8 +25,8 @@ _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
     zip(map(ord, "【】。、\u2212"), "[].,-", strict=True)
 )
 """Plain characters, by the code of their full width; a hyphen for a minus."""
-_END_TOKENS = re.compile(r"(?:\s{0,9}(?:<\|\w{1,30}\|>|</s>|<eos>|<end_of_turn>)){1,9}\s*\Z")
-"""Tokens with which a model ends its answer, where an engine shows them."""
+_END_TOKENS = re.compile(r"(?:\s{0,9}(?:<\|\w{1,30}\|>|</[A-Za-z_]{1,20}>|<eos>|<end_of_turn>)){1,9}\s*\Z")
+"""Tokens with which a model ends its answer, where an engine shows them, and tags that close."""
 _SET = re.compile(r"(?<![\\\w])\{([^{}]*,[^{}]*)\}")
 _STRUCK = re.compile(
     r"~~(?=[^\s~])[^~\n]{0,500}~~|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"

@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ray_gym.envs.mcqa.dress import normalised, plain_text, without_struck
-from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, is_called_wrong, is_taken_back
+from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_called_wrong, is_taken_back
 from ray_gym.graders import folded, last_boxed
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
 """Ways in which the letter is read from an answer."""
 OptionsByLetter = Mapping[str, str]
 """Texts of the options, by letter."""
+Reader = Callable[[str, OptionsByLetter], str | None]
+"""Function that returns the letter that a text chose."""
 
 _ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[\s)\].:,;"'\u201d\u2019>}*$]|\\\})*""")
 _LETTER_AND_TEXT = re.compile(
@@ -40,7 +42,8 @@ _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"
 _NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
 _LETTER_FIRST = re.compile(
-    rf"[(\[]?([A-Z])(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
+    r"[(\[]?([A-Z])(?:[ \t]+is[ \t]+(?:the[ \t]+)?(?:correct|right|best)(?:[ \t]+(?:answer|option|choice|one))?(?![^\W_]))?"
+    rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
@@ -53,15 +56,12 @@ def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone, else None. Fonts,
     brackets and a full stop make no difference.
     """
-    boxed = _last_box(text)
-    dressed = _ONLY_A_LETTER.fullmatch(plain_text(boxed)) if boxed is not None else None
-    return dressed[1] if dressed is not None and dressed[1] in options else None
+    return _boxed(text, options, _capital_alone)
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter of the option in the last `\boxed{}`, as `letter_or_text` reads it; None if there is none."""
-    boxed = _last_box(text)
-    return letter_or_text(boxed, options) if boxed is not None else None
+    return _boxed(text, options, letter_or_text)
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
@@ -89,7 +89,7 @@ def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
     return found if found is not None else _first_letter(line, options)
 
 
-READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
+READERS: Mapping[Grading, Reader] = {
     "strict_boxed": strict_boxed,
     "lenient_boxed": lenient_boxed,
     "answer_colon": answer_colon,
@@ -168,12 +168,22 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
     return {letter for letter, text in texts.items() if text == normal}
 
 
-def _last_box(text: str) -> str | None:
-    """Returns the inside of the last box that is not struck through; None if there is none, or it is called wrong."""
+def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
+    """Returns the letter that `read` finds in the last box that is not struck through; None if it finds none, or the words
+    behind the box call it wrong. The text of the letter's own option (`False`, `No`) does not.
+    """
     text = without_struck(text)
     boxed = last_boxed(text)
-    behind = text.rpartition(boxed)[2].partition("\n")[0] if boxed else ""
-    return None if is_called_wrong(behind.lstrip(" }$*_)")) else boxed
+    letter = read(boxed, options) if boxed else None
+    if boxed is None or letter is None:
+        return None
+    behind = text.rpartition(boxed)[2].partition("\n")[0].lstrip(" }$*_)")
+    return None if is_called_wrong(behind) and not begins_with_text_of(letter, behind, options) else letter
+
+
+def _capital_alone(boxed: str, options: OptionsByLetter) -> str | None:
+    dressed = _ONLY_A_LETTER.fullmatch(plain_text(boxed))
+    return dressed[1] if dressed is not None and dressed[1] in options else None
 
 
 def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:

@@ -21,7 +21,8 @@ RULED_OUT = re.compile(
 """Letters that are called wrong."""
 LETTER_ALONE = re.compile(r"(?<![A-Za-z'’])[A-Z](?![A-Za-z'’])")  # noqa: RUF001
 _CALLED_WRONG = re.compile(
-    r"[\s(\[)\]}>\"'.:,;*_–—-]*+(?:[✗✘❌✖]|(?:(?:that|this|it|which|and)\s+){0,2}(?:(?:is|was|seems|looks)\s+)?"  # noqa: RUF001
+    r"[\s(\[)\]}>\"'.:,;*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
+    r"(?:(?:that|this|it|which|and)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks)\s+)?"  # noqa: RUF001
     r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
     rf"(?:{_WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|nope|no(?!\s))"  # noqa: RUF001
     r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
@@ -61,6 +62,11 @@ def is_taken_back(letter: str, rest: str, options: Mapping[str, str]) -> bool:
 def is_called_wrong(rest: str) -> bool:
     """Says whether the words behind a letter begin by calling it wrong."""
     return _CALLED_WRONG.match(rest) is not None
+
+
+def begins_with_text_of(letter: str, rest: str, options: Mapping[str, str]) -> bool:
+    """Says whether the words behind a letter begin with the text of its own option."""
+    return letter in _first_text(rest, {other: normalised(text) for other, text in options.items()})
 
 
 def _first_text(rest: str, texts: Mapping[str, str]) -> set[str]:

@@ -66,6 +66,55 @@ def test_a_box_that_is_called_wrong_or_struck_through_is_none(grading: str, text
     assert READERS[grading](text, CITIES) == letter  # type: ignore[index]
 
 
+FALSE_TRUE = {"A": "True, False", "B": "False, True"}
+MORALS = {"A": "Wrong, Wrong", "B": "Wrong, Not wrong", "C": "Not wrong, Wrong"}
+YES_NO = {"A": "Yes", "B": "No"}
+
+
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
+@pytest.mark.parametrize(
+    ("options", "text", "letter"),
+    [
+        (TRUTHS, r"\boxed{B} (False)", "B"),
+        (TRUTHS, r"\boxed{B}: False", "B"),
+        (TRUTHS, r"$\boxed{B}$ False", "B"),
+        (TRUTHS, r"\boxed{\text{B}} (\text{False})", "B"),
+        (YES_NO, r"\boxed{B} No", "B"),
+        (MORALS, r"\boxed{B}. Wrong, Not wrong", "B"),
+        (FALSE_TRUE, r"\boxed{B} (False, True)", "B"),
+        (TRUTHS, r"\boxed{A} (False)", None),
+        (TRUTHS, r"\boxed{A} is false", None),
+        (MORALS, r"\boxed{C}. Wrong, Not wrong", None),
+        (CITIES, r"\boxed{B} (False)", None),
+        (CITIES, r"\boxed{B} Wait, that's wrong.", None),
+        (CITIES, r"\boxed{B}. Hmm, this is wrong", None),
+        (CITIES, r"\boxed{B} No, that's incorrect.", None),
+        (CITIES, r"\boxed{B} Wait, A is wrong too.", "B"),
+        (CITIES, r"\boxed{B}. Actually, that's right.", "B"),
+    ],
+)
+def test_the_text_of_the_boxed_option_does_not_call_it_wrong(
+    grading: str, options: dict[str, str], text: str, letter: str | None
+) -> None:
+    assert READERS[grading](text, options) == letter  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("said", "letter"),
+    [
+        ("B is the correct answer since C is a bridge.", "B"),
+        ("B is correct because A is in France", "B"),
+        ("B is the right option, as A is in France", "B"),
+        ("B is correct or A", None),
+        ("B is correct, A too", None),
+        ("B is not correct since A is", None),
+        ("B is the wrong answer since A is right", None),
+    ],
+)
+def test_a_letter_that_is_called_right_may_have_a_reason_behind_it(said: str, letter: str | None) -> None:
+    assert READERS["answer_colon_markdown"](f"Answer: {said}", CITIES) == letter
+
+
 @pytest.mark.parametrize(
     ("options", "said", "letter"),
     [
@@ -112,7 +161,24 @@ def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said
 
 
 @pytest.mark.parametrize(
-    "part", ["~~", "~~a", "<del>", "\\cancel{", "\\cancel{a", "that ", "is ", " ", "-", ". ", "London ", "A, ", "wrong"]
+    "part",
+    [
+        "~~",
+        "~~a",
+        "<del>",
+        "\\cancel{",
+        "\\cancel{a",
+        "that ",
+        "is ",
+        " ",
+        "-",
+        ". ",
+        "London ",
+        "A, ",
+        "wrong",
+        "wait, ",
+        "no ",
+    ],
 )
 def test_no_retraction_takes_long_to_read(part: str) -> None:
     began = time.process_time()

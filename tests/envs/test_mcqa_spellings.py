@@ -110,7 +110,25 @@ def test_quotes_and_tokens_at_the_end_do_not_hide_a_letter(said: str) -> None:
         assert READERS[reader](f"Answer: {said}", DRESSED) == "E"
 
 
-@pytest.mark.parametrize("part", ["<|a|>", "{1,", "{1,2}", "1,000", "a (", " ,", "'", "</s>"])
+@pytest.mark.parametrize("reader", ["answer_colon", "answer_colon_markdown"])
+@pytest.mark.parametrize(
+    ("said", "letter"),
+    [
+        ("Answer: E</answer>", "E"),
+        ("<answer>Answer: E</answer>", "E"),
+        ("<answer>Answer: **E**</answer>", "E"),
+        ("<answer>\nAnswer: E\n</answer>", "E"),
+        ("Answer: E </final_answer><|im_end|>", "E"),
+        ("Answer: A polygenic risk score</answer>", "E"),
+        ("Answer: A or E</answer>", None),
+        ("Answer: ~~E~~</answer>", None),
+    ],
+)
+def test_a_tag_that_closes_does_not_hide_a_letter(reader: str, said: str, letter: str | None) -> None:
+    assert READERS[reader](said, DRESSED) == letter  # type: ignore[index]
+
+
+@pytest.mark.parametrize("part", ["<|a|>", "</a>", "</", "{1,", "{1,2}", "1,000", "a (", " ,", "'", "</s>"])
 def test_no_text_takes_long_to_be_spelled(part: str) -> None:
     began = time.process_time()
     READERS["lenient_boxed"](rf"\boxed{{{part * 3000}}}", DRESSED)
