@@ -11,9 +11,13 @@ from fractions import Fraction
 
 from ray_gym.envs.math.latex import number
 
-_SIZES = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
+_SIZES = re.compile(
+    r"\\(?:[bB]igg?[lrm]?|tiny|scriptsize|footnotesize|small|normalsize|large|Large|LARGE|[hH]uge|(?:display|text)style)"
+    r"(?![A-Za-z])\s*"
+)
+"""Sizes of brackets and of letters."""
 _UNSEEN = re.compile(r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:math)?strut(?![A-Za-z])|(?<!\{)\\color\s*\{[^{}]*\}")
-_POINT = re.compile(r"(?<=\d)(?:\\math\w+\s*)?\{\.\}(?=\d)")
+_POINT = re.compile(r"(?<=\d)(?:\\math\w+\s*)?\{([.:])\}(?=\d)")
 _UPRIGHT = re.compile(r"(?<=[\d\s,;~])\\rm(?![A-Za-z{])(?:\s|\\[ ,;:]|~){0,5}([A-Za-z][\w/^ ]*)\Z")
 _REPEATING = re.compile(
     r"(?<![\d.,])(\d{0,30})\.(\d{0,30})"
@@ -46,7 +50,7 @@ _MOST_PARTS = 20
 
 def without_dress(text: str) -> str:
     """Returns a text without sizes of brackets, colours and empty space, and with its repeating decimals as fractions."""
-    plain = _POINT.sub(".", _UNSEEN.sub("", _SIZES.sub("", text)))
+    plain = _POINT.sub(r"\1", _UNSEEN.sub("", _SIZES.sub("", text)))
     return _REPEATING.sub(_as_fraction, _UPRIGHT.sub(r"\\text{ \1}", plain))
 
 

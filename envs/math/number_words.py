@@ -20,22 +20,48 @@ _NUMBER = r"\\[dtc]?frac\s?\{\d{1,40}\}\s?\{\d{1,40}\}|\d{1,3}(?:,\d{3}){1,9}(?:
 _SCALED = re.compile(
     rf"(?<![\w.,^])({_NUMBER})\s{{0,3}}(\\text\{{\s{{0,3}})?(?i:({'|'.join(_VALUES)})s?)(?![A-Za-z])(\s{{0,3}}\}})?"
 )
+_CARDINALS = {
+    word: value
+    for words, values in (
+        (
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+            " eighteen nineteen",
+            range(20),
+        ),
+        ("twenty thirty forty fifty sixty seventy eighty ninety", range(20, 100, 10)),
+    )
+    for word, value in zip(words.split(), values, strict=True)
+}
+_CARDINAL = re.compile(r"(?:\\text\{\s?)?([a-z]{3,9})(?:[ -]([a-z]{3,5}))?\s?\}?\.?", re.IGNORECASE)
 _MOST_WORDS = 3
 """Largest number of number words one behind the other, as in `5 hundred thousand`."""
 
 
 def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
-    """Returns an expression whose number words behind numbers are digits. Words that the question counts (`How many
-    dozen`) are units, and stay.
+    """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in words.
+    Words that the question counts (`How many dozen`) are units, and stay.
 
     `counted`: words in lower case.
     """
+    if (value := cardinal(expression)) is not None:
+        return str(value)
     for _ in range(_MOST_WORDS):
         written = _SCALED.sub(lambda found: _scaled(found, counted), expression)
         if written == expression:
             break
         expression = written
     return expression
+
+
+def cardinal(text: str) -> int | None:
+    """Returns the number below 100 that a text is in words; None for anything else."""
+    found = _CARDINAL.fullmatch(text.strip())
+    if found is None:
+        return None
+    first, second = _CARDINALS.get(found[1].lower()), _CARDINALS.get((found[2] or "zero").lower())
+    if first is None or second is None or (found[2] and not (first >= 20 and 1 <= second <= 9)):
+        return None
+    return first + second
 
 
 def _scaled(found: re.Match[str], counted: Set[str]) -> str:

@@ -56,6 +56,7 @@ _DEGREES = r"\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z]))"
 _SAME: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\\text\{([^{}]*)\}"), lambda found: f" {found[1].strip()}"),
     (re.compile(_DEGREES), " ° "),
+    (re.compile(r"\^\s?\{\s?\\prime\s?\\prime\s?\}"), "''"),
     (re.compile(r"\^\s?(?:\\prime(?![A-Za-z])|\{\s?\\prime\s?\})"), "'"),
     (
         re.compile(r"(?i:(?:°|\bdeg(?:rees?|\.)?)\s{0,9}(?:(c)|(f))(?:elsius|entigrade|ahrenheit)?(?![A-Za-z]))"),

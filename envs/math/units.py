@@ -9,7 +9,8 @@ from ray_gym.envs.math.unit_table import Powers, powers_of
 _POWER = r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
 _SYMBOL = r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|K|mol|kWh)" + _POWER
 _SYMBOLS = rf"{_SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){_SYMBOL}){{0,3}}"
-_NUMBER = r"[-+]?(?:[\d.,]*\d(?:/\d+)?|\\[dtc]?frac\s?(?:\{\d+\}|\d)\s?(?:\{\d+\}|\d))"
+_DIGITS = r"(?<![\d.])(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])(?:\.\d+)?|(?:\d|\.\d)(?:\.?\d)*+(?!,\d))"
+_NUMBER = rf"[-+]?(?:{_DIGITS}(?:/\d+)?|\\[dtc]?frac\s?(?:\{{\d+\}}|\d)\s?(?:\{{\d+\}}|\d))"
 _OVER = r"\\(?:[dtc]?frac|nicefrac|sfrac)\s?"
 PLAIN_NUMBER = re.compile(_NUMBER)
 """Number, or a fraction of two."""
@@ -35,6 +36,7 @@ _NUMBER_AND_SIGN = re.compile(
     rf"((?:[^=]{{0,60}}=\s?)?{_PART}*(?:[\d)}}]|\\pi))\s?({_DEGREES}|{_PRIMES}|\\?%|¢|{_SIGN})"
 )
 _WORDED = re.compile(rf"({_NUMBER})\s((?:sq|cu)\.?\s[A-Za-z. ]+|[AaPp][Mm]|[A-Za-z. ]{{3,}}(?:\s?/\s?[A-Za-z. ]+)?)")
+_PER_TEXT = re.compile(r"(?<=\d)\s?/\s?(?:\\text\{([^{}]*)\}|([A-Za-z]{2,20})\Z)")
 _SLASHED = re.compile(rf"{_OVER}\{{([^{{}}]*)\}}\s?\{{([^{{}}]*)\}}")
 
 
@@ -51,7 +53,7 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
     for an expression without a unit of the closed table at its end, or money before it.
     """
     money = _BEFORE.match(expression)
-    amount = expression if money is None else f"{money[1]}{expression[money.end() :]}"
+    amount = expression if money is None else f"{money[1]}{_PER_TEXT.sub(_in_text, expression[money.end() :])}"
     number, unit = _parts(amount) or (amount, "")
     if money is not None:
         unit = f"{_money(money[2] or '$')} {unit}"
@@ -66,6 +68,10 @@ def _parts(amount: str) -> tuple[str, str] | None:
         return plain[1], plain[3] or amount[plain.end(1) :]
     found = _WORDED.fullmatch(amount) or _NUMBER_AND_TEXT.fullmatch(amount) or _NUMBER_AND_SIGN.fullmatch(amount)
     return (found[1], _money(found[2])) if found is not None else None
+
+
+def _in_text(found: re.Match[str]) -> str:
+    return f"\\text{{/{found[1] or found[2]}}}"
 
 
 def _money(sign: str) -> str:

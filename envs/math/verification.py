@@ -13,14 +13,16 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
-from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
+from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.mixed import without_mixed_numbers
-from ray_gym.envs.math.number_words import with_digits
+from ray_gym.envs.math.notation import bare_expression, tidy, without_marks
+from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.unit_table import Powers, are_same_units
-from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity, with_slashes
-from ray_gym.graders import folded, last_boxed
+from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity
+from ray_gym.envs.math.words import are_same_words
+from ray_gym.graders import last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """Forms that are read: LaTeX and plain expressions. A box has priority."""
@@ -29,6 +31,8 @@ LONGEST = 2000
 contradicted by the rest."""
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
+LAST = 150
+"""Number of characters at the end of an answer in which several quantities are looked for."""
 SHOWN = 80
 """Largest number of characters of an expression that a verdict shows."""
 WARM_UP = (
@@ -40,86 +44,20 @@ WARM_UP = (
     ("25\\%", "\\boxed{2 < x \\le 3}"),
 )
 """Expected answers and answers of many kinds, with which `warm_up` fills caches."""
-_WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
-_EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
+_EVALUATED = re.compile(r"\\(?:(?:[dt]?binom|d?choose|det)\b|begin\{[vV]matrix\})")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
-_GAP = (
-    r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
-    r"|[\u00a0\u2007-\u200a\u202f]"
-)
-_GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
-"""Space, or a comma in braces, between groups of three digits."""
 _GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
 """Space that also stands between two numbers, before a group of digits that is no number of its own."""
-_GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
-_SPACE = re.compile(
-    r"~|\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\hspace\*?\s*\{[^{}]*\}"
-    r"|[\u00a0\u2007-\u200a\u202f]"
-)
-_UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
-_PLAIN = {
-    **{wide: chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF1A)},
-    **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
-    **{
-        ord(sign): f"\\frac{{{over}}}{{{under}}}"
-        for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
-    },
-    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("℃"): "°C", ord("℉"): "°F"},
-}
-"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
-set and temperatures, by their codes.
-"""
-_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
-_POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
-_LOWERED = str.maketrans(_RAISED, "0123456789-")
-_ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
-_TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
-_PI = re.compile(r"(?<![A-Za-z\\{])pi(?![A-Za-z}])")
-_MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
 _PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?per\s?cent\s*\}?")
 _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
 """Base behind a number."""
-_SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
-"""Numbers and units in the commands of LaTeX's siunitx."""
-_UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
-_BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
-_BEGINS_AS_A_VALUE = r"(?=\{\s*(?:[A-Za-z]\s*=\s*)?[-+(]?\s*(?:\.?\d|\\(?:[dtc]?frac|sqrt|pi)))"
-_DRESS = re.compile(
-    rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}}"
-    rf"|(?:math(?:bf|rm|it|sf|tt|normal)|text(?:bf|it|rm)|symbf|emph)\s*{_BEGINS_AS_A_VALUE})\s*{_BRACED}"
-    rf"|\{{\s*\\color\s*\{{[^{{}}]*\}}([^{{}}]*)\}})"
-)
-"""Bold and other fonts of values, a line below and colour, which make no other value."""
-_UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
-_MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
 _IN_SIGNS = frozenset({"%", "°|°C|°F"})
 """Units that math-verify reads, and that change a number."""
-_PRICE = re.compile(r"\$(?=[\d.])[^$]*")
-_DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
-_FONT = re.compile(
-    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
-    r"|\{\s*\\rm\s([\w ./^]+)\}"
-)
-_DEEPEST = 3
-"""Largest number of commands of dress within one another that are read."""
-_CONSTANTS = frozenset("eij")
-"""Letters that stand for numbers, also in an upright font."""
-_OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
-_ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
-_DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
-_EQUALS = re.compile(
-    r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
-    r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly)\s*\}?(?=[\s\d\\$])))+\s*",
-    re.IGNORECASE,
-)
-"""Signs and words before a value that say that something equals it, or nearly does."""
 _COMPARES = re.compile(
     r"\s*(?:[<>≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
 )
 """Sign before a value that says that something does not equal it."""
-_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
-"""Full stop at the end, or another mark that says nothing there."""
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _NUMBER_AND_WORDS = re.compile(rf"({PLAIN_NUMBER.pattern})\s+([A-Za-z]{{3,}}[A-Za-z ,./'\u2019-]*)")
 _JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
@@ -149,15 +87,14 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
     counted = counted_in(question)
-    expected = with_digits(_bare(expected if inside is None else inside), counted)
-    said = answer.strip() if box is None else box
+    expected = with_digits(bare_expression(expected if inside is None else inside), counted)
+    said = _tagged(answer) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
-    if _WORDS.fullmatch(expected):  # as an expression it would be a product of its letters, in any order
-        words = _FULL_STOP.sub("", _TEXT.sub(r"\1", _bare(said)).strip())
-        return float(folded(words) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
-    if box is None and split_quantity(expected) is not None:
-        box = _last_quantity(said)
+    box = _last_value(expected, said) if box is None else box
+    bare = with_digits(bare_expression(said if box is None else box), counted)
+    if (is_same := _is_same_outside_mathematics(expected, bare)) is not None:
+        return float(is_same), f"{_short(bare)}, expected {expected!r}"
     if box is not None:
         expected, said, refused = _compared(expected, box, question)
         if refused:
@@ -218,59 +155,13 @@ def _short(written: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def _bare(text: str) -> str:
-    """Returns an expression that is tidy (`_tidy`), without dollar signs or Markdown around it, a full stop at its end,
-    plain spaces that group its digits, and signs of equality before it; with a sign for the word pi.
-    """
-    marked = _MARKDOWN.fullmatch(text.strip())
-    bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
-    bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
-    tidy = _GROUPED_PLAINLY.sub("", _tidy(_DOLLARS.sub("", bare).strip()))
-    value = in_usual_signs(value_of(_EQUALS.sub("", _FULL_STOP.sub("", tidy.strip()))))
-    return without_mixed_numbers(_PI.sub(r"\\pi ", value).strip())
-
-
-def _tidy(text: str) -> str:
-    """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
-    font become text; numbers and constants in another font lose it.
-    """
-    undressed = without_dress(_UNSEEN.sub("", text).translate(_PLAIN))
-    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
-    for _ in range(_DEEPEST):
-        plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
-    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
-    spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
-    fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
-    in_text = _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
-    return with_slashes(in_text)
-
-
-def _without_si(found: re.Match[str]) -> str:
-    """Returns a number and unit of siunitx as LaTeX's text; without a unit that is made of commands."""
-    number, unit = found[1] or found[2] or "", found[3] or found[4] or ""
-    return number if not unit or "\\" in unit else f"{number}\\text{{ {unit}}}"
-
-
-def _with_commands(text: str) -> str:
-    """Returns a text with LaTeX's commands for raised digits, roots and signs of multiplication (x², √2, 3×10⁵)."""  # noqa: RUF002
-    raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", text)
-    rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
-    return _TIMES.sub(r" \\times ", rooted)
-
-
-def _unfonted(found: re.Match[str]) -> str:
-    inside = (found[1] or found[2]).strip()
-    is_number = inside in _CONSTANTS or inside[:1].isdigit()
-    return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
-
-
 def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """Returns a bare expected answer and the inside of a box without their units and number words, and the reason why
     the box is another answer, or "".
     """
     here = split_quantity(expected)
     is_number = PLAIN_NUMBER.fullmatch(expected if here is None else here[0]) is not None
-    boxed = with_digits(_bare(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))
+    boxed = with_digits(bare_expression(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))
     there = split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
         return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
@@ -284,10 +175,54 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     return expected, _without_unit(boxed, there, expected, question), ""
 
 
-def _last_quantity(said: str) -> str | None:
-    """Returns the quantity, a number with a unit, with which an answer without a box ends; None if it ends otherwise."""
+def _tagged(answer: str) -> str:
+    """Returns what stands between the last tags `<answer>`; the whole answer if it has none."""
+    return answer.rpartition("<answer>")[2].partition("</answer>")[0].strip()
+
+
+def _last_value(expected: str, said: str) -> str | None:
+    """Returns what an answer without a box ends with, if that is a number in words, several quantities where one value is
+    expected, or a quantity where one is expected; None if it ends otherwise.
+    """
+    if compound_of(expected) or _is_one(expected):
+        several = last_quantities(tidy(said[-LAST:]))
+        if several is not None:
+            return several
     found = _LAST_VALUE.match(said)
-    return found[1] if found is not None and split_quantity(_bare(found[1])) is not None else None
+    if found is None:
+        return None
+    end = bare_expression(found[1])
+    is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
+    return found[1] if is_quantity or cardinal(end) is not None else None
+
+
+def _is_same_outside_mathematics(expected: str, answer: str) -> bool | None:
+    """Says whether a bare answer is the expected words, date, time or quantities side by side, of which math-verify would
+    read another value (of words the product of their letters); None if none of these is expected.
+    """
+    words = are_same_words(expected, answer)
+    if words is not None:
+        return words
+    gold, given = compound_of(expected), quantities_of(answer)
+    if given and (gold or _is_one(expected)):
+        return _are_same_quantities(gold, given)
+    return False if gold and "," not in expected else None
+
+
+def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
+    """Says whether each quantity has its like, in any order."""
+    return len(gold) == len(given) and all(
+        any(
+            are_same_units(unit, other) and _are_equal(_read_alone(number), _read_alone(value))
+            for value, other in given
+        )
+        for number, unit in gold
+    )
+
+
+def _is_one(expected: str) -> bool:
+    """Says whether a bare expected answer is one number or quantity."""
+    return PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
 
 
 def _words_behind(boxed: str, expected: str, question: str) -> str | None:
@@ -297,7 +232,7 @@ def _words_behind(boxed: str, expected: str, question: str) -> str | None:
     if _PER_CENT.fullmatch(boxed):
         return None
     first = _FIRST_VALUE.search(boxed)
-    is_one = PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
+    is_one = _is_one(expected)
     for found in _TEXT.finditer(boxed, first.end() if first else len(boxed)):
         words = found[1].strip()
         is_last = found.end() == len(boxed)
@@ -336,7 +271,7 @@ def _read_alone(expression: str) -> list[Any]:
 
 def _read_within(text: str, counted: frozenset[str]) -> list[Any]:
     """Reads the last expression of a text, and returns the same as `_read`. `counted`: words that the question counts."""
-    return _read(without_mixed_numbers(with_digits(_tidy(text), counted), in_prose=True))
+    return _read(without_mixed_numbers(with_digits(tidy(without_marks(text)), counted), in_prose=True))
 
 
 def _read(text: str) -> list[Any]:

@@ -58,6 +58,7 @@ SAME_UNITS = [
         ["12\\text{ dollars}", "US$12", "12 dollars", "12\\$", "12", "\\$12.00", "12\\text{ USD}", "\\text{\\$}12"],
     ),
     ("\\$3\\text{ per hour}", ["3\\text{ dollars per hour}", "\\$3", "3 dollars/hour", "\\$3\\text{/hr}"]),
+    ("18", [r"\$18/\text{day}", "\\$18/day", r"\$18 \text{ per day}", r"\$18/\mathrm{h}", "\\$18 / day"]),
     ("$12", ["12\\text{ dollars}", "\\$12", "12", "$12", "$12$", "12.00"]),
     ("-\\$5", ["-5", "\\$-5", "-5\\text{ dollars}"]),
     ("2 A", ["2A", "2 A", "2"]),

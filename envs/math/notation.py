@@ -1,0 +1,135 @@
+r"""Brings an answer's notation to the one that math-verify reads: its spaces, fonts, units and signs."""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.envs.math.both_signs import with_both_signs
+from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
+from ray_gym.envs.math.mixed import without_mixed_numbers
+from ray_gym.envs.math.rows import as_list, with_plain_breaks
+from ray_gym.envs.math.units import with_slashes
+
+_GAP = (
+    r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
+    r"|[\u00a0\u2007-\u200a\u202f]"
+)
+_GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
+"""Space, or a comma in braces, between groups of three digits."""
+_GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
+_SPACE = re.compile(
+    r"~|(?<!\\)\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\hspace\*?\s*\{[^{}]*\}"
+    r"|[\u00a0\u2007-\u200a\u202f]"
+)
+_UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
+_PLAIN = {
+    **{wide: chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF1A)},
+    **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
+    **{
+        ord(sign): f"\\frac{{{over}}}{{{under}}}"
+        for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
+    },
+    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("℃"): "°C", ord("℉"): "°F"},
+}
+"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
+set and temperatures, by their codes.
+"""
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
+_LOWERED = str.maketrans(_RAISED, "0123456789-")
+_ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
+_TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
+_ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
+"""Number before a power of ten, which math-verify would lose: without it, `10^5` is left to compute."""
+_PI = re.compile(r"(?<![A-Za-z\\{])pi(?![A-Za-z}])")
+_MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
+_SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
+"""Numbers and units in the commands of LaTeX's siunitx."""
+_BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,200})(?<=\S)\*\*(?![\w(*])")
+_ESCAPED_DOLLAR = re.compile(r"\\\$(?=[\d.])")
+_UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
+_BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
+_BEGINS_AS_A_VALUE = r"(?=\{\s*(?:[A-Za-z]\s*=\s*)?[-+(]?\s*(?:\.?\d|\\(?:[dtc]?frac|sqrt|pi)))"
+_DRESS = re.compile(
+    rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}}"
+    rf"|(?:math(?:bf|rm|it|sf|tt|normal)|text(?:bf|it|rm)|symbf|emph)\s*{_BEGINS_AS_A_VALUE})\s*{_BRACED}"
+    rf"|\{{\s*\\color\s*\{{[^{{}}]*\}}([^{{}}]*)\}})"
+)
+"""Bold and other fonts of values, a line below and colour, which make no other value."""
+_UNIT_IN_BRACES = re.compile(r"(?<=[\d\s])\{\s*(\\text\{[^{}]*\})\s*\}")
+_MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
+_PRICE = re.compile(r"\$(?=[\d.])[^$]*")
+_DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
+_FONT = re.compile(
+    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
+    r"|\{\s*\\rm\s([\w ./^]+)\}"
+)
+_DEEPEST = 3
+"""Largest number of commands of dress within one another that are read."""
+_CONSTANTS = frozenset("eij")
+"""Letters that stand for numbers, also in an upright font."""
+_OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
+_ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
+_DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
+_EQUALS = re.compile(
+    r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
+    r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly)\s*\}?(?=[\s\d\\$])))+\s*",
+    re.IGNORECASE,
+)
+"""Signs and words before a value that say that something equals it, or nearly does."""
+_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
+"""Full stop at the end, or another mark that says nothing there."""
+
+
+def bare_expression(text: str) -> str:
+    """Returns an expression that is tidy (`tidy`), without dollar signs or Markdown around it, a full stop at its end,
+    plain spaces that group its digits, and signs of equality before it; with a sign for the word pi, and as a list or a set if
+    it is a system of equations or has two signs.
+    """
+    marked = _MARKDOWN.fullmatch(text.strip())
+    bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
+    bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
+    plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip()))
+    value = value_of(as_list(_EQUALS.sub("", _FULL_STOP.sub("", plain.strip()))))
+    return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
+
+
+def without_marks(text: str) -> str:
+    """Returns a text without Markdown's marks of code and bold text, and without escaped signs of dollars before numbers.
+    Stars between numbers are powers, and stay.
+    """
+    return _ESCAPED_DOLLAR.sub("", _BOLD.sub(r"\1", text)).replace("`", " ")
+
+
+def tidy(text: str) -> str:
+    """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
+    font become text; numbers and constants in another font lose it.
+    """
+    undressed = without_dress(with_plain_breaks(_UNSEEN.sub("", text).translate(_PLAIN)))
+    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
+    for _ in range(_DEEPEST):
+        plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
+    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
+    spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
+    fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
+    in_text = _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
+    return with_slashes(in_text)
+
+
+def _without_si(found: re.Match[str]) -> str:
+    """Returns a number and unit of siunitx as LaTeX's text; without a unit that is made of commands."""
+    number, unit = found[1] or found[2] or "", found[3] or found[4] or ""
+    return number if not unit or "\\" in unit else f"{number}\\text{{ {unit}}}"
+
+
+def _with_commands(text: str) -> str:
+    """Returns a text with LaTeX's commands for raised digits, roots and signs of multiplication (x², √2, 3×10⁵)."""  # noqa: RUF002
+    raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", text)
+    rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
+    return _ONE.sub("1.0", _TIMES.sub(r" \\times ", rooted))
+
+
+def _unfonted(found: re.Match[str]) -> str:
+    inside = (found[1] or found[2]).strip()
+    is_number = inside in _CONSTANTS or inside[:1].isdigit()
+    return inside if is_number else f"\\text{{{found[1] or found[2]}}}"

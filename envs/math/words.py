@@ -1,0 +1,56 @@
+"""Compares answers in words: `even`, a label (`Team 5`), a date or a time of day. None of them is an expression."""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.graders import folded
+
+_WORDS = re.compile(r"[A-Za-z ]{3,}")
+_LABEL = re.compile(r"[A-Z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4} \d{1,4}")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"\d{1,2}(?:\^?\{?(?:st|[nr]d|th)\}?)?"
+_DATE = re.compile(
+    rf"(?:[a-z]{{3,6}}day,? )?(?:{_MONTH} {_DAY}|(?:the )?{_DAY}(?: of)? {_MONTH})(?:,? \d{{4}})?|{_MONTH} \d{{4}}",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"(\d{1,2})(?: ?: ?([0-5]\d)(?: ?: ?([0-5]\d))?)?(?: {0,3}([ap])\.? ?m\.?)?", re.IGNORECASE)
+_TEXT = re.compile(r"\\text\{([^{}]*)\}")
+_ONLY_TEXT = re.compile(r"(?:\\text\{[^{}]*\}|[\d\s,])*")
+
+
+def are_same_words(expected: str, answer: str) -> bool | None:
+    """Says whether an answer has the words, the date or the time of day that are expected; None if the expected answer is
+    an expression. A time without `a.m.` or `p.m.` is the same as one with it.
+    """
+    plain, given = (" ".join(_TEXT.sub(r"\1", text).split()).rstrip(".,") for text in (expected, answer))
+    if _is_time_of_day(plain) or _is_time_of_day(given):
+        wanted, said = _TIME.fullmatch(plain), _TIME.fullmatch(given)
+        return _are_same_times(wanted, said) if wanted is not None and said is not None else None
+    if _TEXT.search(expected) and not _ONLY_TEXT.fullmatch(expected):
+        return None
+    if _DATE.fullmatch(plain):
+        return _DATE.fullmatch(given) is not None and _date(plain) == _date(given)
+    if _WORDS.fullmatch(plain) or _LABEL.fullmatch(plain):
+        return folded(plain) == folded(given)
+    return None
+
+
+def _is_time_of_day(text: str) -> bool:
+    found = _TIME.fullmatch(text)
+    return found is not None and found[2] is not None and found[4] is not None
+
+
+def _are_same_times(one: re.Match[str], other: re.Match[str]) -> bool:
+    hours = [(int(time[1]), int(time[2] or 0), int(time[3] or 0)) for time in (one, other)]
+    halves = {time[4].lower() for time in (one, other) if time[4]}
+    return hours[0] == hours[1] and len(halves) < 2
+
+
+def _date(text: str) -> list[str]:
+    """Returns the parts of a date, in an order of their own; months by their first letters."""
+    parts = re.findall(r"[a-z]{3,}|\d+", text.lower())
+    return sorted(part if part.isdigit() else part[:3] for part in parts if part != "the")

@@ -1,0 +1,84 @@
+"""Checks answers in words, dates and times of day, and what stands around an answer without a box."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.envs.math.verification import verify_answer
+from ray_gym.envs.math.words import are_same_words
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "August 5",
+            ["August 5", r"\text{August 5}", r"\text{August }5", "August 5th", r"5\text{ August}", r"\text{Aug. 5}"],
+            [r"\text{August 6}", r"\text{July 5}", "5", r"\text{August}"],
+        ),
+        (
+            "July 4, 1776",
+            ["July 4, 1776", r"\text{July 4, 1776}", r"\text{4 July 1776}"],
+            [r"\text{July 4, 1777}", "1776"],
+        ),
+        (r"\text{August 5}", ["August 5"], ["August 6"]),
+        ("Monday, August 5", [r"\text{Monday, August 5}"], [r"\text{Tuesday, August 5}"]),
+        (r"\text{even}", ["even", r"\text{Even.}"], ["neve"]),
+        (r"\text{June 20}", [r"\text{June }20", "20 June"], [r"\text{June }21", "20"]),
+        ("Team 5", [r"\text{Team 5}"], ["5", r"\text{Team 6}"]),
+        (
+            "10:30 AM",
+            [r"10:30 \text{ AM}", r"10{:}30\text{ AM}", "10:30 a.m.", "10:30am", r"10:30\,\mathrm{AM}", "10:30"],
+            [r"10:30 \text{ PM}", "10:31 AM", "1:3", "11:30", "10"],
+        ),
+        ("10:30", [r"10:30\text{ AM}", "10{:}30"], ["10:31", "10"]),
+        ("3:00 PM", [r"3\text{ p.m.}"], [r"3\text{ a.m.}"]),
+        ("3:2", ["3:2", "3 : 2"], ["2:3"]),
+        ("3", [r"\text{three}", "three", r"\text{Three}"], [r"\text{four}", r"\text{thirty}", r"\text{three halves}"]),
+        ("21", [r"\text{twenty-one}", "twenty one"], ["twenty", r"\text{twenty-ten}"]),
+        ("three", ["3", r"\text{three}"], ["4", "ethre"]),
+        ("9", [r"\Large{9}", r"\large 9", r"{\Large 9}", r"\huge{9}"], [r"\Large{8}"]),
+        ("100000", [r"1 \times 10^5", r"1\cdot 10^{5}", "1×10⁵"], ["10^5", r"2 \times 5 \times 10^4"]),  # noqa: RUF001
+        ("0.00001", [r"1 \times 10^{-5}"], ["10^{-5}", r"1 \times 10^{-4}"]),
+        ("1e-5", [r"1 \times 10^{-5}"], []),
+        ("-100000", [r"-1 \times 10^5"], ["-10^5", r"1 \times 10^5"]),
+    ],
+)
+def test_words_dates_times_and_powers_of_ten(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "value"),
+    [
+        ("12", "Answer: `12`", 1),
+        ("12", "Answer: `13`", 0),
+        ("18", "She makes **\\$18** per day.", 1),
+        ("18", "She makes **\\$19** per day.", 0),
+        ("8", "It is 2**3", 0),
+        ("\\frac12", "So **1/2**.", 1),
+        ("12", "<answer>12</answer>", 1),
+        ("12", "I took 5 steps. <answer>12</answer> That is 7.", 1),
+        ("12", "<answer>13</answer> from 12", 0),
+        ("12", "<answer>\\boxed{12}</answer>", 1),
+        ("12 cm", "<answer>12 cm</answer>", 1),
+        ("12 cm", "<answer>12 m</answer>", 0),
+        ("even", "<answer>even</answer>", 1),
+        ("3", "The answer is three.", 1),
+        ("3", "The answer is four.", 0),
+        ("three", "Three", 1),
+    ],
+)
+def test_code_tags_and_number_words_without_a_box(expected: str, answer: str, value: float) -> None:
+    assert verify_answer(expected, answer)[0] == value
+
+
+@pytest.mark.parametrize("part", ["August ", "5 August ", "10:30 ", "a ", "three ", "\\text{a} ", ", ", " "])
+def test_no_words_take_long_to_compare(part: str) -> None:
+    began = time.process_time()
+    for text in (part * 2000, f"5 {part * 2000}", f"A{part * 2000}5"):
+        are_same_words(text, "August 5"), are_same_words("August 5", text)
+    assert time.process_time() - began < 1
