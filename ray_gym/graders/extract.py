@@ -44,6 +44,11 @@ def last_boxed(text: str) -> str | None:
     closed does not count. A box without braces, as in `\boxed E.`, has the next word, without a mark at its end. Returns
     None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
     """
+    return split_at_last_box(text)[0]
+
+
+def split_at_last_box(text: str) -> tuple[str | None, str]:
+    """Returns the content of the last box as `last_boxed` reads it, and the text from its end on; None and "" without one."""
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
     last = (-1, -1)
@@ -58,9 +63,9 @@ def last_boxed(text: str) -> str | None:
         last = max(last, (bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))
     begin, end = last
     if begin < 0:
-        return None
+        return None, ""
     visible = max((found.end() for found in _VISIBLE.finditer(text, begin, end)), default=begin)
-    return _shown(text[begin:visible])
+    return _shown(text[begin:visible]), text[end:]
 
 
 def answer_line(text: str) -> str | None:
