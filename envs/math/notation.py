@@ -73,7 +73,7 @@ _ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\math
 _DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
 _EQUALS = re.compile(
     r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
-    r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly)\s*\}?(?=[\s\d\\$])))+\s*",
+    r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly|exactly|precisely)\s*\}?(?=[\s\d\\$])))+\s*",
     re.IGNORECASE,
 )
 """Signs and words before a value that say that something equals it, or nearly does."""

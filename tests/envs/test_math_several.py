@@ -78,6 +78,9 @@ SEVERAL = [
     r"3 \text{ lb } 3 \text{ oz}",
     r"3\text{ cm }4\text{ cm}",
     "3'6''",
+    r"3\text{ min }20\text{ s}",
+    r"3\text{h}15\text{m}",
+    r"3\,\text{kg}\,200\,\text{g}",
     "3' 6\"",
     r"3^\circ 30'",
 ]

@@ -45,7 +45,20 @@ def test_a_mixed_number_needs_no_box(answer: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("expected", "right", "wrong"),
     [
-        ("12", ["= 12", ":= 12", "\\approx 12", "≈ 12", "\\simeq 12.0", "about 12", "\\text{approximately }12"], []),
+        (
+            "12",
+            [
+                "\\text{exactly }12",
+                "= 12",
+                ":= 12",
+                "\\approx 12",
+                "≈ 12",
+                "\\simeq 12.0",
+                "about 12",
+                "\\text{approximately }12",
+            ],
+            [],
+        ),
         ("12", ["x \\approx 12", "= \\approx 12", "\\approx 12 \\text{ cm}"], ["\\approx 12.1", "\\not\\approx 12"]),
         ("12", [], ["\\le 12", "\\geq 12", "< 52", "> 12", "\\neq 12", "\\not= 12", "≠ 12", "\\lesssim 12"]),
         ("\\approx 3.14", ["3.14", "\\approx 3.14"], ["\\pi"]),
