@@ -16,6 +16,9 @@ _GAP = (
 )
 _GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
 """Space, or a comma in braces, between groups of three digits."""
+_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_TIGHT_COMMA = re.compile(r"(?<=\d),(?=-?[\d\\])")
+_BRACKET = re.compile(r"[(\[]|\\\{")
 _GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
 _SPACE = re.compile(
     r"~|(?<!\\)\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\hspace\*?\s*\{[^{}]*\}"
@@ -133,3 +136,20 @@ def _unfonted(found: re.Match[str]) -> str:
     inside = (found[1] or found[2]).strip()
     is_number = inside in _CONSTANTS or inside[:1].isdigit()
     return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
+
+
+def with_commas_alike(expected: str, box: str) -> tuple[str, str]:
+    """Returns an expected answer and a box in which commas say the same. Where one has none, those of the other that
+    group digits go (`1,000`); where all of the expected answer separate (`100, 200`), so do all of the box.
+    """
+    if "," not in expected:
+        return expected, _without_groups(box)
+    if "," not in box:
+        return expected if _BRACKET.search(expected) else _without_groups(expected), box
+    if _TIGHT_COMMA.search(expected):
+        return expected, box
+    return expected, _without_groups(box) if ", " in box else _TIGHT_COMMA.sub(", ", box)
+
+
+def _without_groups(text: str) -> str:
+    return _GROUPS.sub(lambda found: found[0].replace(",", ""), text)

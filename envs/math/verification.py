@@ -16,7 +16,7 @@ from sympy import Eq, Set, Tuple
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.mixed import without_mixed_numbers
-from ray_gym.envs.math.notation import bare_expression, tidy, without_marks
+from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.unit_table import Powers, are_same_units
@@ -159,6 +159,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """Returns a bare expected answer and the inside of a box without their units and number words, and the reason why
     the box is another answer, or "".
     """
+    expected, box = with_commas_alike(expected, box)
     here = split_quantity(expected)
     is_number = PLAIN_NUMBER.fullmatch(expected if here is None else here[0]) is not None
     boxed = with_digits(bare_expression(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))

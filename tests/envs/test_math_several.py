@@ -201,3 +201,40 @@ def test_no_answer_of_several_parts_takes_long_to_read(part: str) -> None:
     for text in (part * 600, f"\\begin{{cases}}{part * 600}\\end{{cases}}", f"\\pm {part * 600}", f"{part * 600}!"):
         as_list(with_plain_breaks(text)), with_both_signs(text), quantities_of(text), last_quantities(text)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "box"),
+    [
+        ("1000", "n = 1,000"),
+        ("1000", r"AB = 1,000 \text{ cm}"),
+        ("12345", r"P = \$12,345"),
+        (r"1000\pi", r"1,000\pi"),
+        (r"\frac{1000}{3}", r"\frac{1,000}{3}"),
+        ("1,000x", "1000x"),
+        ("x=1000", "x = 1,000"),
+        ("100, 200, 300", "100,200,300"),
+        ("(1000, 2000)", "(1,000, 2,000)"),
+        ("(1, 234)", "(1,234)"),
+        ("(1,234)", "(1, 234)"),
+        ("12,345.6", "12,345.6"),
+        ("1,2", "1, 2"),
+    ],
+)
+def test_a_comma_groups_digits_or_separates_as_in_the_expected_answer(expected: str, box: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{box}}}")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("expected", "box"),
+    [
+        ("100, 200, 300", "100200300"),
+        ("1, 200", "1200"),
+        ("1200", "1, 200"),
+        ("(1,234)", "1234"),
+        ("12,345", "12.345"),
+        ("1000", "100,0"),
+    ],
+)
+def test_a_list_is_no_number_with_commas(expected: str, box: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{box}}}")[0] == 0
