@@ -51,7 +51,10 @@ class TurnCalls:
 
     async def answer_of(self, task: asyncio.Task[Said]) -> Said:
         """Returns the answer of a call. Errors: those of the call; Refused (400) if the turn ends before."""
-        await asyncio.wait([task])
-        if task.cancelled():
-            raise Refused(400, "turn_is_over", "your turn is over")
-        return task.result()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and caller.cancelling():
+                raise
+            raise Refused(400, "turn_is_over", "your turn is over") from None
