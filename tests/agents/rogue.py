@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import mmap
 import os
@@ -53,11 +54,9 @@ def door() -> tuple[str, int]:
     return place.hostname, place.port
 
 
-def head(length: int) -> bytes:
-    key = os.environ["OPENAI_API_KEY"]
-    return (
-        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Length: {length}\r\n\r\n".encode()
-    )
+def head(length: int, more: str = "") -> bytes:
+    key = f"Authorization: Bearer {os.environ['OPENAI_API_KEY']}"
+    return f"POST {PATH} HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Length: {length}\r\n{more}\r\n".encode()
 
 
 def converse(said: Callable[[int], str], count: int) -> None:
@@ -135,6 +134,17 @@ def sends_20_mb_many_times() -> None:
     with ThreadPoolExecutor(len(lines)) as pool:
         statuses = list(pool.map(send, lines))
     print({each.decode() for each in statuses}, post(asked("after")))
+
+
+def sends_compressed_bodies() -> None:
+    """Sends ten small bodies that unpack to 28 MB each."""
+    body = gzip.compress(b'{"messages": [' + b"1," * (14 * MB) + b"1]}")
+    statuses = set()
+    for _ in range(10):
+        with socket.create_connection(door(), timeout=60) as line:
+            line.sendall(head(len(body), "Content-Encoding: gzip\r\n") + body)
+            statuses.add(line.recv(100).split()[1].decode())
+    print(statuses, post(asked("after")))
 
 
 def sends_half_a_body() -> None:

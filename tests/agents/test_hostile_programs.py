@@ -22,6 +22,7 @@ ANSWERS = {  # what a program said, whose deeds did no harm: what it was told of
     "floods": ("{'200': 1000, '400': 100}", f"{REFUSED}100 turn_is_over"),
     "sends 20 mb": ("answer to 1 messages answer to 1 messages", ""),
     "sends 20 mb many times": ("{'400'} answer to 1 messages", f"{REFUSED}12 bad_json"),
+    "sends compressed bodies": ("{'415'} answer to 1 messages", f"{REFUSED}10 compressed_body"),
     "sends half a body": ("answer to 1 messages", ""),
     "sends halves of large bodies": ("answer to 1 messages", ""),
     "opens many connections": ("1952 answer to 1 messages", ""),
