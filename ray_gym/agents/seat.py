@@ -81,11 +81,11 @@ class Seat:
             raise self._broken
         if self.episode.stopped:
             return
-        self._record_error(left)
         if left.dropped:
             self.episode.note(
                 f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"
             )
+        self._record_error(left)
         if self.calls.cut:
             self.episode.note(
                 f"{self.launcher.name}: calls that nobody waited for when its turn ended: {self.calls.cut}"
