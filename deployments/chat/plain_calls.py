@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 NAME = "plain"
 """Name of this format in `tool_parser`, beside vLLM's own names."""
 
 _CALL = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*(?=\{)", re.MULTILINE)
+_ON_LINE = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)[ \t]*(?=\{)")
+_DECODER = json.JSONDecoder()
 _MAY_BECOME_A_CALL = re.compile(r"(?:[A-Za-z_][\w.-]*[ \t]*)?\Z")
 
 
@@ -38,26 +41,47 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
 
 def read(text: str, names: Collection[str] = ()) -> tuple[str, list[tuple[str, str]]]:
     """Returns the text before the first call, stripped, and the calls as (name, arguments); if there are no calls, the
-    whole text and []. The arguments are the text as the model wrote it, which may be malformed JSON. After the first
-    call, a line that is one of the tools' `names` is a call without arguments (""); other text between and after the
-    calls is left out.
+    whole text and []. The arguments are the text as the model wrote it, which may be malformed JSON if the name is one of
+    the tools' `names`: another name begins a call only before a JSON object, for `try {` and `Set {1, 2}` are words. After
+    the first call, a line that is one of the names is a call without arguments (""), and a further call may be on the
+    line of the one before it; other text between and after the calls is left out.
     """
     calls: list[tuple[str, str]] = []
     content, position = text, 0
-    while (found := _CALL.search(text, position)) is not None:
+    while (found := _next_call(text, position, names)) is not None:
         if calls:
             calls += _bare_calls(text[position : found.start()], names)
         else:
             content = text[: found.start()]
-        try:
-            _, length = json.JSONDecoder().raw_decode(text[found.end() :])
-        except (ValueError, RecursionError):
-            length = len(text[found.end() :].split("\n", 1)[0])
-        position = found.end() + length
+        position = _end_of_object(text, found.end()) or _end_of_line(text, found.end())
         calls.append((found.group(1), text[found.end() : position]))
     if not calls:
         return text, []
     return content.strip(), calls + _bare_calls(text[position:], names)
+
+
+def _next_call(text: str, position: int, names: Collection[str]) -> re.Match[str] | None:
+    """Returns the beginning of the next call, with its name: on the line of the call that ends at `position`, or on a
+    line of its own.
+    """
+    on_line = _ON_LINE.finditer(text, position, _end_of_line(text, position) if position else 0)
+    for found in chain(on_line, _CALL.finditer(text, position)):
+        if found.group(1) in names or (found.re is _CALL and _end_of_object(text, found.end()) is not None):
+            return found
+    return None
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return end if end >= 0 else len(text)
+
+
+def _end_of_object(text: str, start: int) -> int | None:
+    """Returns the index behind the JSON object that begins at `start`; None if none does."""
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _bare_calls(text: str, names: Collection[str]) -> list[tuple[str, str]]:
@@ -95,9 +119,8 @@ class CallStream:
         return said
 
     def finish(self) -> tuple[str, list[tuple[str, str]]]:
-        """Returns the text that was held back, and the calls as (name, arguments); if there are calls, the text
-        is "".
-        """
+        """Returns the text that was held back, and the calls as (name, arguments)."""
         if self._calls is None:
             return self._text[self._given :], []
-        return "", read(self._text[self._calls :], self._names)[1]
+        said, calls = read(self._text[self._calls :], self._names)
+        return self._text[self._given : self._calls] + said if said else "", calls

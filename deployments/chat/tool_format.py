@@ -18,7 +18,7 @@ from ray_gym.deployments.chat import plain_calls
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
-from ray_gym.models.thoughts import has_mark
+from ray_gym.models.thoughts import has_mark, tell_apart
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
@@ -95,7 +95,11 @@ class ToolFormat:
             return None, *_read_json_calls(text)
         reasoning, rest, calls = self._parse(generation, tools)
         if tools and self._plain:
-            content, read = plain_calls.read(rest, [tool.name for tool in tools])
+            thoughts, words = tell_apart(rest)  # a call within them is none
+            content, read = plain_calls.read(words, [tool.name for tool in tools])
+            if not read:
+                return reasoning, rest, []
+            reasoning = "\n".join(filter(None, (reasoning, thoughts))) or None
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if calls:
             return reasoning, rest.strip(), spell_as_written(calls, text, _end_of_parts(text, reasoning, rest.strip()))

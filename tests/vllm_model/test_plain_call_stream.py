@@ -19,6 +19,8 @@ TEXTS = [
     "say look {x}\nno call",
     "  \n look\n",
     'First.\nSecond line\nlook  {"text": "a\\nb {c}"}\n',
+    'Set {1, 2}.\nwait {"at": 1} and wait {"at": 2}; no {}\n',
+    "try {\n  f();\n}\nwait",
     "",
 ]
 
@@ -38,6 +40,27 @@ def test_however_it_is_cut_it_says_what_the_whole_says(text: str) -> None:
         assert (said + held).strip() == content.strip()
         if not calls:
             assert said + held == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "calls"),
+    [
+        ("Set {1, 2, 3} has three members.", None, []),
+        ("Here:\n\ntry {\n  f();\n}\nIt works now.", None, []),
+        ("body {\n  color: red\n}", None, []),
+        ("boxed{42}", None, []),
+        ("Set {1}.\nlook {}", "Set {1}.", [("look", "{}")]),
+        ('find {"a": 1}', "", [("find", '{"a": 1}')]),
+        ("look {broken\nwait {}", "", [("look", "{broken"), ("wait", "{}")]),
+        ('look {"a": 1} and wait {"b": 2}', "", [("look", '{"a": 1}'), ("wait", '{"b": 2}')]),
+        ('look {"a": 1}; wait {"b": 2}, wait {}', "", [("look", '{"a": 1}'), ("wait", '{"b": 2}'), ("wait", "{}")]),
+        ('look {"a": 1} and Set {1}\nwait {}', "", [("look", '{"a": 1}'), ("wait", "{}")]),
+    ],
+)
+def test_words_with_braces_are_no_calls_and_no_call_is_lost(
+    text: str, words: str | None, calls: list[tuple[str, str]]
+) -> None:
+    assert read(text, ["look", "wait"]) == (text if words is None else words, calls)
 
 
 def test_words_are_not_held_back() -> None:

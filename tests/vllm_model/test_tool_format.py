@@ -153,6 +153,18 @@ def test_a_bare_name_after_a_plain_call_is_a_call(tokenizer: Any) -> None:
     assert calls == [("make_move", '{"position": 2}'), ("wait", ""), ("make_move", '{"position": 5}'), ("wait", "")]
 
 
+def test_a_plain_call_within_a_thought_is_none(tokenizer: Any) -> None:
+    plain, thought = (
+        ToolFormat("plain", None, tokenizer),
+        '<think>I could\nmake_move {"position": 2}\nbut no.</think>\n',
+    )
+    answer = plain.parse(said(f"{thought}Hello"), (MOVE,), None, 1)
+    assert not answer.tool_calls and answer.content == f"{thought}Hello"
+    answer = plain.parse(said(f'{thought}I move.\nmake_move {{"position": 5}}'), (MOVE,), None, 1)
+    assert [call.arguments for call in answer.tool_calls] == ['{"position": 5}']
+    assert answer.content == "I move." and "but no." in (answer.reasoning or "")
+
+
 def test_only_parallel_calls_allow_several(hermes: ToolFormat) -> None:
     def can(parallel: bool) -> bool:
         grammar = hermes.grammar(tools_key([MOVE, WAIT]), parallel)
