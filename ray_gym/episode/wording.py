@@ -12,16 +12,20 @@ def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
     """Says whether a text contains the given words by themselves, not as part of longer words.
 
     Words that begin or end with something else than a letter, a digit or an underscore (`<done>`) are found next to
-    anything there. The same holds for words that begin or end in a script that sets no spaces between words.
+    anything there. The same holds for words that begin or end in a script that sets no spaces between words, and for any
+    words beside such a script (`完了DONE`).
     `any_case`: True ignores the case. Empty words are never found.
     """
     if any_case:
         text, words = text.casefold(), words.casefold()
     if not words:
         return False
-    before = r"(?<!\w)" if _is_set_apart(words[0]) else ""
-    after = r"(?!\w)" if _is_set_apart(words[-1]) else ""
-    return re.search(before + re.escape(words) + after, text) is not None
+    goes_on_before, goes_on_behind = _is_set_apart(words[0]), _is_set_apart(words[-1])
+    return any(
+        not (goes_on_before and found.start() and _is_set_apart(text[found.start() - 1]))
+        and not (goes_on_behind and _is_set_apart(text[found.start() + len(words) : found.start() + len(words) + 1]))
+        for found in re.finditer(f"(?={re.escape(words)})", text)
+    )
 
 
 def _is_set_apart(letter: str) -> bool:

@@ -20,10 +20,11 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _VISIBLE = re.compile(r"\\\S|[^\\\s]+")
 """Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
 _ANSWER = re.compile(
-    r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*)?", re.IGNORECASE
+    r"(?<![^\W_])(?<![^\W_]_)answer(?:\s+is)?[*_`]{0,3}\s*[:=\uff1a\uff1d](?:[*_`]{1,3}(?!\S)|\*\*|</(?:b|strong|em|i|u)>)?",
+    re.IGNORECASE,
 )
-_END_TOKEN = re.compile(r"(?:<\|[^|<>\s]{1,40}\|>|</s>)\Z")
-"""Control token by which a model ends its answer, written as text."""
+_END_TOKEN = re.compile(r"(?:<[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]>|</s>|<end_of_turn>|</answer>)\Z")
+"""Control token by which a model ends its answer, or the end of the tag around it, written as text."""
 _LONGEST_TOKEN = 44
 _MARKS = ("***", "**", "*", "___", "__", "_", "``", "`")
 """Marks of Markdown around a text, of which a longer one is before the one that it begins with."""

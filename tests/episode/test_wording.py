@@ -25,6 +25,11 @@ from ray_gym.episode.wording import has_words
         ("Es ist groß", "groß"),
         ("对话结束了", "结束"),
         ("今日はここまでです", "ここまで"),
+        ("任务完成TASK_DONE", "TASK_DONE"),
+        ("完了DONE", "DONE"),
+        ("DONE。谢谢DONE了", "DONE"),
+        ("终了DONE吗", "DONE"),
+        ("xa a a", "a a"),
     ],
 )
 def test_words_by_themselves_are_found(text: str, words: str) -> None:
