@@ -355,6 +355,12 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
         try:
             own.bind(*expected.parameters)
         except TypeError:
+            fits = False
+        else:
+            fits = [name for name in own.parameters if name in expected.parameters] == [
+                name for name in expected.parameters if name in own.parameters
+            ]
+        if not fits:
             return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
     return None
 

@@ -25,6 +25,30 @@ class Good(Environment[Task, None]):
         return []
 
 
+class Turned(Good):
+    def score(self, episode: Any, state: None) -> float:  # type: ignore[override]
+        return 1.0
+
+
+class TurnedRelay(Good):
+    def relay(self, state: None, episode: Any, listener: Any, turn: Any) -> None: ...  # type: ignore[override]
+
+
+class TurnedSetup(Good):
+    def setup(self, episode: Any, task: Any) -> None: ...
+
+
+class Renamed(Good):
+    def score(self, world: None, game: Any) -> float:  # type: ignore[override]
+        return 1.0
+
+
+@pytest.mark.parametrize("turned", [Turned, TurnedRelay, TurnedSetup])
+def test_a_hook_whose_parameters_are_in_another_order_is_refused(turned: type[Environment[Any, Any]]) -> None:
+    assert len(turned.wrong_hooks()) == 1 and ", and is called with (" in turned.wrong_hooks()[0]
+    assert not Renamed.wrong_hooks()
+
+
 class InGroups(Environment[Task, None]):
     def setup(self, task: Task, episode: Any) -> None: ...
 
