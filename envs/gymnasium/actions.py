@@ -17,6 +17,8 @@ LARGEST = 16
 """Largest number of numbers in an action. No model could write a longer one."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BETWEEN = re.compile(r"[\s,]+")
+_AROUND = "*_`\"'.\u201c\u201d "
+"""Signs of Markdown, quotes and full stops that may be around the name of an action."""
 _CLOSING = {"[": "]", "(": ")"}
 
 
@@ -74,8 +76,8 @@ def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
     spaces = library().spaces
     if isinstance(space, spaces.Text):
         return _check_in_space(space, text)
-    if isinstance(space, spaces.Discrete) and folded(text) in map(folded, names):
-        return _check_in_space(space, np.int64(space.start + [folded(name) for name in names].index(folded(text))))
+    if isinstance(space, spaces.Discrete) and (index := _named(text, names, int(space.start))) is not None:
+        return _check_in_space(space, np.int64(space.start + index))
     if isinstance(space, spaces.Tuple | spaces.Dict):
         try:
             value = json.loads(text)
@@ -119,6 +121,18 @@ def _from_value(space: Any, value: Any) -> Any:
     if not np.isfinite(made).all():
         raise BadAction("it is out of range")
     return made[()] if isinstance(space, spaces.Discrete) else made
+
+
+def _named(text: str, names: Sequence[str], first: int) -> int | None:
+    """Returns the index of the action that a text names, as in `left`, `**left**`, `"left".` or, as the prompt has it,
+    `0 (left)`; None if it names none. `first`: number of the first action.
+    """
+    said = folded(text)
+    for index, name in enumerate(map(folded, names)):
+        forms = {name, f"{first + index} ({name})"}
+        if said in forms or said.strip(_AROUND) in forms:
+            return index
+    return None
 
 
 def _without_brackets(text: str) -> str:

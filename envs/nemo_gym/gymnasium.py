@@ -16,6 +16,7 @@ from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.envs.nemo_gym.session import NemoSession
 from ray_gym.envs.nemo_gym.verdict import number, why
 from ray_gym.events import Event
+from ray_gym.messages import utf8
 from ray_gym.stop import StopReason
 
 _KEY_FIELD = "_ng_step_request_id"
@@ -99,4 +100,4 @@ class GymnasiumSteps:
 
 
 def _text(output: Any) -> str:
-    return output if isinstance(output, str) else json.dumps(output)
+    return output if isinstance(output, str) else utf8(json.dumps(output, ensure_ascii=False))

@@ -39,7 +39,12 @@ _CONTEXT_IS_FULL = re.compile(
     r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
     r"|input token count .{0,20}exceeds"  # Gemini
     r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
-    r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)",  # older vLLM
+    r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
+    r"|maximum prompt length is|reduce the length of the (messages|prompt|input)"  # xAI, Groq, Cerebras
+    r"|range of input length should be|prompt exceeds max length|exceeded model token limit"  # Qwen, Zhipu, Moonshot
+    r"|too many tokens: size limit|prompt token count of \d+ exceeds"  # Cohere, GitHub Copilot
+    r"|number of input tokens \d+ cannot exceed"  # watsonx
+    r"|prompt length \(\d+\) exceeds max|input_len exceeds session_len",  # TensorRT-LLM, lmdeploy
     re.IGNORECASE,
 )
 

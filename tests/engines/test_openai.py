@@ -315,6 +315,16 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
         "prompt is too long: 210000 tokens > 200000 maximum",
         "Input is too long for requested model.",
+        "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+        "Please reduce the length of the messages or completion.",
+        "Range of input length should be [1, 30720]",
+        "Prompt exceeds max length",
+        "Invalid request: Your request exceeded model token limit: 8192",
+        "too many tokens: size limit exceeded by 100 tokens.",
+        "prompt token count of 140000 exceeds the limit of 128000",
+        "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
+        "Prompt length (9000) exceeds maximum input length (8192).",
+        "input_len exceeds session_len",
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 422])

@@ -198,6 +198,19 @@ def test_actions_of_every_space_are_read(space: Any, text: str, value: Any) -> N
 
 
 @pytest.mark.parametrize(
+    "text", ["0 (left)", "left", "LEFT", "**left**", "`left`", '"left"', "left.", "**0 (Left)**", '"left".', "0"]
+)
+def test_the_name_of_an_action_may_have_signs_around_it(text: str) -> None:
+    assert read_action(gymnasium.spaces.Discrete(2), text, ("left", "right")) == 0
+
+
+@pytest.mark.parametrize("text", ["1 (left)", "left or right", "left (0)", "not left", "**", ""])
+def test_other_words_name_no_action(text: str) -> None:
+    with pytest.raises(BadAction):
+        read_action(gymnasium.spaces.Discrete(2), text, ("left", "right"))
+
+
+@pytest.mark.parametrize(
     ("space", "text", "told"),
     [
         (gymnasium.spaces.MultiDiscrete([2, 3]), "1", "2 numbers were expected, not 1"),

@@ -55,14 +55,14 @@ async def test_observations_are_told_and_rewards_add_up_until_the_server_ends_it
 
 async def test_a_messages_calls_are_one_step_and_answered_by_it() -> None:
     two = Message("assistant", tool_calls=(ToolCall("b", "get_counter_value", "{}"), *add(4, "a").tool_calls))
-    outputs = [{"call_id": "a", "output": "added"}, {"call_id": "b", "output": '{"count": 3}'}]
+    outputs = [{"call_id": "a", "output": "added"}, {"call_id": "b", "output": {"name": "你好"}}]
     answers = (step("Well?", 1, info={"tool_outputs": outputs}), step(None, 2, truncated=True))
     async with server(*answers) as double:
         played = await play_row(double, ROW, says(two, "Done."))
     assert reward_of(played) == 3 and played.episode.stop is not None and played.episode.stop.text == "truncated"
     assert conversation(played)[2:] == [
         ("assistant", ""),
-        ("tool", '{"count": 3}'),
+        ("tool", '{"name": "你好"}'),
         ("tool", "added"),
         ("user", "Well?"),
         ("assistant", "Done."),
