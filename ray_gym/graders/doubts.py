@@ -28,7 +28,7 @@ from ray_gym.graders.hedges import (
     VALUE,
 )
 from ray_gym.graders.places import states_a_verdict
-from ray_gym.graders.references import is_of_the_reference
+from ray_gym.graders.references import OF_ITS_FORM, is_of_the_reference
 
 _ENDS = re.compile(
     r"[.!?;](?=[\s\"')\]*_`]|\Z)|[\u3002\uff01\uff1f\uff1b]|[\r\n\u2028\u2029]|,(?=\s*\"[^\"\n]{1,40}\"\s*:)"
@@ -106,6 +106,8 @@ class Doubts:
             if _UNSAID.search(self._said, max(first, colon.start() - 24), colon.start() + 1):
                 return True
             first = reasoned = colon.end()  # `I found nothing wrong: [[YES]]` tells its reason, and then the verdict
+        if not label.strip()[0].isalnum() and (form := OF_ITS_FORM.search(self._said, end, min(last, end + 40))):
+            last = form.start()  # `[[A=B]], although B has no units` denies nothing of the value
         if label.strip()[-1:].isdigit():  # what follows a score tells why it is not more
             why = _REASON.search(self._said, end, min(last, end + 200))
             last = why.start() if why else last

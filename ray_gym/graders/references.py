@@ -33,6 +33,13 @@ NAMED_REFERENCE = re.compile(
 )
 """Words before a label that make it the reference's: Reference (CORRECT): 12."""
 
+OF_ITS_FORM = re.compile(
+    r"(?i:\b(?:as|although|though|even\sthough|since|because)\s(?:(?:[AB]|it|one|the\sanswer|the\sresponse)\s(?:has|had|gives|names|states|shows|uses)\s"
+    r"(?:no|a\sdifferent|another)\s|(?:the\s)?)(?:units?|format|form|notation|spelling|wording|order|labels?|symbols?|signs?\sof\scurrency)\b"
+    r"(?!\s(?:\w{1,12}\s)?(?:not\b|wrong|incorrect|differs?)))"
+)
+"""Begins a clause about the form of an answer, which takes nothing back: although B has no units."""
+
 
 def is_of_the_reference(said: str, start: int, end: int) -> bool:
     """Returns True if a word such as `correct` describes the reference (`the correct answer is 5`) and not the answer

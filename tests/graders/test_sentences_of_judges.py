@@ -41,6 +41,10 @@ UNCLEAR = [
     ("Score: 4.05", TO_FIVE),
     ("YES, no evidence supports it", BARE),
     ("B: WRONG and A", LETTERS),
+    ("[[A=B]], although B is not the same.", SAME),
+    ("[[A=B]], although not in value.", SAME),
+    ("[[A=B]], as the units are wrong.", SAME),
+    ("[[A=B]], but B has no units.", SAME),
 ]
 COUNTED = [
     ("The correct answer is Paris, so the response is INCORRECT.", "INCORRECT", CORRECT),
@@ -85,6 +89,8 @@ COUNTED = [
     ("Overall good, but not brief: [[FAIR]]", "[[FAIR]]", MANNER),
     ("Poor wording in places, but true. [[FAIR]]", "[[FAIR]]", MANNER),
     ("This corresponds to [[A=B]].", "[[A=B]]", SAME),
+    ("[[A=B]], although B has no units.", "[[A=B]]", SAME),
+    ("[[A=B]] as units may be left out", "[[A=B]]", SAME),
     ("It follows that [[A!=B]].", "[[A!=B]]", SAME),
     ("The customer was not out of role. [[TRUE TO ROLE]]", "[[TRUE TO ROLE]]", ROLE),
 ]
