@@ -16,14 +16,14 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, InterpolationResolutionError, OmegaConfBaseException
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
-from ray_gym.model_keys import keys_of
 from ray_gym.printable import printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -380,6 +380,16 @@ def _fields(annotation: Any) -> dict[str, Any]:
     if hasattr(annotation, "__dataclass_fields__"):
         return {name: field.type for name, field in annotation.__dataclass_fields__.items()}
     return {}
+
+
+def keys_of(name: str, field: FieldInfo) -> list[str]:
+    """Returns the keys that the input may use for a field of a model: its name and its aliases. Of an alias that is a
+    path, it is the first key.
+    """
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
+    return list(dict.fromkeys([name, *aliases]))
 
 
 def _nearby(path: Path) -> str:

@@ -15,12 +15,11 @@ from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel, Strict, ValidationError
 
-from ray_gym.config.file import explain, explained, types_inside
+from ray_gym.config.file import explain, explained, keys_of, types_inside
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
-from ray_gym.model_keys import keys_by_field, keys_of, unread_keys
 from ray_gym.openai_api.conversation import WAS_READ
 from ray_gym.task import Task
 
@@ -54,8 +53,7 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
         text = json.dumps(fields)
         task = task_type.model_validate_json(text)
         require_types(text, task_type)
-        unread = [f"{'.'.join(map(str, place))}: unknown key" for place in unread_keys(fields, task)]
-        if wrong := [*unread, *_other_values(fields, task, task_type, ())]:
+        if wrong := list(_other_values(fields, task, task_type, ())):
             raise BadRow(wrong)
     except BadRow:
         raise
@@ -125,7 +123,7 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
     if type(read) is str:  # most values are texts
         return
     if isinstance(read, BaseModel) and isinstance(given, Mapping):
-        for name, key in keys_by_field(type(read)):
+        for name, key in _keys_by_field(type(read)):
             if key in given:
                 yield from _other_values(given[key], getattr(read, name), task_type, (*location, key))
     elif isinstance(read, list | tuple) and isinstance(given, list) and len(given) == len(read):
@@ -140,6 +138,12 @@ def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: t
         yield f"{'.'.join(map(str, location))}: {read} is no number that JSON has (found {given!r:.60})"
     elif _is_other(given, read, task_type, location) and not is_lax(task_type, location):
         yield f"{'.'.join(map(str, location))}: Input should not stand for {read!r:.60} (found {given!r:.60})"
+
+
+@cache
+def _keys_by_field(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """Returns the names of a model's fields, each with a key that a row may use for it."""
+    return tuple((name, key) for name, field in model.model_fields.items() for key in keys_of(name, field))
 
 
 def _is_other(given: Any, read: Any, task_type: type[BaseModel], location: Sequence[Any]) -> bool:

@@ -17,8 +17,6 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
-from ray_gym.model_keys import unread_keys
-
 _PROBLEMS = 5
 """Largest number of problems that one error lists."""
 
@@ -51,11 +49,7 @@ class ArgumentsByModel:
         except ModelError as error:
             problems = error.errors(include_url=False, include_input=False, include_context=False)
             raise BadArguments("; ".join(_locate(problem["loc"], problem["msg"]) for problem in problems)) from None
-        unread = list(unread_keys(_decode(text), read))
-        if unread:
-            raise BadArguments(
-                "; ".join(_locate(place, "Extra inputs are not permitted") for place in unread[:_PROBLEMS])
-            )
+        _decode(text)
         return {name: getattr(read, name) for name in self.model.model_fields}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from playing import Alone, Game, bare, calls, play_script
-from pydantic import BaseModel, Field, RootModel, model_validator
+from pydantic import BaseModel
 
 from ray_gym import (
     Environment,
@@ -211,52 +211,6 @@ def test_numbers_that_json_has_not_are_no_arguments(text: str) -> None:
         assert arguments.read('{"x": 1e30}') == {"x": 1e30}
         with pytest.raises(BadArguments, match="Invalid JSON"):
             arguments.read(text)
-
-
-class Item(BaseModel):
-    sku: str
-    parts: tuple[Item, ...] = ()
-
-
-class Renaming(BaseModel):
-    sku: str
-
-    @model_validator(mode="before")
-    @classmethod
-    def rename(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return {"sku": given.get("name", given.get("sku"))}
-
-
-class Line(BaseModel):
-    amount: Annotated[int, Field(alias="n")]
-
-
-class OfItem(BaseModel):
-    item: Item | None = None
-    renaming: Renaming | None = None
-    line: Line | None = None
-    listed: RootModel[list[Item]] | None = None
-
-
-@pytest.mark.parametrize(
-    ("given", "place"),
-    [
-        ({"item": {"sku": "x", "m": 2}}, "item.m"),
-        ({"item": {"sku": "x", "parts": [{"sku": "y", "Sku": "z"}]}}, "item.parts.0.Sku"),
-        ({"line": {"n": 1, "m": 2}}, "line.m"),
-        ({"listed": [{"sku": "x", "m": 2}]}, "listed.0.m"),
-    ],
-)
-def test_a_key_that_a_nested_model_does_not_know_is_refused(given: dict[str, Any], place: str) -> None:
-    with pytest.raises(BadArguments, match=rf"^{place}: Extra inputs are not permitted$"):
-        ArgumentsByModel(OfItem).read(json.dumps(given))
-
-
-@pytest.mark.parametrize(
-    "given", [{"item": {"sku": "x"}}, {"renaming": {"name": "x"}}, {"line": {"n": 1}}, {"listed": [{"sku": "x"}]}]
-)
-def test_keys_that_nested_models_read_are_taken(given: dict[str, Any]) -> None:
-    assert ArgumentsByModel(OfItem).read(json.dumps(given))[next(iter(given))] is not None
 
 
 def test_both_spellings_of_a_tool_are_read() -> None:
