@@ -99,7 +99,7 @@ class AviarySession:
         calls = []
         for call in said[-1].tool_calls:
             with contextlib.suppress(KeyError, BadArguments):
-                calls.append((call.name, self.episode.tools[call.name].arguments.read(call.arguments or "{}")))
+                calls.append((call.name, self.episode.tools[call.name].arguments.read(call.arguments)))
         return calls if asked in calls[:1] else [asked]
 
     async def _call_all(self, said: str, calls: Sequence[Call]) -> list[str]:

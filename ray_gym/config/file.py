@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import difflib
 import re
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, InterpolationResolutionError, OmegaConfBaseException
-from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at
 from ray_gym.printable import printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -322,7 +321,7 @@ def explained(
     for problem in error.errors(include_url=False):
         location = problem["loc"]
         field = ".".join([*prefix, *map(str, location)]) or "(top level)"
-        if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        if problem["type"] in UNKNOWN_KEY:
             yield f"{field}: unknown key; {_nearest(model, location)}", problem
         elif problem["type"] == "missing":
             yield f"{field}: missing", problem
@@ -334,62 +333,12 @@ def explained(
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
-    known = _keys_at(model, location[:-1])
+    kinds = kinds_at(model, location[:-1])
+    known = list(dict.fromkeys(key for kind in kinds for key in fields_of(kind)))
     close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(known)}" if known else "remove it"
-
-
-def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
-    """Returns the keys that are known at a location (keys and indices) below a type, by walking the models' fields. For
-    a union these are the keys of all its members.
-    """
-    kinds = _kinds(annotation)
-    for part in location:
-        inside = [inner for kind in kinds for inner in types_inside(kind, part)]
-        kinds = inside or kinds  # where a union's kinds are told apart, a part is the name of one
-    return list(dict.fromkeys(key for kind in kinds for key in _fields(kind)))
-
-
-def _kinds(annotation: Any) -> list[Any]:
-    """Returns the types that an annotation allows: `X | Y | None` is X or Y; `Annotated[X, ...]` is X."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        return [kind for member in get_args(annotation) if member is not type(None) for kind in _kinds(member)]
-    if hasattr(annotation, "__metadata__"):
-        return _kinds(annotation.__origin__)
-    return [annotation]
-
-
-def types_inside(kind: Any, part: Any) -> list[Any]:
-    """Returns the types that a model, a mapping or a sequence allows under a key or index."""
-    fields, arguments = _fields(kind), get_args(kind)
-    if part in fields:
-        return _kinds(fields[part])
-    if get_origin(kind) in (dict, Mapping):
-        return _kinds(arguments[-1])
-    if get_origin(kind) in (list, tuple, set, frozenset, Sequence):
-        return [inner for argument in arguments if argument is not Ellipsis for inner in _kinds(argument)]
-    return []
-
-
-def _fields(annotation: Any) -> dict[str, Any]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = annotation.model_fields.items()
-        return {key: field.annotation for name, field in fields for key in keys_of(name, field)}
-    if hasattr(annotation, "__dataclass_fields__"):
-        return {name: field.type for name, field in annotation.__dataclass_fields__.items()}
-    return {}
-
-
-def keys_of(name: str, field: FieldInfo) -> list[str]:
-    """Returns the keys that the input may use for a field of a model: its name and its aliases. Of an alias that is a
-    path, it is the first key.
-    """
-    alias = field.validation_alias
-    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-    aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
-    return list(dict.fromkeys([name, *aliases]))
 
 
 def _nearby(path: Path) -> str:

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from ray_gym.config.file import keys_of, merge_overrides, validate
+from ray_gym.config.file import merge_overrides, validate
 from ray_gym.errors import UserError
+from ray_gym.field_types import keys_of
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 WORD = "--option"

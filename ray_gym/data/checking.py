@@ -15,11 +15,12 @@ from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel, Strict, ValidationError
 
-from ray_gym.config.file import explain, explained, keys_of, types_inside
+from ray_gym.config.file import explain, explained
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
+from ray_gym.field_types import keys_of, kinds_at, refuses_key, types_inside
 from ray_gym.openai_api.conversation import WAS_READ
 from ray_gym.task import Task
 
@@ -88,9 +89,9 @@ def _check(task: Task, environment: Environment[Any, Any]) -> None:
 def require_types(text: str, task_type: type[Task]) -> None:
     """Checks that the values of a row have the types of their fields, as arguments of tools must: a number as text, a
     decimal number for a whole one, and a truth value for a number are refused. Fields and models that are declared lax
-    (`strict=False`) are not checked.
+    (`strict=False`) are not checked. Keys that no field has are refused at any depth (`refuses_key`).
 
-    Errors: BadRow with a line for each wrong value.
+    Errors: BadRow with a line for each wrong value and each such key.
     """
     try:
         _validate_strictly(text, task_type)
@@ -98,22 +99,22 @@ def require_types(text: str, task_type: type[Task]) -> None:
         wrong = [
             line
             for line, at in explained(error, task_type)
-            if at["type"] in STRICT and not is_lax(task_type, at["loc"])
+            if refuses_key(task_type, at) or (at["type"] in STRICT and not is_lax(task_type, at["loc"]))
         ]
         if wrong:
             raise BadRow(wrong) from None
 
 
 def _validate_strictly(text: str, task_type: type[Task]) -> None:
-    """Validates a row in pydantic's strict mode, without its conversations, which have no types but those that their
-    reader makes. Errors: ValidationError; those of the task's own validators.
+    """Validates a row in pydantic's strict mode, and without unknown keys at any depth. Its conversations are left out:
+    they have no types but those that their reader makes. Errors: ValidationError; those of the task's own validators.
     """
     try:
-        task_type.model_validate_json(text, strict=True, context=WAS_READ)
+        task_type.model_validate_json(text, strict=True, extra="forbid", context=WAS_READ)
     except ValidationError:
         raise
     except Exception:  # of a validator of the task's own, which missed the messages
-        task_type.model_validate_json(text, strict=True)
+        task_type.model_validate_json(text, strict=True, extra="forbid")
 
 
 def _other_values(given: Any, read: Any, task_type: type[BaseModel], location: tuple[Any, ...]) -> Iterator[str]:
@@ -155,14 +156,6 @@ def _is_other(given: Any, read: Any, task_type: type[BaseModel], location: Seque
     if isinstance(given, bool) == isinstance(value, bool) and (isinstance(given, int) or isinstance(value, float)):
         return False
     return isinstance(read, Enum) or any(get_origin(kind) is Literal for kind in kinds_at(task_type, location))
-
-
-def kinds_at(task_type: type[BaseModel], location: Sequence[Any]) -> list[Any]:
-    """Returns the types that a model allows at a location (keys and indices)."""
-    kinds: list[Any] = [task_type]
-    for part in location:
-        kinds = [inner for kind in kinds for inner in types_inside(kind, part)] or kinds
-    return kinds
 
 
 def is_lax(task_type: type[BaseModel], location: Sequence[Any]) -> bool:

@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ray_gym.data.each_key_once import RepeatedKey, each_key_once
+from ray_gym.each_key_once import RepeatedKey, each_key_once
 from ray_gym.errors import UserError, describe
 
 BATCH = 16

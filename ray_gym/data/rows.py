@@ -15,9 +15,9 @@ from typing import IO, Any
 
 import msgspec
 
-from ray_gym.data.each_key_once import RepeatedKey, each_key_once
 from ray_gym.data.nemo_gym import REQUEST, dropped_settings
 from ray_gym.data.parquet import plain_rows, unreadable_in
+from ray_gym.each_key_once import RepeatedKey, each_key_once
 from ray_gym.errors import UserError, describe
 from ray_gym.openai_api.message_fields import passed_over
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Protocol
@@ -12,10 +13,13 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import Draft202012Validator, validator_for
 from pydantic import BaseModel
 from pydantic import ValidationError as ModelError
-from pydantic_core import from_json
+from pydantic_core import ErrorDetails, from_json
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
+
+from ray_gym.each_key_once import each_key_once
+from ray_gym.field_types import refuses_key
 
 _PROBLEMS = 5
 """Largest number of problems that one error lists."""
@@ -29,8 +33,9 @@ class Arguments(Protocol):
     """Reads the arguments of the calls of one tool."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """Returns the values of a JSON object by name, checked against the tool's parameters. Errors: BadArguments if
-        `text` is no JSON object, or its values don't fit the parameters.
+        """Returns the values of a JSON object by name, checked against the tool's parameters. No text and null are read
+        as no arguments. Errors: BadArguments if `text` is no JSON object, gives a key twice, or its values don't fit
+        the parameters.
         """
         ...
 
@@ -38,17 +43,22 @@ class Arguments(Protocol):
 @dataclass(frozen=True, slots=True)
 class ArgumentsByModel:
     """Reads arguments by a pydantic model, which is made from a method's signature: values get the types of the
-    parameters.
+    parameters. Keys that no field has are refused at any depth (`refuses_key`).
     """
 
     model: type[BaseModel]
 
     def read(self, text: str) -> dict[str, Any]:
+        text = _given(text)
         try:
             read = self.model.model_validate_json(text)
         except ModelError as error:
-            problems = error.errors(include_url=False, include_input=False, include_context=False)
-            raise BadArguments("; ".join(_locate(problem["loc"], problem["msg"]) for problem in problems)) from None
+            raise _bad(_problems(error)) from None
+        try:
+            self.model.model_validate_json(text, extra="forbid")
+        except ModelError as error:
+            if unknown := [problem for problem in _problems(error) if refuses_key(self.model, problem)]:
+                raise _bad(unknown) from None
         _decode(text)
         return {name: getattr(read, name) for name in self.model.model_fields}
 
@@ -77,7 +87,7 @@ class ArgumentsBySchema:
         self._validator: Validator = validator(schema, registry=Registry())  # the default one would ask the network
 
     def read(self, text: str) -> dict[str, Any]:
-        values = _decode(text)
+        values = _decode(_given(text))
         try:
             problems = list(self._validator.iter_errors(values))
         except RecursionError:
@@ -88,10 +98,26 @@ class ArgumentsBySchema:
         return checked
 
 
+def _given(text: str) -> str:
+    """Returns the text of a call's arguments; an empty object for the ways in which models write that there are none."""
+    return "{}" if text.strip() in ("", "null") else text
+
+
+def _problems(error: ModelError) -> list[ErrorDetails]:
+    return error.errors(include_url=False, include_input=False, include_context=False)
+
+
+def _bad(problems: Iterable[ErrorDetails]) -> BadArguments:
+    return BadArguments("; ".join(_locate(problem["loc"], problem["msg"]) for problem in problems))
+
+
 def _decode(text: str) -> Any:
-    """Decodes JSON. Errors: BadArguments for what is none, as NaN is, and for numbers that are too large for a float."""
+    """Decodes JSON. Errors: BadArguments for what is none, as NaN is, for a key that is given twice, and for numbers that
+    are too large for a float.
+    """
     try:
         values = from_json(text, allow_inf_nan=False)
+        json.loads(text, object_pairs_hook=each_key_once, parse_int=str)  # Python reads only so many digits
     except ValueError as error:
         raise BadArguments(f"Invalid JSON: {error}") from None
     if not all(map(isfinite, _floats(values))):

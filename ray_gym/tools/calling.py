@@ -50,7 +50,7 @@ async def call_tool(
         offered = [name for name, other in tools.items() if other.offered_to(caller.name)]
         return _refuse(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
     try:
-        values = tool.arguments.read(call.arguments or "{}")
+        values = tool.arguments.read(call.arguments)
     except BadArguments as error:
         return _refuse(f"bad arguments for {call.name}: {error}")
     if tool.was_brought:

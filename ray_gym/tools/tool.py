@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import ModelSchema
 
 from ray_gym.errors import code_place
 from ray_gym.messages import ToolSchema
@@ -190,6 +192,17 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 
+class _ClosedModels(GenerateJsonSchema):
+    """Writes JSON schemas in which nested models refuse keys that no field has, as `ArgumentsByModel` does, unless they
+    say otherwise themselves.
+    """
+
+    def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
+        made = super().model_schema(schema)
+        is_closed = "extra" not in schema["cls"].model_config and not schema.get("root_model")
+        return {**made, "additionalProperties": False} if is_closed else made
+
+
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
     """Returns the JSON schema of the arguments without pydantic's titles, which only cost tokens."""
 
@@ -202,5 +215,5 @@ def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
             }
         return [without_titles(item) for item in node] if isinstance(node, list) else node
 
-    schema: dict[str, Any] = without_titles(arguments.model_json_schema())
+    schema: dict[str, Any] = without_titles(arguments.model_json_schema(schema_generator=_ClosedModels))
     return {"type": "object", "properties": {}, **schema}

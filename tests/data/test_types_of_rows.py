@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from ray_gym import Environment, Task
 from ray_gym.config.sections import TasksSection
@@ -35,6 +36,37 @@ class LaxWare(BaseModel):
     stock: int
 
 
+class OpenWare(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    stock: int = 0
+    inner: Ware | None = None
+
+
+class CarelessWare(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    stock: int = 0
+
+
+class CarelessWares(RootModel[list[CarelessWare]]):
+    pass
+
+
+@dataclass
+class Shelf:
+    careless: CarelessWare
+
+
+class RenamedWare(BaseModel):
+    stock: int = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_key(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {"stock" if key == "count" else key: value for key, value in given.items()}
+
+
 class Size(IntEnum):
     SMALL = 1
 
@@ -54,6 +86,14 @@ class Offer(Task):
     wares: tuple[Ware, ...] = ()
     lax: Annotated[int, Field(strict=False)] = 0
     lax_wares: tuple[LaxWare, ...] = ()
+    by_sku: dict[str, Ware] = Field(default_factory=dict)
+    either: Ware | Size | None = None
+    one_of: Ware | CarelessWare | None = None
+    open_ware: OpenWare | None = None
+    careless: list[CarelessWare] = Field(default_factory=list)
+    careless_wares: CarelessWares | None = None
+    shelf: Shelf | None = None
+    renamed: RenamedWare | None = None
     when: datetime.datetime | None = None
     blob: Any = None
     by_number: dict[int, str] = Field(default_factory=dict)
@@ -87,6 +127,36 @@ def test_other_types_are_refused(fields: dict[str, Any], told: str) -> None:
     with pytest.raises(BadRow) as bad:
         read(**fields)
     assert bad.value.problems == [told]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"wares": [{"stock": 1}, {"stock": 1, "stok": 5}]}, "wares.1.stok: unknown key; did you mean 'stock'?"),
+        ({"by_sku": {"a": {"stock": 1, "stok": 5}}}, "by_sku.a.stok: unknown key; did you mean 'stock'?"),
+        ({"either": {"stock": 1, "stok": 5}}, "either.Ware.stok: unknown key; did you mean 'stock'?"),
+        ({"open_ware": {"inner": {"stock": 1, "x": 5}}}, "open_ware.inner.x: unknown key; known: stock"),
+        ({"lax_wares": [{"stock": "1", "stok": 5}]}, "lax_wares.0.stok: unknown key; did you mean 'stock'?"),
+        ({"renamed": {"count": 1, "x": 5}}, "renamed.x: unknown key; known: stock"),
+    ],
+)
+def test_unknown_keys_of_nested_models_are_refused(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadRow) as bad:
+        read(**fields)
+    assert told in bad.value.problems
+
+
+def test_keys_that_a_nested_model_allows_or_ignores_itself_are_taken() -> None:
+    task = read(
+        open_ware={"stock": 1, "stok": 5},
+        careless=[{"stock": 1, "stok": 5}],
+        careless_wares=[{"stock": 1, "stok": 5}],
+        shelf={"careless": {"stock": 1, "stok": 5}},
+        one_of={"stock": 1, "stok": 5},
+        renamed={"count": 3},
+    )
+    assert task.open_ware and task.open_ware.model_extra == {"stok": 5} and task.careless == [CarelessWare(stock=1)]
+    assert task.renamed == RenamedWare(stock=3)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym import Environment, Participant, ToolCall, ToolError, tool
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
@@ -25,6 +25,12 @@ from ray_gym.tools.tool import tools_of
 class Book(BaseModel):
     title: str
     year: int = 2000
+
+
+class Box(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    book: Book | None = None
 
 
 class Desk(Environment[Any, Any]):
@@ -42,6 +48,10 @@ class Desk(Environment[Any, Any]):
     @tool()
     def shelve(self, state: Any, caller: Participant, title: str, book: Book, tags: list[str] = []) -> Book:  # noqa: B006
         return Book(title=f"{title}: {book.title}", year=book.year)
+
+    @tool()
+    def pack(self, state: Any, caller: Participant, boxes: list[Box]) -> int:
+        return len(boxes)
 
     @tool(participants=("user",))
     def whisper(self, state: Any, caller: Participant, tone: Literal["low", "high"] = "low") -> str:
@@ -147,7 +157,10 @@ def test_a_decorator_without_parentheses_is_told(tmp_path: Path, monkeypatch: py
         ('{"amount": 9}', "amount: Input should be less than or equal to 8"),
         ("{}", "amount: Field required"),
         ("", "amount: Field required"),
+        (" ", "amount: Field required"),
+        ("null", "amount: Field required"),
         ('{"amount": 1, "more": 2}', "more: Extra inputs are not permitted"),
+        ('{"amount": 1, "amount": 2}', "the key 'amount' is given twice"),
         ('{"amount": ', "Invalid JSON"),
         ("three", "Invalid JSON"),
         ("[3]", "Input should be an object"),
@@ -160,6 +173,24 @@ async def test_wrong_arguments_are_answered_and_change_nothing(arguments: str, t
     assert answer.error is not None and told in answer.error and "bad arguments for add" in answer.error
     assert json.loads(answer.content) == {"error": answer.error}
     assert state == {"count": 0}
+
+
+async def test_unknown_keys_of_nested_models_are_refused_by_name() -> None:
+    answer = await ask("shelve", '{"title": "new", "book": {"title": "Emma", "pages": 1815}}')
+    assert answer.error == "bad arguments for shelve: book.pages: Extra inputs are not permitted"
+    answer = await ask("pack", '{"boxes": [{"colour": "red", "book": {"title": "Emma", "pages": 1815}}]}')
+    assert answer.error == "bad arguments for pack: boxes.0.book.pages: Extra inputs are not permitted"
+    assert await ask("pack", '{"boxes": [{"colour": "red", "book": {"title": "Emma"}}]}') == ToolAnswer("1")
+
+
+def test_the_schema_says_which_models_refuse_unknown_keys() -> None:
+    definitions = Desk.tools["pack"].schema.parameters["$defs"]
+    assert definitions["Book"]["additionalProperties"] is False and "additionalProperties" not in definitions["Box"]
+
+
+@pytest.mark.parametrize("arguments", ["", " ", "null", " null\n", "{}"])
+async def test_no_arguments_may_be_written_in_several_ways(arguments: str) -> None:
+    assert (await ask("where", arguments)).error is None
 
 
 async def test_arguments_that_are_no_valid_unicode_are_answered_too() -> None:
@@ -208,7 +239,7 @@ async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("crash")
     failure = caught.value.failure
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:64)")
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:74)")
     assert failure.message == "ZeroDivisionError: division by zero"
 
 
@@ -218,7 +249,7 @@ async def test_an_async_tool_has_a_deadline() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("wait", '{"for_ever": true}', deadline_s=0.01)
     assert (
-        caught.value.failure.where == "tool wait (test_tools.py:68)" and "TimeoutError" in caught.value.failure.message
+        caught.value.failure.where == "tool wait (test_tools.py:78)" and "TimeoutError" in caught.value.failure.message
     )
     assert time.monotonic() - began < 5
 
