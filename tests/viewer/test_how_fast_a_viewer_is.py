@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("duckdb")
+import ray_gym
 from benchmarks.viewer.large_run import write_large_run
 from benchmarks.viewer.served import Viewer, searched, seconds_of_queries, viewing, wait_until_read
-
-import ray_gym
 
 pytestmark = [pytest.mark.clock, pytest.mark.timeout(1200)]
 
