@@ -9,7 +9,9 @@ from ray_gym.agents.program import AgentProgram, ProgramOptions, Site, Start
 
 
 class Pi(AgentProgram):
-    """Starts `pi --print`, with `--continue` for later turns. It speaks chat completions."""
+    """Starts `pi --print`, with `--continue` for later turns. It speaks chat completions. It has no client of MCP: the
+    commands that it runs find the environment's tools by variables.
+    """
 
     Options = ProgramOptions
     how_to_get = "npm install --global @mariozechner/pi-coding-agent, or `make agents` in a checkout"
@@ -22,7 +24,7 @@ class Pi(AgentProgram):
         """Returns its list of providers: the door alone."""
         provider = {
             "baseUrl": site.openai_url,
-            "apiKey": "EPISODE_KEY",  # the name of a variable
+            "apiKey": "OPENAI_API_KEY",  # the name of a variable
             "api": "openai-completions",
             "models": [{"id": site.model}],
         }
@@ -32,4 +34,9 @@ class Pi(AgentProgram):
         """Returns the command of a turn, with the words on standard input."""
         again = ("--continue",) if turn else ()
         command = ("pi", "--provider", "episode", "--model", site.model, *self.options.arguments, *again, "--print")
-        return Start(command, {"PI_CODING_AGENT_DIR": f"{site.folder}/.pi", "EPISODE_KEY": site.key}, words)
+        environment = {
+            "PI_CODING_AGENT_DIR": f"{site.folder}/.pi",
+            "OPENAI_API_KEY": site.key,
+            "EPISODE_MCP_URL": site.mcp_url,
+        }
+        return Start(command, environment, words)

@@ -28,19 +28,32 @@ SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 async def shell_policy(request: CompletionRequest) -> Completion:
     """Takes the next step: two commands on the first turn, one on the second, and then the answer."""
-    tools = {tool.name: tool for tool in request.tools}
-    shell = next(tools[name] for name in SHELLS if name in tools)
-    results = [message.content for message in request.messages if _is_result(message)]
+    results = results_in(request)
     is_second = any(SECOND in message.content for message in request.messages if message.role == "user")
-    name = f"call_{sum(message.role == 'assistant' for message in request.messages)}"
     if len(results) < (3 if is_second else 2):
-        return _calling(name, shell, COMMANDS[len(results)])
-    answer = "It has hello." if is_second and "hello" in results[2] else f"Failed: {results[-1]}"
+        return running(request, COMMANDS[len(results)])
+    return answering(request, "It has hello." if is_second and "hello" in results[2] else f"Failed: {results[-1]}")
+
+
+def running(request: CompletionRequest, command: str) -> Completion:
+    """Runs a command by the shell that the agent offers."""
+    tools = {tool.name: tool for tool in request.tools}
+    return _calling(request, next(tools[name] for name in SHELLS if name in tools), command)
+
+
+def answering(request: CompletionRequest, answer: str) -> Completion:
+    """Gives an answer, as the agent takes one."""
+    tools = {tool.name: tool for tool in request.tools}
     if "final_answer" in tools:
-        return _calling(name, tools["final_answer"], answer)
+        return _calling(request, tools["final_answer"], answer)
     if list(tools) == ["bash"]:
-        return _calling(name, shell, f"{SUBMIT} && printf %s {shlex.quote(answer)}")
+        return running(request, f"{SUBMIT} && printf %s {shlex.quote(answer)}")
     return Completion(Message("assistant", answer))
+
+
+def results_in(request: CompletionRequest) -> list[str]:
+    """Returns the results of the commands so far."""
+    return [message.content for message in request.messages if _is_result(message)]
 
 
 def _is_result(message: Message) -> bool:
@@ -50,7 +63,8 @@ def _is_result(message: Message) -> bool:
     return message.role == "tool" and "submitted" not in message.content
 
 
-def _calling(name: str, tool: ToolSchema, text: str) -> Completion:
+def _calling(request: CompletionRequest, tool: ToolSchema, text: str) -> Completion:
+    name = f"call_{sum(message.role == 'assistant' for message in request.messages)}"
     arguments = json.dumps({tool.parameters["required"][0]: text})
     return Completion(Message("assistant", tool_calls=(ToolCall(name, tool.name, arguments),)))
 

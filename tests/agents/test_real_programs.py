@@ -8,6 +8,7 @@ import os
 
 import pytest
 from cast import play_with
+from mcp_by_shell import assert_calls_are_the_episodes, counting_by_shell
 from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
 from till import Till, counting
 
@@ -63,3 +64,12 @@ async def test_the_environments_tools_are_called_by_mcp(agent: type[AgentProgram
     ]
     names = {tool.name for tool in models["policy"].requests[0].tools}
     assert any(name.endswith("__put") for name in names) and not any(name.endswith("__rob") for name in names)
+
+
+async def test_pi_calls_the_environments_tools_from_its_shell() -> None:
+    model = ByteTokens(counting_by_shell)
+    played, _ = await play_with(
+        {"policy": here(Pi)}, [model] * 8, ["Bye"], kind="bubblewrap", deadline_s=120, environment=Till()
+    )
+    assert_calls_are_the_episodes(played)
+    assert_samples_are_exact(played, model)

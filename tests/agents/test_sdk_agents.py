@@ -1,5 +1,5 @@
 """Checks that agents on other projects' SDKs play the policy: they write a file, a command of theirs fails, a second turn
-goes on, and the samples hold the exact tokens.
+goes on, they call the environment's tools by MCP, and the samples hold the exact tokens.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cast import play_with
+from mcp_by_shell import assert_calls_are_the_episodes, counting_by_shell
 from sandboxes import bubblewrap
 from shell_policy import SECOND, ByteTokens, assert_samples_are_exact, shell_policy
 from till import Till, counting
@@ -19,6 +20,11 @@ from ray_gym.agents.sdk import PYTHON, MiniSweAgent, OpenAIAgents, SdkOptions
 from ray_gym.installed.cache import agents_dir
 
 pytestmark = pytest.mark.timeout(240)
+
+OF_THIS_VENV = ("openai_chat", "openai_responses", "langgraph_agent")
+"""Functions of examples/agents whose packages this venv has."""
+OF_ANOTHER = ("pydantic_ai_agent", "smolagents_agent")
+"""Functions whose packages `make agents` installs."""
 
 
 def of_examples(name: str, interpreter: Path | None = None) -> Python:
@@ -53,7 +59,7 @@ async def test_an_agent_on_the_anthropic_package() -> None:
 
 
 @pytest.mark.agents
-@pytest.mark.parametrize("name", ["openai_chat", "openai_responses", "langgraph_agent"])
+@pytest.mark.parametrize("name", OF_THIS_VENV)
 async def test_agents_of_this_venv_under_bubblewrap(name: str) -> None:
     bubblewrap()
     assert await conversations_of(of_examples(name), "bubblewrap") == 1
@@ -89,3 +95,15 @@ async def test_openais_agents_sdk_calls_the_environments_tools_by_mcp() -> None:
     assert played.failure is None and played.episode.state == [60, 10] and "70 in it" in played.episode.answer
     calls = [event for event in played.episode.events if event.kind == "tool_call"]
     assert [one.tool_calls[0].id for one in calls] == ["call_0", "call_1", "call_2"]
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("name", ["anthropic_agent", *OF_THIS_VENV, *OF_ANOTHER, "mini-swe-agent"])
+async def test_agents_without_a_client_call_the_environments_tools_from_their_shell(name: str) -> None:
+    bubblewrap()
+    interpreter = None if name in ("anthropic_agent", *OF_THIS_VENV) else installed()
+    agent = MiniSweAgent(SdkOptions()) if name == "mini-swe-agent" else of_examples(name, interpreter)
+    model = ByteTokens(counting_by_shell)
+    played, _ = await play_with({"policy": agent}, [model] * 8, kind="bubblewrap", deadline_s=120, environment=Till())
+    assert_calls_are_the_episodes(played)
+    assert_samples_are_exact(played, model)
