@@ -13,8 +13,10 @@ from conftest import ray_gym
 from sandboxes import bubblewrap
 from test_sdk_agents import installed
 
+from ray_gym.agents.sdk import PYTHON
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm.hardware import cpu_dtype
+from ray_gym.installed.cache import agents_dir
 from ray_gym.load import load
 from ray_gym.record.soundness import sample_problems
 from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs
@@ -29,6 +31,9 @@ AGENTS = {
     "mini-swe-agent": "{id: mini-swe-agent}",
     "anthropic": "{python: 'examples.agents.anthropic_agent:play'}",
     "openai": "{python: 'examples.agents.openai_chat:play'}",
+    "langgraph": "{python: 'examples.agents.langgraph_agent:play'}",
+    "pydantic-ai": f"{{python: 'examples.agents.pydantic_ai_agent:play', interpreter: {agents_dir() / PYTHON}}}",
+    "smolagents": f"{{python: 'examples.agents.smolagents_agent:play', interpreter: {agents_dir() / PYTHON}}}",
 }
 """Agents by name. The model's context of 8,192 tokens is too short for all the tools of the first two."""
 CONFIG = """
