@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import exclude
 from ray_gym.engines.http1.pool import Pool
-from ray_gym.engines.proxied import Proxied, open_session, proxy_to
+from ray_gym.engines.proxied import Proxied, answered_through, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
@@ -37,7 +37,12 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTEXT_IS_FULL = re.compile(
     r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
-    r"|input token count .{0,20}exceeds"  # Gemini
+    r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
+    r"|maximum prompt length is \d|reduce the length of the messages or completion"  # xAI; Groq, Cerebras
+    r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
+    r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
+    r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
+    r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
     r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
     r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
     r"|maximum prompt length is|reduce the length of the (messages|prompt|input)"  # xAI, Groq, Cerebras
@@ -114,11 +119,11 @@ class EndpointOptions(BaseModel):
 
 class RefusedRequest(Exception):
     """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is none of 200, 408, 409, 429
-    and 5xx. `text` is the body of the answer.
+    and 5xx. `text` is the body of the answer; `through` names the proxy that may have answered, if there is one.
     """
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(f"HTTP {status}: {error_text(text)}")
+    def __init__(self, status: int, text: str, through: str = "") -> None:
+        super().__init__(f"HTTP {status}{through}: {error_text(text)}")
         self.status = status
         self.text = text
 
@@ -197,7 +202,8 @@ class Endpoint:
                 return read(answer.body)
             except ValueError as error:
                 return _LostCall(f"not a completion: {describe(error)}")
-        refused = RefusedRequest(answer.status, answer.body.decode(errors="replace"))
+        text = answer.body.decode(errors="replace")
+        refused = RefusedRequest(answer.status, text, answered_through(self._options.base_url, answer.status, text))
         if answer.status in RETRIED_STATUSES or answer.status >= 500:
             return _LostCall(str(refused), read_retry_after(answer.header("Retry-After")))
         raise refused

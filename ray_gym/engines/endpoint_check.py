@@ -16,8 +16,8 @@ import httpx
 
 from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text, shown_error
 from ray_gym.engines.openai_wire import read_models
-from ray_gym.engines.proxied import require_proxy, through_proxy
-from ray_gym.errors import UserError, describe
+from ray_gym.engines.proxied import answered_through, require_proxy, unreached
+from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
 
 CHECK_TIMEOUT_S = 20.0
@@ -81,18 +81,22 @@ class EndpointCheck:
                     if time.monotonic() > self._deadline:
                         raise httpx.ReadTimeout("the answer did not end")
         except httpx.TimeoutException as error:
-            waited = f"did not answer {method} {path} in time ({describe(error)}{through_proxy(self.url)})"
+            waited = f"did not answer {method} {path} in time ({unreached(error, self.url)})"
             raise self.error("base_url", f"{waited}; is it up, and reachable from here?") from None
         except httpx.HTTPError as error:
-            problem = f"can't be reached ({describe(error)}{through_proxy(self.url)}); is the endpoint up?"
+            problem = f"can't be reached ({unreached(error, self.url)}); is the endpoint up?"
             raise self.error("base_url", problem) from None
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
         """Checks that the status of an answer is 200. Errors: UserError for any other: it names `api_key_env` for 401
-        and 403, and else `base_url`, as the key of the config that is probably wrong.
+        and 403, and else `base_url`, as the key of the config that is probably wrong. An answer that may be a proxy's
+        own names the proxy instead.
         """
-        said = f"answered HTTP {status}: {error_text(body)}"
+        through = answered_through(self.url, status, body)
+        said = f"answered HTTP {status}{through}: {error_text(body)}"
+        if through:
+            raise self.error("base_url", said)
         if status in (401, 403):
             field = self._options.api_key_env
             hint = f"check the key in {field}" if field else "name the environment variable with its key here"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -13,6 +14,10 @@ from ray_gym.aio.pace import Pace
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import READ_AT_ONCE
 from ray_gym.errors import describe
+from ray_gym.printable import masked
+
+_OF_A_PROXY = frozenset({403, 502, 503, 504})
+"""HTTP statuses with which a proxy answers itself, as servers do, too; 407 is a proxy's only."""
 
 
 def proxy_to(url: str) -> str | None:
@@ -49,6 +54,31 @@ def through_proxy(url: str) -> str:
     names = [f"{urlsplit(url).scheme}_proxy", "all_proxy"]
     variable = next(name for each in names for name in (each, each.upper()) if os.environ.get(name))
     return f", through the proxy {shown} of {variable}; NO_PROXY={host} goes without it"
+
+
+def unreached(error: BaseException, url: str) -> str:
+    """Describes an error of a call to a URL, names the proxy for it, and leaves out the proxy's password, which texts of
+    clients have in the proxy's address.
+    """
+    user = urlsplit(proxy_to(url) or "").netloc.rpartition("@")[0]
+    return f"{masked(describe(error), f'{user}@', '') if user else describe(error)}{through_proxy(url)}"
+
+
+def answered_through(url: str, status: int, body: str) -> str:
+    """Returns `through_proxy(url)` if the answer to a call may be the proxy's own, else "". A proxy shows its own only
+    where the URL has no TLS, and writes a page, where endpoints write JSON.
+    """
+    if urlsplit(url).scheme != "http" or (status != 407 and (status not in _OF_A_PROXY or _is_json(body))):
+        return ""
+    return through_proxy(url)
+
+
+def _is_json(body: str) -> bool:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def open_session(
@@ -91,7 +121,7 @@ class Proxied:
                     given.setdefault(name.lower(), value)
                 answer = HttpResponse(response.status, given, await response.read())
         except aiohttp.ClientError as error:
-            raise ConnectionError(f"{describe(error)}{through_proxy(self._base_url)}") from None
+            raise ConnectionError(unreached(error, self._base_url)) from None
         if not self._pace.take_room():
             await self._pace.wait()
         return answer

@@ -325,6 +325,15 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
         "Prompt length (9000) exceeds maximum input length (8192).",
         "input_len exceeds session_len",
+        "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+        "Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
+        "Input length 203743 exceeds the maximum length 202752",
+        "Prompt exceeds max length",
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
+        "prompt token count of 140000 exceeds the limit of 128000",
+        "Prompt length (9000) exceeds maximum input length (8192)",
+        "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - received 6354.",
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -359,6 +368,7 @@ async def test_what_asks_for_more_tokens_than_there_is_room_for_gets_the_room(
         (400, "max_tokens is too large: 5000. This model supports at most 4096 completion tokens."),
         (400, "max_tokens must be at least 1, got nothing"),
         (413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7000"),
+        (413, "Request too large for model `m`: Limit 10000, Requested 21247, please reduce your message size"),
         (422, {"detail": [{"loc": ["body"], "msg": "field required", "input": "what is a context window?"}]}),
     ],
 )

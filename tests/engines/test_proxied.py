@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from ray_gym.engines.endpoint import EndpointOptions
+from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest
 from ray_gym.engines.endpoint_check import open_endpoint_check
 from ray_gym.engines.http1.pool import READ_AT_ONCE
-from ray_gym.engines.proxied import Proxied, open_session, through_proxy
-from ray_gym.errors import UserError
+from ray_gym.engines.proxied import Proxied, answered_through, open_session, through_proxy
+from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.models.base import EngineCheck
 
 CALLS = 4 * READ_AT_ONCE
@@ -88,6 +88,74 @@ def test_a_proxy_is_named_with_the_way_around_it(
     assert told in through_proxy(url) and "secret" not in through_proxy(url)
     monkeypatch.setenv("no_proxy", url.split("//")[1].split("/")[0].partition(":")[0])
     assert through_proxy(url) == ""
+
+
+@pytest.fixture
+async def refusing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[str, list[web.Response]]]:
+    """Yields the address of a proxy that answers all calls itself, and the list that holds its answer."""
+    answers: list[web.Response] = []
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response(status=answers[0].status, text=answers[0].text)
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    address = f"127.0.0.1:{runner.addresses[0][1]}"
+    monkeypatch.setenv("http_proxy", f"http://me:s3cr%40tpw@{address}")
+    monkeypatch.setenv("https_proxy", f"http://me:s3cr%40tpw@{address}")
+    yield address, answers
+    await runner.cleanup()
+
+
+async def said_by_calls(url: str) -> list[str]:
+    """Returns what a call of a run and the check before it say of an endpoint."""
+    options = EndpointOptions(base_url=url, model="m", retries=0)
+    endpoint = Endpoint(options, None)
+    with pytest.raises((EpisodeFailure, RefusedRequest)) as failed:
+        await endpoint.post("/chat/completions", {}, "s", bytes)
+    await endpoint.close()
+
+    def check() -> str:
+        with pytest.raises(UserError) as told, open_endpoint_check(options, None, EngineCheck("m", {}, False)) as made:
+            made.check_model()
+        return str(told.value)
+
+    return [str(getattr(failed.value, "failure", failed.value)), await asyncio.to_thread(check)]
+
+
+@pytest.mark.parametrize("status", [403, 407, 502, 503])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_answers_itself_is_named_without_its_password(
+    refusing: tuple[str, list[web.Response]], status: int, scheme: str
+) -> None:
+    address, answers = refusing
+    answers.append(web.Response(status=status, text="<html>ERROR: Access Denied</html>"))
+    for said in await said_by_calls(f"{scheme}://far.invalid:9/v1"):
+        assert f"through the proxy http://{address} of {scheme}_proxy; NO_PROXY=far.invalid" in said, said
+        assert "s3cr" not in said and "me:" not in said and "api_key" not in said and "still starting" not in said
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "body", "is_named"),
+    [
+        ("http://a.test/v1", 403, "<html>Denied</html>", True),
+        ("http://a.test/v1", 407, "{}", True),
+        ("http://a.test/v1", 403, '{"error": {"message": "wrong key"}}', False),
+        ("http://a.test/v1", 404, "<html>Not found</html>", False),
+        ("https://a.test/v1", 403, "<html>Denied</html>", False),
+    ],
+)
+def test_answers_that_are_the_endpoints_own_name_no_proxy(
+    monkeypatch: pytest.MonkeyPatch, url: str, status: int, body: str, is_named: bool
+) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    assert answered_through(url, status, body) == ""
+    monkeypatch.setenv("all_proxy", "http://p.test:9")
+    assert bool(answered_through(url, status, body)) == is_named
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "ftp://x"])
