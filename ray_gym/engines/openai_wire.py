@@ -84,9 +84,11 @@ HARMLESS_FIELDS = frozenset(
 which tokens can be drawn.
 """
 
+CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "function_calls"})
+"""Ends of an answer that say that there is a call in it. Without one, the server has lost it."""
 ENDS: Mapping[str, FinishReason] = {
-    **dict.fromkeys(("stop", "tool_calls", "function_call", "stop_sequence", "eos", "eos_token", "end_turn"), "stop"),
-    **dict.fromkeys(("tool_use", "tool_call", "function_calls", "complete", "pause_turn", "endoftext"), "stop"),
+    **dict.fromkeys(("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "pause_turn"), "stop"),
+    **dict.fromkeys(("endoftext", *CALLED), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "repetition", "token_limit", "max_length"), "length"),
     **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens"), "length"),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
@@ -204,10 +206,13 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     kind, grammar = _span_kind(request, extra)
     stop_text = choice.get("stop_reason")  # of vLLM; of others it is missing, or says something else
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
+    message = _read_message(given, request)
+    if _spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
+        raise BadAnswer(f"it ended by finish_reason {choice['finish_reason']!r}, and has no call")
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
         finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
     found = Completion(
-        message=_read_message(given, request),
+        message=message,
         finish_reason=finish_reason,
         kind=kind,
         grammar=grammar,
@@ -334,9 +339,15 @@ def _read_finish_reason(given: Any) -> FinishReason:
     """Returns the end of an answer by its field `finish_reason`. Errors: `BadAnswer` for anything that is no end of an
     answer (null, abort, error): the call is lost.
     """
-    if not isinstance(given, str) or (known := ENDS.get(given.lower().replace("-", "_"))) is None:
+    known = ENDS.get(_spelled(given))
+    if known is None:
         raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
     return known
+
+
+def _spelled(given: Any) -> str:
+    """Returns a `finish_reason` as `ENDS` spells it; "" for what is no text."""
+    return given.lower().replace("-", "_") if isinstance(given, str) else ""
 
 
 def _read_message(given: Json, request: CompletionRequest) -> Message:

@@ -53,7 +53,23 @@ def answer(**choice: Any) -> dict[str, Any]:
     ],
 )
 def test_ends_of_an_answer(given: str, read: str) -> None:
-    assert wire.completion(answer(finish_reason=given), request(), False, {}).finish_reason == read
+    message = {
+        "role": "assistant",
+        "content": "Hi.",
+        **({"tool_calls": [GOOD]} if "tool" in given or "func" in given else {}),
+    }
+    assert wire.completion(answer(message=message, finish_reason=given), request(), False, {}).finish_reason == read
+
+
+@pytest.mark.parametrize("ends", ["tool_calls", "function_call", "tool_use", "TOOL_CALLS", "tool-calls"])
+@pytest.mark.parametrize(
+    "message", [{"content": None, "tool_calls": []}, {"content": None}, {"content": "I look.", "tool_calls": None}]
+)
+def test_an_end_by_a_call_without_a_call_loses_it(ends: str, message: dict[str, Any]) -> None:
+    given = answer(message={"role": "assistant", **message}, finish_reason=ends)
+    for read in (given, wire.read(json.dumps(given).encode())):
+        with pytest.raises(wire.BadAnswer, match="and has no call"):
+            wire.completion(read, request(), False, {})
 
 
 @pytest.mark.parametrize("given", ["abort", "error", "cancelled", "time_limit", "-", "", None, 7, ["stop"]])
