@@ -56,7 +56,7 @@ class PlainLines(_About):
         when = time.strftime("%H:%M:%S", time.localtime(record.created))
         ids = " ".join(f"{name}={value}" for name, value in self.about(record).items())
         line = printable(f"{when} {record.levelname.lower()}: {record.getMessage()}{f' [{ids}]' if ids else ''}")
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        return f"{line}\n{printable(self.formatException(record.exc_info))}" if record.exc_info else line
 
 
 class JsonLines(_About):

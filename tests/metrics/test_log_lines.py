@@ -76,6 +76,17 @@ def test_a_traceback_and_what_json_can_not_say_are_on_the_line(capsys: Said) -> 
     assert line["level"] == "error" and "KeyError: 'total'" in line["traceback"] and line["path"] == "/somewhere"
 
 
+def test_a_traceback_commands_no_terminal(capsys: Said) -> None:
+    configure(LogSection())
+    try:
+        raise ValueError("bad \x1b]0;title\x07 \u202e text")
+    except ValueError:
+        logger.exception("it broke: %s", "\x1b[2J")
+    said = capsys.readouterr().err
+    assert r"ValueError: bad \x1b]0;title\x07 \u202e text" in said and said.isprintable() is False
+    assert not set(said) & {"\x1b", "\x07", "\u202e"} and said.count("\n") > 3
+
+
 def test_plain_lines_are_for_people(capsys: Said) -> None:
     configure(LogSection(), run="r1")
     logger.debug("too much")
@@ -119,7 +130,7 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
     await worker.close()
     await commits.lose("1-0", "killed")
     spoken = [(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)]
-    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:94): KeyError: 'total'"
+    failed = "the episode is failed: environment in Broken.score (test_log_lines.py:105): KeyError: 'total'"
     for number in range(2):
         assert ("about to break", f"e{number}", 0) in spoken
         assert (failed, f"e{number}", 0) in spoken
