@@ -62,7 +62,7 @@ class ReasoningOptions(Nested):
 class ResponsesBody(Body):
     """Describes the body of a request for a response."""
 
-    input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
+    input: Any
     instructions: str | None = None
     max_output_tokens: int | None = None
     include: list[str] | None = None
@@ -73,6 +73,17 @@ class ResponsesBody(Body):
     previous_response_id: Annotated[str, Field(min_length=1, max_length=512)] | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None
+
+
+def _read_input(given: Any) -> list[Any]:
+    """Returns the items of a request's `input`, where a text is one message of the user. Errors: Refused (400)."""
+    if not isinstance(given, str | list):
+        raise bad_request("input: it should be a text or a list of items", "input")
+    if not given:
+        raise bad_request("input: there are no messages in it", "input")
+    if isinstance(given, list) and len(given) > MOST_MESSAGES:
+        raise bad_request(f"input: more than {MOST_MESSAGES} items", "input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
@@ -89,8 +100,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     offered = read_offered(given.tools or ())
     tools = read_tools(offered.functions)
     choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
-    said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
-    items = plain_items(said, offered)
+    items = plain_items(_read_input(given.input), offered)
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
     return ApiRequest(
         model=given.model,

@@ -49,7 +49,11 @@ def test_instructions_text_and_items_are_read() -> None:
     [
         ({"previous_response_id": "resp_1"}, "previous_response_id"),
         ({"conversation": "conv_1"}, "conversation"),
-        ({"input": []}, "input.constrained-str"),
+        ({"input": []}, "input"),
+        ({"input": ""}, "input"),
+        ({"input": None}, "input"),
+        ({"input": {"role": "user", "content": "Hi."}}, "input"),
+        ({"input": ["x"] * 100_000}, "input"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input"),
         ({"tools": [{"type": 3}]}, "tools"),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.type"),
@@ -61,6 +65,7 @@ def test_what_is_wrong_is_refused_by_its_field(more: dict[str, Any], param: str)
     with pytest.raises(Refused) as refused:
         read_responses(body(**more))
     assert refused.value.status == 400 and (refused.value.param or "").startswith(param.split(".")[0])
+    assert "constrained" not in str(refused.value)
 
 
 def test_the_official_types_take_an_answer_and_its_items_can_be_said_back() -> None:
