@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from ray_gym import Environment, Episode, Opening, Participant, Score, Task, Tool
 from ray_gym.environment import Options
 from ray_gym.errors import UserError
-from ray_gym.graders import ExactMatch, answer_line
+from ray_gym.graders import ExactMatch, answer_line, folded
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.servers import McpServers, McpSession
 
@@ -98,7 +98,7 @@ class Mcp(Environment[McpTask, McpSession]):
 
     async def score(self, state: McpSession, episode: Episode) -> float | Score:
         if self.options.score_tool is None:
-            return await ExactMatch(episode.task.answer, extract=answer_line).score(episode)
+            return await ExactMatch(episode.task.answer, extract=answer_line, normalise=_plain).score(episode)
         told = await state.ask(self.options.score_tool, episode.task.arguments)
         reward = read_reward(told)
         episode.record_verdict(self.options.score_tool, reward, told[:1000])
@@ -115,3 +115,8 @@ def read_reward(told: str) -> float:
     if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
         raise ValueError(f"score_tool: expected a number, or JSON with the field reward, got {told[:200]!r}")
     return float(reward)
+
+
+def _plain(answer: str) -> str:
+    """Returns an answer without what the prompt does not ask for: letter case, further spaces and a full stop."""
+    return folded(answer).removesuffix(".")

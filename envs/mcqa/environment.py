@@ -94,7 +94,9 @@ class MultipleChoiceTask(Task):
             return given
         row = {name: value for name, value in given.items() if name != "template_metadata"}
         pattern = given["template_metadata"].get("output_regex")
-        return row if pattern is None else {"output_regex": f"(?i:{pattern})", **row}
+        if isinstance(pattern, str):
+            pattern = f"(?i){pattern}"  # in front, since the expression may begin with flags of its own
+        return row if pattern is None else {"output_regex": pattern, **row}
 
     @model_validator(mode="after")
     def _check_answer(self) -> MultipleChoiceTask:

@@ -250,6 +250,35 @@ def test_actions_that_do_not_fit_are_refused(space: Any, text: str, told: str) -
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "1",
+        "down",
+        "Down",
+        "1 (down)",
+        "1 (Down).",
+        "**down**",
+        "`down`",
+        '"down"',
+        "down.",
+        "**1**",
+        "`1`",
+        '"1"',
+        "(1)",
+        "*down*.",
+    ],
+)
+def test_an_action_may_be_written_as_the_prompt_lists_it(text: str) -> None:
+    assert read_action(gymnasium.spaces.Discrete(4), text, NAMES) == 1
+
+
+@pytest.mark.parametrize("text", ["0 (down)", "4 (down)", "down or up", "1 down", "not down", ".", "**", "4"])
+def test_other_actions_are_still_refused(text: str) -> None:
+    with pytest.raises(BadAction):
+        read_action(gymnasium.spaces.Discrete(4), text, NAMES)
+
+
+@pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"name": "FrozenLak-v1"}, "FrozenLak-v1: NameNotFound"),

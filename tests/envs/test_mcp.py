@@ -50,7 +50,17 @@ async def test_the_example_server_is_played() -> None:
 async def test_an_answer_is_compared_without_a_score_tool(subtests: pytest.Subtests) -> None:
     environment = Mcp(McpOptions(servers={"plain": plain()}))
     task = McpTask(task_id="t", prompt="Add 2.", answer="2")
-    for said, reward in [("It is at\nAnswer: 2", 1), ("Answer: 3", 0)]:
+    named = McpTask(task_id="t", prompt="Which city?", answer="Paris")
+    said_of = [
+        (task, "It is at\nAnswer: 2", 1),
+        (task, "Answer: 2.", 1),
+        (task, "Answer: 3", 0),
+        (task, "Answer: .2", 0),
+        (named, "Answer: Paris.", 1),
+        (named, "Answer: paris", 1),
+        (named, "Answer: not Paris", 0),
+    ]
+    for task, said, reward in said_of:
         with subtests.test(said):
             calls = says(call_of("add", '{"amount": 2}'), said)
             assert reward_of(await play_task(environment, task, {"policy": calls})) == reward

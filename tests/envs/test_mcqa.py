@@ -460,6 +460,20 @@ async def test_a_row_of_nemo_gym_with_a_template_says_what_an_answer_looks_like(
         assert reward_of(await play_task(MultipleChoice(), task, {"policy": says(said)})) == reward
 
 
+@pytest.mark.parametrize("pattern", ["(?i)answer: ([A-D])", "(?s)(?i)Answer: ([A-D])", "(?x) ANSWER:\\ ([A-D])"])
+async def test_an_expression_of_nemo_gym_may_begin_with_flags(pattern: str) -> None:
+    fields = {
+        "question": "Which?",
+        "options": {"A": "Yes", "B": "No"},
+        "expected_answer": "B",
+        "template_metadata": {"output_regex": pattern},
+    }
+    task = checking.task_of(FileRow("row", 0, fields), MultipleChoice())
+    assert reward_of(await play_task(MultipleChoice(), task, {"policy": says("ANSWER: b")})) == 1
+    with pytest.raises(checking.BadRow, match="output_regex: Input should be a valid string"):
+        checking.task_of(FileRow("row", 0, {**fields, "template_metadata": {"output_regex": 5}}), MultipleChoice())
+
+
 @pytest.mark.parametrize(
     "text",
     [r"\text{" * 20_000 + "}" * 20_000, "{" * 50_000 + "}" * 50_000, "E" + ":" * 100_000, "E: " + '"' * 100_000 + "x"],
