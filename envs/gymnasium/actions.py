@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BETWEEN = re.compile(r"[\s,]+")
 _AROUND = "*_`\"'.\u201c\u201d "
 """Signs of Markdown, quotes and full stops that may be around the name of an action."""
+_MARKS = " \t\r\n*`\"'"
+"""Signs of Markdown and quotes that may be around numbers."""
 _CLOSING = {"[": "]", "(": ")"}
 
 
@@ -84,7 +86,7 @@ def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
         except (ValueError, RecursionError):
             raise BadAction("it is no JSON") from None
         return _check_in_space(space, _from_value(space, value))
-    numbers = _BETWEEN.split(_without_brackets(text).strip(" \t\r\n,"))
+    numbers = _BETWEEN.split(_without_brackets(text.strip(_MARKS)).strip(" \t\r\n,"))
     if not all(_NUMBER.fullmatch(number) for number in numbers):
         raise BadAction(f"{text[:80]!r} is not what was asked for")
     return _check_in_space(space, _from_value(space, [float(number) for number in numbers]))

@@ -38,18 +38,16 @@ _CONTEXT_IS_FULL = re.compile(
     r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
     r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
-    r"|maximum prompt length is \d|reduce the length of the messages or completion"  # xAI; Groq, Cerebras
+    r"|maximum prompt length is \d|reduce the length of the (messages|prompt|input)"  # xAI; Groq, Cerebras
     r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
     r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
     r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
     r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
     r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
     r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
-    r"|maximum prompt length is|reduce the length of the (messages|prompt|input)"  # xAI, Groq, Cerebras
-    r"|range of input length should be|prompt exceeds max length|exceeded model token limit"  # Qwen, Zhipu, Moonshot
-    r"|too many tokens: size limit|prompt token count of \d+ exceeds"  # Cohere, GitHub Copilot
+    r"|too many tokens: size limit"  # Cohere
     r"|number of input tokens \d+ cannot exceed"  # watsonx
-    r"|prompt length \(\d+\) exceeds max|input_len exceeds session_len",  # TensorRT-LLM, lmdeploy
+    r"|input_len exceeds session_len",  # lmdeploy
     re.IGNORECASE,
 )
 
