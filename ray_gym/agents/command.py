@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field
 
 from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
 from ray_gym.config.programs import CommandLine, Variables
+
+SEES = 'for f; do test -e "$f" || { echo "$f is not seen there: name it in sandbox.read_only" >&2; exit 1; }; done'
 
 
 class CommandOptions(AgentOptions):
@@ -29,6 +33,11 @@ class Command(AgentProgram):
         """Returns the program, if it is one of the sandbox rather than a file that the episode makes."""
         program: str = self.options.command[0]
         return (program,) if "/" not in program or program.startswith("/") else ()
+
+    def trial(self) -> tuple[str, ...]:
+        """Returns a command that fails if the sandbox lacks a file of this machine that the command names."""
+        files = [one for one in self.options.command[1:] if one.startswith("/") and Path(one).is_file()]
+        return ("sh", "-c", SEES, "sh", *files) if files else ()
 
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command, with the door in the variables that clients of both APIs read."""

@@ -10,7 +10,9 @@ from typing import Any
 from ray_gym.messages import ToolSchema
 
 BROKEN = ("not json", "", "[]", "null", '"x"', "{", '{"a": 1', "[" * 2_000, '{"\\ud800": 1}', "\x00", '{"a": 1e999}')
-"""Arguments that no tool takes, unless it has no parameters and takes the empty text."""
+"""Arguments that no tool takes, but those of `NONE` where no parameter is required."""
+NONE = ("", "null")
+"""Texts that are read as no arguments."""
 UNKNOWN = '{"no_such_argument": "\\u202e"}'
 _DEEPEST = 4
 """Depth from which arrays are as short as the schema allows."""
@@ -27,7 +29,7 @@ def fitting_arguments(schema: ToolSchema, rng: random.Random, text: Callable[[],
 def broken_arguments(schema: ToolSchema) -> list[str]:
     """Makes texts that are no arguments for the schema: broken JSON, wrong types, and an unknown argument."""
     required, properties = schema.parameters.get("required", []), schema.parameters.get("properties", {})
-    wrong = [arguments for arguments in BROKEN if arguments or required]
+    wrong = [arguments for arguments in BROKEN if required or arguments not in NONE]
     typed = [name for name, one in properties.items() if "type" in one]
     wrong += [json.dumps({**dict.fromkeys(required, "x"), name: {"not": ["of", "its type"]}}) for name in typed[:3]
               if properties[name]["type"] != "object"]  # fmt: skip

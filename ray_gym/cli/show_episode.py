@@ -111,19 +111,25 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
         label, style = f"{said_by} {'answers' if event['role'] == 'assistant' else 'is asked'}", "magenta"
     elif kind == "verdict":
         label, style = f"verdict {event['reward']:g}", "cyan"
+    elif kind == "tool_call":
+        _print_calls(console, event, said_by, colours.get(name, "dim"))
+        label, style, text = f"tool, to {said_by}", "red" if event["error"] else "dim", _readable(text)
     else:
         label, style = f"{kind}, to {data(', '.join(seen_by))}", "dim"
     if event["reasoning"]:
         console.print(f"[{style}]{label} thinks:[/] [dim]{data(event['reasoning'])}[/]")
     if text or not event["tool_calls"]:
         console.print(f"[{style} bold]{label}:[/] {data(text) or '(nothing)'}", highlight=False)
-    for call in event["tool_calls"]:
-        console.print(
-            f"[{style} bold]{label} calls[/] {data(call['name'] or '?')}({data(call['arguments'])})",
-            highlight=False,
-        )
+    if kind != "tool_call":
+        _print_calls(console, event, label, style)
     if event["finish_reason"] == "length":
         console.print("[red]cut at max_tokens[/]")
+
+
+def _print_calls(console: Console, event: dict[str, Any], label: str, style: str) -> None:
+    for call in event["tool_calls"]:
+        named = f"{data(call['name'] or '?')}({data(call['arguments'])})"
+        console.print(f"[{style} bold]{label} calls[/] {named}", highlight=False)
 
 
 def _print_end(console: Console, row: dict[str, Any]) -> None:

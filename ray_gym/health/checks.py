@@ -44,13 +44,17 @@ _OTHERS = (
 
 
 def check_ends(batch: Batch, tally: Tally) -> None:
-    """Counts the episodes that failed, by the kind of their failures, and those that a limit cut, by the limit."""
+    """Counts the episodes that failed, by the kind of their failures, those that are scored in spite of one, and those
+    that a limit cut, by the limit.
+    """
     ids, stops = batch.texts("episode_id"), batch.texts("stop_reason")
     kinds = pc.struct_field(batch.table.column("failure").combine_chunks(), "kind").to_pylist()
     failed = flags(pc.equal(batch.table.column("status"), "failed"))
     by_kind = _by([kind or "unknown" for kind in kinds], np.flatnonzero(failed))
     for kind, rows in by_kind.items():
         tally.add("failed", _named(ids, rows), 0, kind)
+    faults = ~failed & flags(pc.equal(pc.fill_null(pa.array(kinds, pa.string()), ""), "policy"))
+    tally.add("scored_fault", _named(ids, np.flatnonzero(faults)), batch.rows, "the policy's own")
     for reason in CUT:
         tally.add("cut", (ids[row] for row, stop in enumerate(stops) if stop == reason), batch.rows, reason)
 

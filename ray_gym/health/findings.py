@@ -37,6 +37,13 @@ LIMITS = {
         "failed episodes have no reward, so a mean leaves out what is hard; a node that is lost costs less than 1%",
         "failure_kind = '{detail}' AND status = 'failed'",
     ),
+    "scored_fault": Limit(
+        0.01,
+        2,
+        "are scored as a fault of {detail}",
+        "a program that raises, or is not there, looks like a policy that can't do the task",
+        "failure_kind = 'policy' AND status = 'completed'",
+    ),
     "cut": Limit(
         0.01,
         2,

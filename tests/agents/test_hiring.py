@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from conftest import ray_gym
 from hostility import python_path, written
+from sandboxes import bubblewrap
 
 from ray_gym.agents.hiring import Crew, hire
 from ray_gym.agents.program import Site
@@ -122,6 +123,17 @@ async def test_a_function_that_is_not_there_is_told_before_the_run(tmp_path: Pat
     with pytest.raises(UserError) as refused:
         await missing.check()
     assert str(refused.value).startswith("participants.policy.agent: ") and told in str(refused.value)
+
+
+async def test_a_script_that_the_sandbox_does_not_show_is_told_before_the_run(tmp_path: Path) -> None:
+    bubblewrap()
+    script = tmp_path / "mine.py"
+    script.touch()
+    unseen: Any = hired(tmp_path, f"{{command: [python3, {script}]}}", "{kind: bubblewrap}")
+    with pytest.raises(UserError, match=r"mine.py is not seen there: name it in sandbox.read_only"):
+        await unseen.check()
+    seen: Any = hired(tmp_path, f"{{command: [python3, {script}]}}", f"{{kind: bubblewrap, read_only: [{script}]}}")
+    await seen.check()
 
 
 async def test_a_sandbox_shows_a_functions_package_and_its_interpreter(tmp_path: Path, monkeypatch: Any) -> None:

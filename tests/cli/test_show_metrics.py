@@ -193,6 +193,25 @@ def test_a_question_that_is_asked_anew_has_each_answer(tmp_path: Path) -> None:
     assert shown_judges(tmp_path, said) == ["judge is asked: Is it?", "judge answers: NO", "judge answers: NO"]
 
 
+def test_a_call_by_mcp_is_shown_with_its_result(tmp_path: Path) -> None:
+    row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
+    call = {"id": "mcp_1", "name": "put", "arguments": '{"amount": 7}'}
+    told = {
+        "kind": "tool_call",
+        "thread": "policy",
+        "role": "tool",
+        "participant": "policy",
+        "visible_to": [],
+        "seq": 0,
+    }
+    row["events"] = [{**told, "tool_calls": [call], "content": [{"type": "text", "text": "7 in it"}]}]
+    (tmp_path / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_episode(Console(file=out, width=160), load(tmp_path), "e1")
+    assert 'policy calls put({"amount": 7})\ntool, to policy: 7 in it\n' in out.getvalue()
+
+
 def shown_judges(run: Path, said: Sequence[tuple[str, str, str]]) -> list[str]:
     """Returns the lines that `show` prints of what judges were asked and said, given by thread, role and text."""
     row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")

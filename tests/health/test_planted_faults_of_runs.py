@@ -54,6 +54,10 @@ def failed(row: Row) -> None:
     row |= {"status": "failed", "reward": None, "failure": {"kind": "infra", "where": "m", "message": "gone"}}
 
 
+def scored_fault(row: Row) -> None:
+    row["failure"] = {"kind": "policy", "where": "agent mine", "message": "it ended with exit code 1"}
+
+
 def cut(row: Row) -> None:
     row["stop_reason"] = "max_tokens"
 
@@ -94,6 +98,7 @@ PER_EPISODE: dict[str, Callable[[Row], None]] = {
     function.__name__: function
     for function in (
         failed,
+        scored_fault,
         cut,
         nothing_generated,
         forked,
