@@ -22,7 +22,7 @@ from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
-from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at
+from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.printable import printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -260,16 +260,24 @@ def validate(
     config: RunConfig | None = None,
 ) -> ModelT:
     """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
-    the file that leads to the data; `config` is the whole config that the data is a part of, if it is one.
+    the file that leads to the data; `config` is the whole config that the data is a part of, if it is one. Keys that no
+    field has are refused at any depth (`refuses_key`).
 
     Errors: UserError with one line for each problem, which names the override or else the file, the field and the
     problem. Values that the file has as ${...} are shown as that.
     """
+    overrides, filled_in = (config.overrides, config.filled_in) if config is not None else ((), ())
     try:
-        return model.model_validate(dict(data))
+        made = model.model_validate(dict(data))
     except ValidationError as error:
-        overrides, filled_in = (config.overrides, config.filled_in) if config is not None else ((), ())
         raise _refusal(error, model, file, prefix, overrides, filled_in) from None
+    try:
+        model.model_validate(dict(data), extra="forbid")
+    except ValidationError as error:
+        unknown = [line for line, at in explained(error, model, prefix, filled_in) if refuses_key(model, at)]
+        if unknown:
+            raise UserError("\n".join(_place(line, file, overrides) for line in unknown)) from None
+    return made
 
 
 def _refusal(

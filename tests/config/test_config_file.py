@@ -6,9 +6,10 @@ import locale
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from ray_gym.config.comments import lost_texts
-from ray_gym.config.file import merge_overrides, read_config
+from ray_gym.config.file import merge_overrides, read_config, validate
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 
@@ -395,3 +396,31 @@ def test_a_number_that_begins_with_a_zero_is_refused(config: Path, number: str) 
 @pytest.mark.parametrize(("written", "limit"), [("0x10", 16), ("'010'", 10), ("10", 10), ("1_000", 1000)])
 def test_numbers_in_other_spellings_are_read(config: Path, written: str, limit: int) -> None:
     assert read(config, f"tasks.limit={written}", "limits.max_failed=0.5", "run.seed=0").tasks.limit == limit
+
+
+class Shelf(BaseModel):
+    """Ignores by pydantic's default what it does not know."""
+
+    height: int = 2
+
+
+class Free(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    depth: int = 1
+
+
+class ShopOptions(BaseModel):
+    shelves: list[Shelf] = []
+    free: Free = Free()
+
+
+def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:
+    assert validate(ShopOptions, {"shelves": [{"height": 3}], "free": {"other": 1}}, "shop.yaml").shelves[0].height == 3
+    for data, told in [
+        ({"shelves": [{"hight": 3}]}, "shop.yaml: environment.shelves.0.hight: unknown key; did you mean 'height'?"),
+        ({"shelfs": []}, "shop.yaml: environment.shelfs: unknown key; did you mean 'shelves'?"),
+    ]:
+        with pytest.raises(UserError) as refused:
+            validate(ShopOptions, data, "shop.yaml", ("environment",))
+        assert str(refused.value) == told
