@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.envs.math.unit_table import Powers, powers_of
+from ray_gym.envs.math.unit_table import Powers, are_same_units, powers_of
 
 _POWER = r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
 _SYMBOL = r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|K|mol|kWh)" + _POWER
@@ -25,6 +25,7 @@ _TEXT = rf"\\text\{{[A-Za-z ^\d/.*%$¢€£¥₹₩\u00b2\u00b3\u00b5\u03bc-]+\}
 _TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
+_TEXT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
 _SIGN = r"(?:\\text\{\s*(?:[€£¥₹₩]|\\?\$)\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
 _BEFORE = re.compile(rf"([-+]?)\s?(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|({_SIGN}))\s*")
 CURRENCY = re.compile(rf"^(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|{_SIGN})\s*|\s*{_SIGN}$")
@@ -59,6 +60,14 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
         unit = f"{_money(money[2] or '$')} {unit}"
     powers = powers_of(_SLASHED.sub(r"\1/\2", unit))
     return (number.rstrip(), powers) if powers else None
+
+
+def have_same_units(one: str, other: str) -> bool:
+    """Says whether two expressions, such as `2x` in text's `cm`, do not end with units that differ. Only units in LaTeX's
+    text count, for a plain `m` may be a variable.
+    """
+    units = [powers_of(found[1]) for text in (one, other) if (found := _TEXT_AT_END.search(text)) is not None]
+    return len(units) < 2 or None in units or are_same_units(units[0] or {}, units[1] or {})
 
 
 def _parts(amount: str) -> tuple[str, str] | None:

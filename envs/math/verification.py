@@ -20,7 +20,7 @@ from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike,
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.unit_table import Powers, are_same_units
-from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, split_quantity
+from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
 from ray_gym.graders import last_boxed
 
@@ -169,6 +169,8 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     if here is not None and there is not None:
         reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
         return here[0], there[0], reason
+    if here is None and not have_same_units(expected, boxed):
+        return expected, boxed, f"{_short(box)} has another unit than {_short(expected)}"
     if here is not None and is_number and not _IN_SIGNS & here[1].keys():
         amount = _without_unit(boxed, there, here[0], question)
         if PLAIN_NUMBER.fullmatch(amount):

@@ -154,3 +154,9 @@ def test_the_last_quantity_of_a_long_answer_is_found_fast() -> None:
     for text in ("5 is " * 400, "is" * 1000, ": = " * 500, "5 m " * 500):
         verify_answer("5 cm", text)
     assert time.process_time() - began < 2
+
+
+def test_units_of_an_expression_are_compared_in_text() -> None:
+    expected = r"2x\text{ cm}"
+    given = {r"2x\text{ m}": 0, r"2x\text{ cm}": 1, r"2x\text{ centimeters}": 1, "2x": 1, r"3x\text{ cm}": 0}
+    assert {box: verify_answer(expected, rf"\boxed{{{box}}}")[0] for box in given} == given
