@@ -419,7 +419,7 @@ def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:
     assert validate(ShopOptions, {"shelves": [{"height": 3}], "free": {"other": 1}}, "shop.yaml").shelves[0].height == 3
     for data, told in [
         ({"shelves": [{"hight": 3}]}, "shop.yaml: environment.shelves.0.hight: unknown key; did you mean 'height'?"),
-        ({"shelfs": []}, "shop.yaml: environment.shelfs: unknown key; did you mean 'shelves'?"),
+        ({"shelf": []}, "shop.yaml: environment.shelf: unknown key; did you mean 'shelves'?"),
     ]:
         with pytest.raises(UserError) as refused:
             validate(ShopOptions, data, "shop.yaml", ("environment",))
