@@ -35,6 +35,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.journal import Journal
 from ray_gym.models.base import CompletionRequest
 from ray_gym.play.play import Played, play
+from ray_gym.run.worker.garbage import collect_seldom
 from ray_gym.sandbox import ProgramEnd, Sandbox, SandboxKind, SandboxLimits, Unavailable
 from ray_gym.sandbox.supply import SandboxSupply
 
@@ -169,6 +170,7 @@ async def measure(episodes: int, folder: Path) -> Measured:
     stage = Stage(Asking(), cast_, {"policy": ScriptedModel(count, {}, 0.0)}, limits, agents=places, sandboxes=supply)
     journal = Journal(folder / "worker.journal", "benchmark", flush=False)
     measured = Measured()
+    collect_seldom(episodes)  # as a worker does
     looking = asyncio.create_task(_look(measured))
     began, cpu = time.monotonic(), time.process_time()
 

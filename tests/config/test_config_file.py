@@ -418,7 +418,10 @@ class ShopOptions(BaseModel):
 def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:
     assert validate(ShopOptions, {"shelves": [{"height": 3}], "free": {"other": 1}}, "shop.yaml").shelves[0].height == 3
     for data, told in [
-        ({"shelves": [{"hight": 3}]}, "shop.yaml: environment.shelves.0.hight: unknown key; did you mean 'height'?"),
+        (
+            {"shelves": [{"heights": 3}]},
+            "shop.yaml: environment.shelves.0.heights: unknown key; did you mean 'height'?",
+        ),
         ({"shelf": []}, "shop.yaml: environment.shelf: unknown key; did you mean 'shelves'?"),
     ]:
         with pytest.raises(UserError) as refused:
