@@ -1,4 +1,8 @@
-"""Reads the part of a run's files that its index holds: a flat row for each episode, without what was said."""
+"""Reads the part of a run's files that its index holds: a flat row for each episode, without what was said.
+
+pyarrow imports pandas (0.3 s, of the 2 s until a viewer's first page) where it makes arrays or scalars of Python's or
+NumPy's values, and in `to_numpy`. So here numbers change hands as buffers.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ray_gym.run.directory.parquet import RowsFile
 
@@ -41,7 +46,6 @@ READ = [*PLAIN, "stop_text", "failure", "usage", "timing", _VERSION, _FORK, _TRA
 
 _TEXTS = {"episode_id", "task_id", "group_id", "env_id", "status", "stop_reason"}
 _REALS = {"reward", "started_at", "ended_at"}
-NONE_YET = np.iinfo(np.int64).max
 INDEX = pa.schema(
     [
         ("file", pa.int32()),
@@ -81,8 +85,8 @@ def index_rows_of_group(file: RowsFile, number: int, row_group: int) -> pa.Table
 def _index_of(table: pa.Table, number: int, start: int) -> pa.Table:
     rows = table.num_rows
     made: dict[str, Any] = {
-        "file": pa.repeat(pa.scalar(number, pa.int32()), rows),
-        "place": pa.array(np.arange(start, start + rows, dtype=np.int32)),
+        "file": _array(np.full(rows, number)),
+        "place": _array(np.arange(start, start + rows)),
         **{name: table.column(name) for name in PLAIN},
         "stop_text": _cut(table.column("stop_text")),
     }
@@ -105,20 +109,21 @@ def _of_samples(samples: Any) -> dict[str, Any]:
     parents, flat = pc.list_parent_indices(samples), samples.flatten()
     forked = pc.is_valid(pc.struct_field(flat, "fork_reason"))
     made = {
-        "samples": pc.fill_null(pc.list_value_length(samples), 0),
-        "trainable": _counted(parents.filter(pc.fill_null(pc.struct_field(flat, "trainable"), False)), rows),
+        "samples": _counted(parents, rows),
+        "trainable": _counted(parents.filter(pc.struct_field(flat, "trainable")), rows),
         "forks": _counted(parents.filter(forked), rows),
     }
     spans = pc.struct_field(flat, "versions")
     owners = parents.take(pc.list_parent_indices(spans))
     versions = pc.struct_field(spans.flatten(), "version")
-    given = owners.to_numpy(zero_copy_only=False), versions.to_numpy(zero_copy_only=False)
-    lowest, highest = np.full(rows, NONE_YET), np.full(rows, -1)
+    lowest, highest = np.full(rows, np.iinfo(np.int64).max), np.full(rows, -1)
+    given = _numbers(owners.filter(pc.is_valid(versions))), _numbers(versions.drop_null())
     np.minimum.at(lowest, *given)
     np.maximum.at(highest, *given)
-    made["version"] = pa.array(lowest, mask=lowest == NONE_YET)
-    made["newest"] = pa.array(highest, mask=lowest == NONE_YET)
-    made["staleness"] = pa.nulls(rows, pa.int64())
+    none, has_version = pa.nulls(rows, pa.int64()), pc.less_equal(_array(lowest), _array(highest))
+    made["version"] = pc.if_else(has_version, _array(lowest), none)
+    made["newest"] = pc.if_else(has_version, _array(highest), none)
+    made["staleness"] = none
     return made
 
 
@@ -126,15 +131,26 @@ def with_staleness(rows: pa.Table, newest: int) -> tuple[pa.Table, int]:
     """Returns rows of the index with their staleness, and the newest version up to them. rows: those of the file that was
     committed next. newest: highest version of the files before it, -1 without one.
     """
-    highest = rows.column("newest").fill_null(-1).to_numpy()
-    until = np.maximum.accumulate(np.concatenate([[newest], highest]))
-    staleness = pc.subtract(pa.array(until[1:]), rows.column("version").combine_chunks())
+    highest = pc.coalesce(rows.column("newest").combine_chunks(), _array(np.full(rows.num_rows, -1)))
+    until = np.maximum.accumulate(np.concatenate([[newest], _numbers(highest)]))
+    staleness = pc.subtract(_array(until[1:]), rows.column("version").combine_chunks())
     return rows.set_column(rows.schema.get_field_index("staleness"), "staleness", staleness), int(until[-1])
 
 
 def _counted(parents: Any, rows: int) -> pa.Array:
     """Returns how often each of `rows` rows is among `parents`."""
-    return pa.array(np.bincount(parents.to_numpy(zero_copy_only=False), minlength=rows).astype(np.int64))
+    return _array(np.bincount(_numbers(parents), minlength=rows))
+
+
+def _numbers(array: Any) -> NDArray[np.int64]:
+    """Returns the numbers of an array without nulls, which share its memory."""
+    numbers: NDArray[np.int64] = np.from_dlpack(array)  # type: ignore[assignment]
+    return numbers
+
+
+def _array(values: NDArray[np.int64]) -> pa.Array:
+    """Returns the numbers, which share their memory."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
 def _flat(column: Any) -> Any:

@@ -125,7 +125,7 @@ def _new_database() -> DuckDBPyConnection:
     import duckdb  # of the extra `view`
 
     made = duckdb.connect(":memory:", config=SETTINGS)
-    made.register("nothing", INDEX.empty_table())
+    made.register("nothing", pa.Table.from_batches([], schema=INDEX))
     made.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM nothing")
     made.execute("SET lock_configuration = true")
     return made

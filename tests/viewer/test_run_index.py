@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,22 @@ def test_a_row_has_what_an_episode_is_and_counts_of_its_samples(tmp_path: Path) 
     failed = rows(index, "failure_kind, failure_where, failure, tool_errors, active_s")[1]
     assert failed == ("environment", "tools.py:3", "no such shelf 1", 1, 1.0)
     assert index.damage == [] and index.place_of("e2") == ("part-00000001-a.parquet", 2)
+
+
+def test_pandas_is_not_imported_for_it(tmp_path: Path) -> None:
+    """pyarrow would import it by itself, and the first page would be late."""
+    write(tmp_path, episode(0, samples=[sample()]), episode(1, samples=[]))
+    script = f"""
+import sys
+from ray_gym.viewer.places import Places
+from ray_gym.viewer.queries import Selection, page_of
+index = Places.of([{str(tmp_path)!r}]).first().index
+index.refresh()
+assert index.is_read and len(page_of(index, Selection(), 0, 9).rows) == 2
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False)
+    assert (done.stdout, done.stderr) == ("False\n", "")
 
 
 def test_long_texts_are_cut_and_missing_structs_are_null(tmp_path: Path) -> None:
