@@ -14,8 +14,20 @@ from ray_gym.messages import Message, ToolCall
 from ray_gym.play.dialects import CHAT, MESSAGES, RESPONSES, Dialect
 
 FOLDER = Path(__file__).parent / "agents" / "shapes"
-PROGRAMS = ("claude-code", "codex", "pi")
-OF_MCP = ("claude-code", "codex")
+PROGRAMS = (
+    "anthropic",
+    "claude-code",
+    "codex",
+    "langgraph",
+    "mini-swe-agent",
+    "openai-agents",
+    "openai-chat",
+    "openai-responses",
+    "pi",
+    "pydantic-ai",
+    "smolagents",
+)
+OF_MCP = ("claude-code", "codex", "openai-agents")
 """Programs that call tools by MCP."""
 DIALECTS = {"completions": CHAT, "responses": RESPONSES, "messages": MESSAGES}
 """Dialects by the last part of the path."""

@@ -18,6 +18,7 @@ from recording import Exchange
 
 from ray_gym.anthropic_api.conversation import BILLING
 from ray_gym.messages import Message
+from ray_gym.openai_api.free_form import INPUT
 
 WIDEST = 118
 OF_MCP = frozenset({"jsonrpc", "method", "protocolVersion"})
@@ -63,7 +64,9 @@ class Shaper:
         return self._text(value) if isinstance(value, str) and key not in PROTOCOL else value
 
     def name(self, kind: str, name: str) -> str:
-        """Returns the name in place of a tool's or an argument's."""
+        """Returns the name in place of a tool's or an argument's. That of a free-form tool's argument is ours."""
+        if name == INPUT:
+            return name
         return self._names.setdefault(
             f"{kind} {name}", f"{kind}_{1 + sum(one.startswith(kind) for one in self._names)}"
         )
@@ -73,7 +76,7 @@ class Shaper:
             return self._schema(value)
         if name == "name":
             return value if value in self.ours else self.name("tool", value)
-        if name == "clientInfo":
+        if name.rpartition("/")[2] == "clientInfo":
             return {key: self._text(one) for key, one in value.items()}
         if name == "arguments" and isinstance(value, str):
             return self._arguments(value)

@@ -28,11 +28,17 @@ SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 async def shell_policy(request: CompletionRequest) -> Completion:
     """Takes the next step: two commands on the first turn, one on the second, and then the answer."""
+    return next_step(request)
+
+
+def next_step(request: CompletionRequest, words: str = "") -> Completion:
+    """Returns the next step. `words`: what the answer is instead of what the commands said; a first one has "Failed:"."""
     results = results_in(request)
     is_second = any(SECOND in message.content for message in request.messages if message.role == "user")
     if len(results) < (3 if is_second else 2):
         return running(request, COMMANDS[len(results)])
-    return answering(request, "It has hello." if is_second and "hello" in results[2] else f"Failed: {results[-1]}")
+    told = "It has hello." if is_second and "hello" in results[2] else f"Failed: {results[-1]}"
+    return answering(request, words or told)
 
 
 def running(request: CompletionRequest, command: str) -> Completion:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,19 @@ from fields import Place, fields_of, kind_of, leaves, path_of
 from ray_gym.openai_api.refused import Refused
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents_fields.md").read_text()
-TITLES = {"codex": "Codex", "claude-code": "Claude Code", "pi": "pi"}
+TITLES = {
+    "anthropic": "The anthropic package",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "langgraph": "LangGraph",
+    "mini-swe-agent": "mini-swe-agent",
+    "openai-agents": "OpenAI Agents SDK",
+    "openai-chat": "The openai package: chat completions",
+    "openai-responses": "The openai package: Responses",
+    "pi": "pi",
+    "pydantic-ai": "pydantic-ai",
+    "smolagents": "smolagents",
+}
 GONE = object()
 """In place of a value that is taken out."""
 ODD = {"some": [1]}
@@ -46,19 +58,29 @@ def requests_of(program: str) -> Iterator[Call]:
         yield from messages_of(program)
 
 
-def test_the_tables_have_all_requests_and_headers() -> None:
-    sent: dict[str, set[str]] = {}
-    for program in PROGRAMS:
-        for call in requests_of(program):
-            sent.setdefault(f"`{call.method} {call.path}`", set()).add(program)
-    assert {request: set(programs.split(", ")) for request, programs, _ in rows("Requests")} == sent
-    named = {name: set(programs.split(", ")) for name, programs, _ in rows("Headers")}
+def programs_in(cell: str) -> set[str]:
+    """Returns the programs that a cell names: some, all, or all but some."""
+    is_all, _, names = cell.partition("all")
+    if is_all:
+        return set(cell.split(", "))
+    return set(PROGRAMS) - set(names.removeprefix(" but ").split(", "))
+
+
+def programs_by(names_of: Callable[[Call], Iterable[str]]) -> dict[str, set[str]]:
+    """Returns the programs whose requests have a name."""
     found: dict[str, set[str]] = {}
     for program in PROGRAMS:
         for call in requests_of(program):
-            for name in call.headers:
+            for name in names_of(call):
                 found.setdefault(f"`{name}`", set()).add(program)
-    assert named == found
+    return found
+
+
+def test_the_tables_have_all_requests_and_headers() -> None:
+    told = {request: programs_in(cell) for request, cell, _ in rows("Requests")}
+    assert told == programs_by(lambda call: [f"{call.method} {call.path}"])
+    told = {name.lower(): programs_in(cell) for name, cell, _ in rows("Headers")}
+    assert told == programs_by(lambda call: [name.lower() for name in call.headers])
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
