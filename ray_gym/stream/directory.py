@@ -24,7 +24,7 @@ from ray_gym.run.directory.directory import CONFIG, STREAM, RunDirectory, create
 from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.directory.ownership import RunIsTaken
 from ray_gym.run.directory.posix_storage import PosixStorage
-from ray_gym.run.directory.storage import EPISODES, READERS, Storage
+from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
@@ -81,7 +81,7 @@ def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[Finishe
     """Reads the groups of all files after a commit, by the number of their commit. Errors: OSError."""
     storage = directory.storage
     names = {number: name for name in storage.names(EPISODES) if (number := commit_of(name) or 0) > commit}
-    with ThreadPoolExecutor(READERS) as pool:
+    with ThreadPoolExecutor(storage.readers) as pool:
         return dict(zip(names, pool.map(lambda name: groups_of(storage, name), names.values()), strict=True))
 
 

@@ -64,7 +64,7 @@ class RunIndex:
             numbers = {name: len(self.files) + place for place, name in enumerate(new)}
             self.waiting = len(new)
             self.files += new
-            with ThreadPoolExecutor(min(8, (os.cpu_count() or 1) * 2)) as pool:
+            with ThreadPoolExecutor(self.storage.readers) as pool:
                 for rows, damage in pool.map(lambda name: read_index(self.storage, name, numbers[name]), new):
                     self.damage += damage
                     rows, self._newest = with_staleness(rows, self._newest)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 from pyarrow.fs import LocalFileSystem
@@ -23,6 +24,9 @@ from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
 @dataclass(frozen=True)
 class PosixStorage(Storage):
     """Keeps a run directory on a filesystem."""
+
+    readers: ClassVar[int] = 2
+    """Number of files that are read at once: more threads wait for Python's lock, and whoever asks meanwhile does, too."""
 
     made: list[Path] = field(default_factory=list, repr=False, compare=False)
     """Folders that `create` made, the innermost first."""

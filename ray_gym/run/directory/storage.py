@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType
@@ -32,14 +32,14 @@ SUMMARY = "summary.json"
 """Name of the run's summary."""
 STAGING = ".staging"
 """Folder of staged files."""
-READERS = 8
-"""Number of files that are read at once. An object store takes tens of milliseconds to answer each."""
 
 
 @dataclass(frozen=True)
 class Storage(ABC):
     """Reads and writes the files of one run directory."""
 
+    readers: ClassVar[int] = 8
+    """Number of files that are read at once. An object store takes tens of milliseconds to answer each."""
     location: str
     """Location of the run directory as a user writes it: a path, or a URI."""
     filesystem: FileSystem
@@ -90,7 +90,7 @@ class Storage(ABC):
 
     def tables(self, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
         """Yields a table for each committed file, in the order of their names, with the given columns of `SCHEMA`.
-        Reads `READERS` files at once. A column is given by its name, or by the path of a Parquet column within it
+        Reads `readers` files at once. A column is given by its name, or by the path of a Parquet column within it
         (`samples.list.element.trainable`).
 
         Errors: OSError; pa.ArrowException for a damaged file or a column that it lacks; UserError for a file of an
@@ -131,7 +131,7 @@ class Storage(ABC):
         return [name for name in self.names(EPISODES) if name.endswith(".parquet")]
 
     def _of_each(self, read: Callable[[str], Read]) -> Iterator[Read]:
-        with ThreadPoolExecutor(READERS) as pool:
+        with ThreadPoolExecutor(self.readers) as pool:
             yield from pool.map(read, self.committed())
 
     # ---- writing ----
