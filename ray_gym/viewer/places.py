@@ -130,9 +130,9 @@ class Places:
             self._named[name] = ShownRun.of(storage)
             return self._named[name]
 
-    def first(self) -> ShownRun | None:
-        """Returns the run that was named first; None for a folder."""
-        return next(iter(self._named.values()), None) if self.folder is None else None
+    def named(self) -> list[ShownRun]:
+        """Returns the runs that were named, in their order; none for a folder. Nothing is read for it."""
+        return list(self._named.values()) if self.folder is None else []
 
 
 def models_of(storage: Storage) -> dict[str, Any]:

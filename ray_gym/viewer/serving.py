@@ -30,7 +30,7 @@ def serve(locations: Sequence[str], host: str, port: int, say: Callable[[str], N
     bound = int(listening.getsockname()[1])
     token = None if host in LOOPBACK else secrets.token_urlsafe(24)
     guard = Guard(make_app(places), _hosts(host, bound), token)
-    if (first := places.first()) is not None:
+    for first in places.named()[:1]:
         first.begun()
     shown = f"[{host}]" if ":" in host else host
     say(f"ready: http://{shown}:{bound}/{_first_page(places, token)} (Ctrl-C ends it)")
@@ -44,7 +44,7 @@ def _first_page(places: Places, token: str | None) -> str:
     """Returns the rest of the address of the page to begin with: the comparison of two runs that were named, else the
     list.
     """
-    named = [run.name for run in places.runs()] if places.folder is None else []
+    named = [run.storage.name for run in places.named()]
     query = dict(zip("ab", named, strict=True)) if len(named) == 2 else {}
     asked = urlencode({**query, **({} if token is None else {"token": token})})
     return ("compare" if query else "") + (f"?{asked}" if asked else "")

@@ -52,7 +52,7 @@ def test_pandas_is_not_imported_for_it(tmp_path: Path) -> None:
 import sys
 from ray_gym.viewer.places import Places
 from ray_gym.viewer.queries import Selection, page_of
-index = Places.of([{str(tmp_path)!r}]).first().index
+index = Places.of([{str(tmp_path)!r}]).named()[0].index
 index.refresh()
 assert index.is_read and len(page_of(index, Selection(), 0, 9).rows) == 2
 print("pandas" in sys.modules)
