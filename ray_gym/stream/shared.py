@@ -44,8 +44,8 @@ LEAVE_S = 60.0
 class SharedStream(Stream):
     """A shared stream yields the groups of one rank. `open_stream` makes it, if it is given a rank and a world size.
 
-    `acknowledge` and `cursor` ask the host, and block for some milliseconds: once a rank has acknowledged, the cursor
-    of every rank says so.
+    `acknowledge`, `advance` and `cursor` ask the host, and block for some milliseconds: once a rank has acknowledged, the
+    cursor of every rank says so.
     """
 
     def __init__(
@@ -178,9 +178,12 @@ class SharedStream(Stream):
         return super().weights(model)
 
     def advance(self, version: int | Mapping[str, int]) -> None:
-        """Tells the stream the version of the weights (`Stream.advance`). Errors: UserError at another rank than 0."""
+        """Tells the stream the version of the weights (`Stream.advance`), and blocks until the host has noted it: from
+        then on the cursor of every rank has it. Errors: those of `Stream.advance`; UserError at another rank than 0.
+        """
         self._require_owner("advance")
         super().advance(version)
+        get_answer(self._host.advance.remote(self._versions))
 
     def _require_owner(self, method: str) -> None:
         if self._rank != 0:
