@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from conftest import REPOSITORY
 
 from benchmarks.agent_door import CALLS, MOST_LAG_MS, Measured, main, measure
 
@@ -32,6 +35,11 @@ def test_what_is_lost_and_a_lag_are_told(
 
 
 @pytest.mark.clock
-async def test_a_thousand_agents_leave_the_event_loop_free(tmp_path: Path) -> None:
-    figures = (await measure(1000, tmp_path)).figures()
-    assert figures["lost"] == 0 and figures["lag p99 (ms)"] < MOST_LAG_MS, figures
+def test_a_thousand_agents_leave_the_event_loop_free(tmp_path: Path) -> None:
+    """They call a process of its own, as a worker is: that of the tests holds what other tests have left in it."""
+    file = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "benchmarks.agent_door", "--rounds", "1", "--json", str(file)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [figures] = json.loads(file.read_text())["rounds"]
+    assert figures["episodes"] == 1000 and figures["lost"] == 0 and figures["lag p99 (ms)"] < MOST_LAG_MS
