@@ -103,7 +103,7 @@ def rollout(
         ray-gym rollout --resume s3://bucket/runs/mine mine.yaml fanout.workers=8
     """
     leave_out_of_ray()
-    from ray_gym.cli.closing_lines import print_summary
+    from ray_gym.cli.closing_lines import print_summary, require_completed
     from ray_gym.run import submit
 
     console = make_console()
@@ -126,8 +126,7 @@ def rollout(
         raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:
         raise typer.Exit(1)
-    if submitted.summary["status"].get("failed") and not submitted.summary["status"].get("completed"):
-        raise RunFailed("every episode failed; see the failures above")
+    require_completed(submitted.summary)
 
 
 def show(

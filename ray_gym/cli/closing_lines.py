@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ray_gym.errors import RunFailed
 from ray_gym.models.price import told_money
 from ray_gym.printable import data
 from ray_gym.run.directory.location import shell_quoted
@@ -29,13 +30,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
             )
     if summary["mean_reward"] is not None:
         console.print(f"  mean reward: {summary['mean_reward']:.3f}, of {summary['rewarded']} episodes")
-    if outside := summary["rewards_out_of_range"]:
-        told = f"{outside} rewards are outside of the environment's reward_range"
-        console.print(f"  [yellow]warning[/yellow]: {told}")
-    if failed := summary["status"].get("failed"):
-        console.print(
-            f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
-        )
+    print_warnings(console, summary)
     if summary["episodes"] > summary["already_done"]:
         console.print(
             f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
@@ -48,10 +43,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         by_model = [f"{data(name)} {told_money(money)}" for name, money in cost["by_model"].items()]
         spent = [f"{told_money(cost['spent'])} of limits.max_cost spent"] if cost["spent"] is not None else []
         console.print(f"  cost: {told_money(cost['total'])} ({', '.join(by_model + spent)})", soft_wrap=True)
-    for failure, count in summary["failures"].items():
-        console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
-    if (failed or 0) > (listed := sum(summary["failures"].values())):
-        console.print(f"  [red]{(failed or 0) - listed} more failed[/red] in other ways")
+    print_failures(console, summary)
     recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
     if recovered:
         console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
@@ -69,3 +61,28 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         console.print(
             f"  look at it with: ray-gym show {data(shell_quoted(location))}", soft_wrap=True, highlight=False
         )
+
+
+def print_warnings(console: Console, summary: dict[str, Any]) -> None:
+    """Prints how many rewards are out of range, and how many episodes have none as they failed."""
+    if outside := summary["rewards_out_of_range"]:
+        told = f"{outside} rewards are outside of the environment's reward_range"
+        console.print(f"  [yellow]warning[/yellow]: {told}")
+    if failed := summary["status"].get("failed"):
+        console.print(
+            f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
+        )
+
+
+def print_failures(console: Console, summary: dict[str, Any]) -> None:
+    """Prints the kinds of failures, each with its number."""
+    for failure, count in summary["failures"].items():
+        console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
+    if (failed := summary["status"].get("failed", 0)) > (listed := sum(summary["failures"].values())):
+        console.print(f"  [red]{failed - listed} more failed[/red] in other ways")
+
+
+def require_completed(summary: dict[str, Any]) -> None:
+    """Checks that not every episode failed. Errors: RunFailed."""
+    if summary["status"].get("failed") and not summary["status"].get("completed"):
+        raise RunFailed("every episode failed; see the failures above")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ray_gym.cli.output import say
+from ray_gym.cli.closing_lines import print_failures, print_warnings, require_completed
+from ray_gym.cli.output import make_console, say
 
 if TYPE_CHECKING:
     from ray_gym.models.base import Engine, Model
@@ -66,7 +67,13 @@ def score(
     for why, number in counts.copied_because.most_common():
         say(f"  copied: {number} {why}")
     say(f"judges: {counts.asked_record} answers from the record, {counts.asked_live} asked now")
-    say(f"mean reward: {_figure(counts.mean_before)} before, {_figure(mean)} now")
+    say(
+        f"mean reward: {_figure(counts.mean_before)} before, {_figure(mean)} now, of {made.summary['rewarded']} episodes"
+    )
+    console = make_console()
+    print_warnings(console, made.summary)
+    print_failures(console, made.summary)
+    require_completed(made.summary)
 
 
 def _figure(mean: float | None) -> str:

@@ -170,7 +170,10 @@ def _print_metrics(console: Console, run: Run) -> None:
         environment = find_environment(name)
         if not environment.has_metrics():
             return
-        figures = environment.metrics(_rows_of(run, environment.metrics_columns, []))
+        damages = list[str]()
+        if not (rows := _rows_of(run, environment.metrics_columns, damages)) and damages:
+            raise UserError(damages[0])  # no file has such a column
+        figures = environment.metrics(rows)
         shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
     except Exception as error:
         why = str(error) if isinstance(error, UserError) else placed(error)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import ray
 import yaml
-from adding_up import mumbling, off_by
+from adding_up import Sums, mumbling, off_by
 from recorded_runs import config_of, record, rows_of
 
 from ray_gym.cli import main
@@ -63,6 +63,23 @@ def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -
     assert kept["models"]["judge"]["player"] == "adding_up:lenient" and kept["run"]["name"] == "mended"
     code, said = shell("there/mended", "-o", "again")
     assert code == 0 and "0 changed" in said
+
+
+def test_failures_and_rewards_out_of_range_are_told_as_of_a_rollout(
+    shell: Shell, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Sums, state: object, episode: object) -> float:
+        raise ValueError("there is no scale")
+
+    monkeypatch.setattr(Sums, "reward_range", (0.0, 1.0))
+    monkeypatch.setattr(Sums, "score", lambda self, state, episode: 7.0)
+    code, said = shell("run", "-o", "far")
+    assert code == 0 and "now, of 6 episodes" in said
+    assert "6 rewards are outside of the environment's reward_range" in said and "failed" not in said
+    monkeypatch.setattr(Sums, "score", broken)
+    code, said = shell("run", "-o", "broken")
+    assert code == 1 and "6 of 6 episodes failed and have no reward" in said and "there is no scale" in said
+    assert "every episode failed" in said and len(rows_of(run.parent / "broken")) == 6
 
 
 class Endpoint(BaseHTTPRequestHandler):

@@ -36,6 +36,10 @@ class Counted(Environment[Task, None]):
         return {"episodes": len(rows), "seeds@[2]": sum(row["seed"] for row in rows) / 2}
 
 
+class Misspelt(Counted):
+    metrics_columns = ("seed", "statsu")
+
+
 class Broken(Environment[Task, None]):
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
@@ -52,6 +56,11 @@ def shown(directory: Path, env_id: str, episodes: int = 3) -> str:
     out = io.StringIO()
     show_run(Console(file=out, width=160), load(directory))
     return out.getvalue()
+
+
+def test_a_column_that_no_run_has_is_named(tmp_path: Path) -> None:
+    text = shown(tmp_path, "test_show_metrics:Misspelt")
+    assert "the metrics of test_show_metrics:Misspelt can't be worked out" in text and "statsu" in text
 
 
 def test_metrics_are_shown_below_the_episodes(tmp_path: Path) -> None:
