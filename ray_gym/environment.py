@@ -373,6 +373,12 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
         given = getattr(cls, name)
         if not isinstance(given, property | list | tuple) or not all(isinstance(one, str) for one in _items(given)):
             yield name, f'has to be names in a tuple, like ("policy",) with its comma (found {given!r:.60})'
+    names = [*_items(cls.participants), *_items(cls.auxiliary)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        yield "participants", f"and auxiliary have {twice[0]!r} twice: each has one part in an episode"
+    for name in ("opening_observes", "opens_outside", "uses_sandbox"):
+        if not isinstance(given := getattr(cls, name), bool | property):
+            yield name, f"has to be True or False (found {given!r:.60})"
     if cls.uses_sandbox is False and not _is_left(cls, "furnish") and _is_left(cls, "__init__"):
         yield "furnish", "is never called: set uses_sandbox = True"
     pair = cls.reward_range

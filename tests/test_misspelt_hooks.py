@@ -223,6 +223,22 @@ class TaskOfAnotherKind(Good):
     task_type = "x"  # type: ignore[assignment]
 
 
+class TwicePolicy(Good):
+    participants = ("policy", "user", "policy")
+
+
+class AlsoAuxiliary(Good):
+    auxiliary = ("policy",)
+
+
+class SandboxAsText(Good):
+    uses_sandbox = "false"  # type: ignore[assignment]
+
+
+class OutsideAsText(Good):
+    opens_outside = "no"  # type: ignore[assignment]
+
+
 class NoOptions(Good):
     def __init__(self) -> None: ...
 
@@ -282,6 +298,10 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
             "OneMore.opening takes (task, state, episode), and is called with (task, state)",
         ),
         (NoComma, 'NoComma.participants has to be names in a tuple, like ("policy",) with its comma'),
+        (TwicePolicy, "TwicePolicy.participants and auxiliary have 'policy' twice"),
+        (AlsoAuxiliary, "AlsoAuxiliary.participants and auxiliary have 'policy' twice"),
+        (SandboxAsText, "SandboxAsText.uses_sandbox has to be True or False (found 'false')"),
+        (OutsideAsText, "OutsideAsText.opens_outside has to be True or False (found 'no')"),
         (JudgeAsText, "JudgeAsText.auxiliary has to be names in a tuple"),
         (NoRange, "NoRange.reward_range has to be two numbers, the lowest reward first (found 1.0)"),
         (TurnedRange, "TurnedRange.reward_range has to be two numbers, the lowest reward first (found (1.0, 0.0))"),
