@@ -22,7 +22,7 @@ class Task(BaseModel):
     tool calls are not made again: `setup` gives the state that they led to.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
     takes_nemo_gym_rows: ClassVar[bool] = False
     """True if rows with `responses_create_params` are given to the task as they are, instead of under our names."""
@@ -47,6 +47,13 @@ class Task(BaseModel):
         """
         earlier = system_prompt(self.messages)
         return ({"policy": earlier} if earlier else {}) | self.system_prompts
+
+
+def task_json(task: Task) -> str:
+    """Returns a task as the JSON text that is recorded, and from which workers read it: fields under their names, and no
+    computed ones. Errors: pydantic's PydanticSerializationError for values that it can't write.
+    """
+    return task.model_dump_json(round_trip=True)
 
 
 TaskT = TypeVar("TaskT", bound=Task)

@@ -28,7 +28,7 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 from ray_gym.play.play import Played, play, score_group
 from ray_gym.sandbox.supply import SandboxSupply
-from ray_gym.task import Task
+from ray_gym.task import Task, task_json
 from ray_gym.tools.runner import ToolRunner
 
 __all__ = ["Played", "Player", "call_of", "generated", "play_group", "play_task", "reward_of", "says", "stage_of"]
@@ -77,7 +77,7 @@ async def play_task(
     this machine has no bubblewrap.
     """
     cast = {**environment.perfect(task), **(players or {})}
-    spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
+    spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task_json(task))
     used = runner or ToolRunner()
     try:
         async with _sandboxes_of(environment, sandboxes) as places:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.errors import placed
 from ray_gym.seeds import derive_seed
+from ray_gym.task import task_json
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -55,7 +56,7 @@ async def _generate(evidence: Evidence, indices: Iterable[int]) -> dict[int, str
     for index in indices:
         await asyncio.sleep(0)  # a generator may take its time, all in all
         task = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
-        tasks[index] = task.model_dump_json()
+        tasks[index] = task_json(task)
     return tasks
 
 
@@ -63,7 +64,7 @@ def _round_trips(evidence: Evidence, rows: list[tuple[str, str]]) -> list[Findin
     task_type = evidence.subject.environment_class.task_type
     for place, text in rows:
         try:
-            again = task_type.model_validate_json(text).model_dump_json()
+            again = task_json(task_type.model_validate_json(text))
         except ValueError as error:
             what = f"{place} can't be read back from its JSON: {shorten(str(error))}"
         else:

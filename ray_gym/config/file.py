@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
@@ -274,7 +274,11 @@ def validate(
     try:
         model.model_validate(dict(data), extra="forbid")
     except ValidationError as error:
-        unknown = [line for line, at in explained(error, model, prefix, filled_in) if refuses_key(model, at)]
+        unknown = [
+            line
+            for line, at in explained(error.errors(include_url=False), model, prefix, filled_in)
+            if refuses_key(model, at)
+        ]
         if unknown:
             raise UserError("\n".join(_place(line, file, overrides) for line in unknown)) from None
     return made
@@ -316,17 +320,17 @@ def explain(
     """Returns one line for each problem of a validation, with the field's dotted key after `prefix`. For an unknown key
     it suggests the nearest known one. Values of `filled_in` are shown as the file has them, since they may be secret.
     """
-    return [line for line, _ in explained(error, model, prefix, filled_in)]
+    return [line for line, _ in explained(error.errors(include_url=False), model, prefix, filled_in)]
 
 
 def explained(
-    error: ValidationError,
+    problems: Iterable[ErrorDetails],
     model: type[BaseModel],
     prefix: tuple[str, ...] = (),
     filled_in: Sequence[Interpolation] = (),
 ) -> Iterator[tuple[str, ErrorDetails]]:
     """Yields the lines of `explain`, each with pydantic's details of the problem."""
-    for problem in error.errors(include_url=False):
+    for problem in problems:
         location = problem["loc"]
         field = ".".join([*prefix, *map(str, location)]) or "(top level)"
         if problem["type"] in UNKNOWN_KEY:

@@ -75,7 +75,10 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
     Errors: UserError for an id that two tasks have.
     """
     return [
-        {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
+        {
+            "task_id": row.task_id,
+            **task.model_dump(mode="json", round_trip=True, include=task.model_fields_set - {"task_id"}),
+        }
         for row, (_, task) in zip(with_ids(tasks), tasks, strict=True)
     ]
 

@@ -15,7 +15,7 @@ from ray_gym.data.rows import TaskFile
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, wrong_return
 from ray_gym.seeds import derive_seed, stable_id
-from ray_gym.task import Task
+from ray_gym.task import Task, task_json
 
 Placed = tuple[str, Task]
 """A task with its place, for messages."""
@@ -110,7 +110,7 @@ def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
     counts: dict[str, int] = {}
     places: dict[str, str] = {}
     for place, task in tasks:
-        text = task.model_dump_json()
+        text = task_json(task)
         task_id = task.task_id or _hash_id(text, counts)
         if task_id in places:
             how = "is given already at" if task.task_id else "is the hash of this row, and that of"

@@ -73,7 +73,7 @@ class GivenIds:
 
 def content_id(task: Task) -> str:
     """Returns a hash of a task's content without its id."""
-    return stable_id(task.model_dump_json(exclude={"task_id"}))
+    return stable_id(task.model_dump_json(exclude={"task_id"}, round_trip=True))
 
 
 def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> ValidationReport:

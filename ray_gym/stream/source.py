@@ -24,6 +24,7 @@ from ray_gym.load_object import load_object
 from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stream.sampler import Sampler
+from ray_gym.task import task_json
 
 AHEAD = 64
 """Number of groups that are ready before they begin."""
@@ -199,7 +200,7 @@ class GroupSource:
     def _generate(self, number: int) -> TaskRow:
         """Generates and checks a group's task. Errors: UserError if the generator fails, or makes a wrong task."""
         task = generate_task(self.environment, self.seed, number)
-        text = task.model_dump_json()
+        text = task_json(task)
         return TaskRow(task.task_id or stable_id(text), text)
 
 

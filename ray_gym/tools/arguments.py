@@ -19,7 +19,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
 from ray_gym.each_key_once import each_key_once
-from ray_gym.field_types import refuses_key
+from ray_gym.strict_types import read_strictly
 
 _PROBLEMS = 5
 """Largest number of problems that one error lists."""
@@ -43,7 +43,7 @@ class Arguments(Protocol):
 @dataclass(frozen=True, slots=True)
 class ArgumentsByModel:
     """Reads arguments by a pydantic model, which is made from a method's signature: values get the types of the
-    parameters. Keys that no field has are refused at any depth (`refuses_key`).
+    parameters. They are held to the rule of task rows (`read_strictly`).
     """
 
     model: type[BaseModel]
@@ -51,15 +51,12 @@ class ArgumentsByModel:
     def read(self, text: str) -> dict[str, Any]:
         text = _given(text)
         try:
-            read = self.model.model_validate_json(text)
+            read, wrong = read_strictly(text, self.model)
         except ModelError as error:
             raise _bad(_problems(error)) from None
-        try:
-            self.model.model_validate_json(text, extra="forbid")
-        except ModelError as error:
-            if unknown := [problem for problem in _problems(error) if refuses_key(self.model, problem)]:
-                raise _bad(unknown) from None
         _decode(text)
+        if wrong:
+            raise _bad(wrong)
         return {name: getattr(read, name) for name in self.model.model_fields}
 
 

@@ -182,7 +182,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
-    config = ConfigDict(extra="forbid", strict=True)
+    config = ConfigDict(extra="forbid")
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
     if key_parameter and not options.effect:

@@ -1,0 +1,152 @@
+"""Reads JSON by the types that a pydantic model declares, and takes no value for what it is not. Task rows and arguments
+of tools are held to the same rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from math import isfinite
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Strict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, core_schema, to_jsonable_python
+
+from ray_gym.field_types import keys_of, refuses_key, types_inside
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+_OTHER_TYPE = frozenset(
+    {"int_type", "float_type", "bool_type", "string_type", "int_from_float", "enum", "literal_error", "byte_size"}
+    | {"date_type", "datetime_type", "time_type", "time_delta_type", "stands_for_another"}
+)
+"""Kinds of problems that say that a value has another type than its field."""
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
+"""Kinds of types for which pydantic's strict mode takes values that stand for others."""
+_NUMBERS = frozenset({"int", "float", "bool"})
+_NO_TYPES = frozenset({"metadata", "serialization", "config", "cls", "function", "default", "expected", "members"})
+"""Keys of a core schema under which there are no types."""
+
+
+def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDetails]]:
+    """Reads JSON text as a model, and returns it with what is refused: keys that no field has, at any depth, and values
+    of another type than their field. Beside those that pydantic's strict mode refuses ("1" or 1.0 for a whole number)
+    these are true and 1.0 for a 1 that an enumeration or a `Literal` has, a number as text for a date, "1_0" as a key for
+    10, and a whole number that no float holds. Fields and models that are declared lax (`strict=False`) take any that
+    pydantic does, but no infinity.
+
+    Errors: ValidationError for what pydantic refuses in its lax mode, too; those of the model's own validators.
+    """
+    try:
+        read: ModelT = _validator(model).validate_json(text, strict=True, extra="forbid")
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+    else:
+        return read, []
+    return model.model_validate_json(text), [problem for problem in problems if _is_refused(problem, model)]
+
+
+def _is_refused(problem: ErrorDetails, model: type[BaseModel]) -> bool:
+    if problem["type"] == "finite_number" or refuses_key(model, problem):
+        return True
+    return problem["type"] in _OTHER_TYPE and not _is_lax(model, problem["loc"])
+
+
+def _is_lax(model: type[BaseModel], location: Sequence[Any]) -> bool:
+    """Says whether a field of a model, or of a model within it, is declared lax: by `strict=False` of the field or in
+    the config of its model.
+    """
+    kinds: list[Any] = [model]
+    for part in location:
+        models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if any(kind.model_config.get("strict") is False for kind in models):
+            return True
+        fields = [info for kind in models for name, info in kind.model_fields.items() if part in keys_of(name, info)]
+        if any(Strict(False) in info.metadata for info in fields):
+            return True
+        kinds = [inner for kind in kinds for inner in types_inside(kind, part)] or kinds
+    return False
+
+
+@cache
+def _validator(model: type[BaseModel]) -> SchemaValidator:
+    """Makes the validator of a model whose types are `_exact`. pydantic's own validators of the models within it would
+    be used without `_use_prebuilt=False`.
+    """
+    return SchemaValidator(_exact(model.__pydantic_core_schema__), _use_prebuilt=False)
+
+
+def _exact(node: Any) -> Any:
+    """Returns a core schema, or a part of one, in which no type takes values that stand for others."""
+    if isinstance(node, list | tuple):
+        return type(node)(map(_exact, node))
+    if not isinstance(node, Mapping):
+        return node
+    if _is_leaf(node):
+        return _checked(node, _require_same)
+    made = {key: value if key in _NO_TYPES else _exact(value) for key, value in node.items()}
+    if node.get("type") == "float":
+        finite = {**made, "allow_inf_nan": False}
+        return _checked(finite, _require_same) if node.get("strict") is False else finite
+    if node.get("type") == "dict" and _kind(node.get("keys_schema")) in _LEAVES | _NUMBERS:
+        return {**made, "keys_schema": _checked(node["keys_schema"], _require_same_key)}
+    if node.get("type") == "union":  # a function's name would be the label
+        pairs = zip(node["choices"], made["choices"], strict=True)
+        return {**made, "choices": [(new, _kind(old)) if _is_leaf(old) else new for old, new in pairs]}
+    return made
+
+
+def _kind(node: Any) -> Any:
+    return node.get("type") if isinstance(node, Mapping) else None
+
+
+def _is_leaf(node: Any) -> bool:
+    """Says whether a part of a core schema is a type of `_LEAVES`, and no list of texts, which only texts fit."""
+    if _kind(node) not in _LEAVES:
+        return False
+    listed = [getattr(one, "value", one) for one in node.get("members", node.get("expected", ()))]
+    return not listed or not all(isinstance(value, str) for value in listed)
+
+
+def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None]) -> dict[str, Any]:
+    """Returns the core schema of a type that has no others in it, whose values are checked beside what was given."""
+    validator = SchemaValidator(dict(node))
+
+    def read(given: Any) -> Any:
+        value = validator.validate_python(given)
+        require(given, value)
+        return value
+
+    return {**core_schema.no_info_plain_validator_function(read), **({"ref": node["ref"]} if "ref" in node else {})}
+
+
+def _require_same(given: Any, read: Any) -> None:
+    """Checks that a value does not stand for another. Errors: PydanticCustomError."""
+    value = read.value if isinstance(read, Enum) and not isinstance(given, Enum) else read
+    is_same = True
+    if isinstance(given, str):
+        is_number = _NUMBER.fullmatch(given.strip()) is not None
+        if isinstance(value, Decimal):
+            is_same = is_number and given == given.strip()
+        elif isinstance(value, date | time | timedelta | int | float):
+            is_same = not is_number
+    elif isinstance(given, int | float):
+        is_same = isinstance(value, int | float | Decimal) and isinstance(given, bool) == isinstance(value, bool)
+        is_same = is_same and not (isinstance(given, float) and isinstance(value, int))
+    if not is_same:
+        raise PydanticCustomError("stands_for_another", "Input should not stand for {read}", {"read": f"{read!r:.60}"})
+
+
+def _require_same_key(given: Any, read: Any) -> None:
+    """Checks that the text of a key is the one that its value has in JSON, or any of a decimal number's. Errors:
+    PydanticCustomError.
+    """
+    if isinstance(read, float) and isfinite(read) and _NUMBER.fullmatch(given):
+        return
+    (text,) = to_jsonable_python({read: None})
+    if given != text or isinstance(read, float):
+        raise PydanticCustomError("stands_for_another", "Input should be written as {text}", {"text": f"{text!r:.60}"})

@@ -1,0 +1,165 @@
+"""Checks that rows and arguments of tools take no value for what it is not, wherever in a type it stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
+from typing import Annotated, Any, Literal, NamedTuple
+
+import pytest
+from pydantic import BaseModel, BeforeValidator, ByteSize, Field, Json, RootModel, create_model
+from typing_extensions import TypedDict
+
+from ray_gym import Environment, Task
+from ray_gym.data.checking import BadRow, task_of
+from ray_gym.data.rows import FileRow
+from ray_gym.tools.arguments import ArgumentsByModel, BadArguments
+
+
+class Size(IntEnum):
+    SMALL = 1
+
+
+class Named(Enum):
+    ONE = 1
+
+    @classmethod
+    def _missing_(cls, value: object) -> Named | None:
+        return cls.ONE if value == "one" else None
+
+
+@dataclass
+class Part:
+    level: Literal[1, 2] = 1
+    size: Size = Size.SMALL
+    day: date | None = None
+    weight: float = 0.0
+    parts: tuple[Part, ...] = ()
+
+
+class Pair(NamedTuple):
+    level: Literal[1] = 1
+    when: datetime | None = None
+
+
+class Written(TypedDict):
+    size: Size
+
+
+class Inner(BaseModel):
+    size: Size = Size.SMALL
+    count: int = 0
+
+
+class Level(RootModel[Literal[1, 2]]):
+    pass
+
+
+class Day(RootModel[date]):
+    pass
+
+
+SameDay = Annotated[date, BeforeValidator(lambda given: given)]
+HUGE = 10**400
+WRONG: list[tuple[Any, Any]] = [
+    (Part, {"level": True}),
+    (Part, {"level": 1.0}),
+    (Part, {"size": True}),
+    (Part, {"size": 1.0}),
+    (Part, {"day": "86400"}),
+    (Part, {"weight": HUGE}),
+    (Part, {"parts": [{"parts": [{"size": True}]}]}),
+    (Pair, {"level": True}),
+    (Pair, [1.0]),
+    (Pair, {"when": "5"}),
+    (Written, {"size": 1.0}),
+    (Inner, {"size": True}),
+    (Inner, {"count": "1"}),
+    (Inner, {"cuont": 1}),
+    (Level, True),
+    (Level, 1.0),
+    (Day, "86400"),
+    (set[Literal[1]], [True]),
+    (frozenset[Literal[1, 2]], [2.0]),
+    (set[datetime], ["5"]),
+    (list[timedelta], ["5"]),
+    (dict[int, int], {"1.0": 1}),
+    (dict[int, int], {"1_0": 1}),
+    (dict[int, int], {" 1 ": 1}),
+    (dict[int, int], {"01": 1}),
+    (dict[date, int], {"86400": 1}),
+    (dict[bool, int], {"off": 1}),
+    (dict[float, int], {"nan": 1}),
+    (dict[Size, int], {"1.0": 1}),
+    (dict[str, Size], {"a": True}),
+    (Json[Size], "true"),
+    (int | Size, 1.0),
+    (int | Size, True),
+    (Literal[True], 1),
+    (Literal[1, "x"], True),
+    (Named, True),
+    (Size, "1"),
+    (date, "86400"),
+    (datetime, "5"),
+    (datetime, 5),
+    (ByteSize, True),
+    (ByteSize, 5.0),
+    (Decimal, "1_0"),
+    (Decimal, " 1 "),
+    (float, HUGE),
+    (list[float], [1, -HUGE]),
+    (SameDay, "86400"),
+]
+RIGHT: list[tuple[Any, Any, Any]] = [
+    (Part, {"level": 2, "size": 1, "day": "2026-01-02", "weight": 1}, Part(2, Size.SMALL, date(2026, 1, 2), 1.0)),
+    (Pair, [1, "2026-01-02T00:00:00"], Pair(1, datetime(2026, 1, 2))),
+    (Level, 2, Level(2)),
+    (set[Literal[1, "x"]], [1, "x"], {1, "x"}),
+    (dict[int, int], {"-10": 1}, {-10: 1}),
+    (dict[float, int], {"1": 1, "1.5": 2}, {1.0: 1, 1.5: 2}),
+    (dict[bool, int], {"true": 1}, {True: 1}),
+    (dict[date, int], {"2026-01-02": 1}, {date(2026, 1, 2): 1}),
+    (Json[list[int]], "[1]", [1]),
+    (int | Size, 3, 3),
+    (Named, "one", Named.ONE),
+    (Literal[True], True, True),
+    (Decimal, "1.50", Decimal("1.50")),
+    (Decimal, 2, Decimal(2)),
+    (ByteSize, "1kb", 1000),
+    (SameDay, "2026-01-02", date(2026, 1, 2)),
+    (Annotated[Size, Field(strict=False)], 1.0, Size.SMALL),
+]
+
+
+def row_read(annotation: Any, given: Any) -> Any:
+    class Trial(Environment[Any, None]):
+        task_type = create_model("Trial", __base__=Task, x=(annotation, ...))
+
+    return task_of(FileRow("rows.jsonl line 1", 1, {"x": given}), Trial()).x  # type: ignore[attr-defined]
+
+
+def argument_read(annotation: Any, given: Any) -> Any:
+    model = create_model("trial_arguments", __config__={"extra": "forbid"}, x=(annotation, ...))
+    return ArgumentsByModel(model).read(json.dumps({"x": given}))["x"]
+
+
+@pytest.mark.parametrize(("annotation", "given"), WRONG)
+def test_a_row_with_a_value_that_stands_for_another_is_refused(annotation: Any, given: Any) -> None:
+    with pytest.raises(BadRow) as bad:
+        row_read(annotation, given)
+    assert all(problem.startswith("x") for problem in bad.value.problems)
+
+
+@pytest.mark.parametrize(("annotation", "given"), WRONG)
+def test_an_argument_that_stands_for_another_is_refused(annotation: Any, given: Any) -> None:
+    with pytest.raises(BadArguments, match=r"^x|number out of range"):
+        argument_read(annotation, given)
+
+
+@pytest.mark.parametrize(("annotation", "given", "value"), RIGHT)
+def test_values_of_the_declared_types_are_taken(annotation: Any, given: Any, value: Any) -> None:
+    assert row_read(annotation, given) == value
+    assert argument_read(annotation, given) == value
