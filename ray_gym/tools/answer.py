@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 import numpy as np
 from pydantic import BaseModel
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from ray_gym.messages import utf8
+from ray_gym.tools.declared import dump_declared
 
 Result = TypeVar("Result")
-_SCALARS = (date, time, timedelta, Decimal, UUID)
+_SCALARS = (date, time, timedelta, Decimal, UUID, Path)
 """Types beside JSON's own whose values have a text of their own."""
 
 
@@ -98,10 +100,9 @@ def _plain(value: Any) -> Any:
         _require_finite(value)
         return value
     if isinstance(value, BaseModel):
-        _require_declared(value)
         return _plain(_dump(value))
     if isinstance(value, Mapping):
-        _require_distinct(value, [_plain_key(key) for key in value])
+        _require_distinct(value)
         return {_plain_key(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [_plain(item) for item in value]
@@ -125,8 +126,8 @@ def _require_finite(number: float | Decimal) -> None:
 def _dump(model: BaseModel) -> Any:
     """Returns a pydantic model as JSON data. Errors: ValueError that names the model and its field."""
     try:
-        return model.model_dump(mode="json", by_alias=True)
-    except ValueError as error:  # UnicodeDecodeError and PydanticSerializationError are such
+        return dump_declared(model, _plain, _require_distinct)
+    except (UnicodeDecodeError, PydanticSerializationError) as error:
         raise ValueError(
             f"it returned a pydantic model, of which {_undumpable(model)} can't be JSON: {error}"
         ) from error
@@ -146,7 +147,7 @@ def _undumpable(model: BaseModel) -> str:
 
 def _can_be_dumped(model: BaseModel, fields: set[str] | None = None) -> bool:
     try:
-        model.model_dump(mode="json", by_alias=True, include=fields)
+        model.model_dump(mode="json", by_alias=True, include=fields, warnings=False)
     except ValueError:
         return False
     return True
@@ -166,51 +167,11 @@ def _might_show_all(value: object) -> TypeError:
     )
 
 
-def _require_declared(model: BaseModel) -> None:
-    """Checks that the fields of a pydantic model that are shown hold nothing of which all might be shown, unless their
-    types say so, and no NaN, which pydantic may show as null. A model with serializers of its own says itself what it
-    shows. Errors: TypeError; ValueError for NaN and infinity.
-    """
-    serializers = type(model).__pydantic_decorators__
-    if serializers.field_serializers or serializers.model_serializers:
-        return
-    for name, field in type(model).model_fields.items():
-        if not field.exclude:
-            _require_plain(getattr(model, name), field.annotation)
-    for extra in (model.model_extra or {}).values():
-        _require_plain(extra, Any)
-
-
-def _require_plain(value: Any, annotation: Any) -> None:
-    """Checks a value of a field with this annotation. Errors: TypeError; ValueError for NaN and infinity."""
-    if isinstance(value, BaseModel):
-        _require_declared(value)
-    elif isinstance(value, Enum):
-        _require_plain(value.value, annotation)
-    elif isinstance(value, Mapping):
-        _require_distinct(value, [_spelled(key) for key in value])
-        for item in value.values():
-            _require_plain(item, annotation)
-    elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        for item in value:
-            _require_plain(item, annotation)
-    elif isinstance(value, float | Decimal):
-        _require_finite(value)
-    elif (is_dataclass(value) or isinstance(value, set | frozenset | tuple)) and not _names(annotation, type(value)):
-        raise _might_show_all(value)
-
-
-def _names(annotation: Any, wanted: type) -> bool:
-    """Says whether an annotation has a type in it."""
-    if annotation is wanted or get_origin(annotation) is wanted:
-        return True
-    return any(_names(inner, wanted) for inner in get_args(annotation))
-
-
-def _require_distinct(keys: Iterable[Any], texts: Iterable[str]) -> None:
+def _require_distinct(mapping: Mapping[Any, Any]) -> None:
     """Checks that no two keys of a mapping have the same text in JSON. Errors: ValueError that names both."""
     seen: dict[str, Any] = {}
-    for key, text in zip(keys, texts, strict=True):
+    for key in mapping:
+        text = _spelled(key)
         if text in seen:
             raise ValueError(
                 f"it returned a mapping with the keys {seen[text]!r} and {key!r}, which are both {text!r} in JSON"
@@ -219,12 +180,12 @@ def _require_distinct(keys: Iterable[Any], texts: Iterable[str]) -> None:
 
 
 def _spelled(key: Any) -> str:
-    """Returns the text of a key of a mapping in a pydantic model, which may also be a date, say."""
-    if isinstance(key, str | int):
+    """Returns the text of a key of a mapping, which may also be a date, say, in a pydantic model."""
+    if isinstance(key, str | int | np.generic):
         return _plain_key(key)
     try:
         (text,) = to_jsonable_python({key: None})
-    except ValueError:  # the model can't be dumped, and is refused for that
+    except ValueError:  # it can't be dumped, and is refused for that
         return repr(key)
     return str(text)
 
@@ -236,4 +197,6 @@ def _plain_key(key: Any) -> str:
         return utf8(key)
     if isinstance(key, int):
         return str(key).lower() if isinstance(key, bool) else str(int(key))
+    if isinstance(key, _SCALARS):
+        return str(to_jsonable_python(key))
     raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts: {key!r}")

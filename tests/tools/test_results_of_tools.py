@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import datetime
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from playing import Alone, calls, play_script
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel, SerializeAsAny, computed_field, field_serializer
+from typing_extensions import TypedDict
 
 from ray_gym import Participant, tool
 from ray_gym.errors import FailureKind
@@ -59,6 +63,76 @@ class Colour(Enum):
     RED = "red"
 
 
+class Serialized(BaseModel):
+    when: int = 1
+    held: Any = None
+
+    @field_serializer("when")
+    def _write(self, when: int) -> str:
+        return str(when)
+
+
+class Computed(BaseModel):
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def held(self) -> Any:
+        return State()
+
+
+@dataclass
+class Shelf:
+    held: Any = None
+
+
+class Written(TypedDict):
+    held: Any
+
+
+class Wider(Answer):
+    held: Any = None
+
+
+class Anything(RootModel[Any]):
+    pass
+
+
+class Held(BaseModel):
+    of: Iterable[Any] = ()
+    shelf: Shelf | None = None
+    either: State | dict[str, Any] | None = None
+    tags: set[Any] = set()
+    queue: deque[Any] = deque()
+    pairs: list[Any] = []
+    written: Written | None = None
+    keys: dict[datetime.date | str, int] = {}
+    root: Anything | None = None
+    wide: SerializeAsAny[Answer] | None = None
+
+
+class Bare(BaseModel):
+    bare: list = [{"a": State()}]  # type: ignore[type-arg]
+
+
+class Masked(BaseModel):
+    held: Any = None
+
+    @field_serializer("held")
+    def _write(self, held: Any) -> str:
+        return "masked"
+
+
+class Loose(BaseModel):
+    size: tuple[int, ...] = [1]  # type: ignore[assignment]
+    at: float = 1
+
+
+class Curt(BaseModel):
+    held: Any = None
+
+    def model_dump(self, **given: Any) -> dict[str, Any]:
+        return {"held": "hidden"}
+
+
 class Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -92,6 +166,13 @@ ENDLESS.append(ENDLESS)
         (np.float64(1.5), "1.5"),
         (Holder(held=[1.5, Decimal("2.5")]), '{"held":[1.5,"2.5"],"declared":null,"tags":[]}'),
         (Decimal("1e400"), '"1E+400"'),
+        (Open(at=Path("/a")), '{"at":"/a"}'),
+        (Masked(held=State()), '{"held":"masked"}'),
+        (Loose(), '{"size":[1],"at":1.0}'),
+        (Curt(held=State()), '{"held":"hidden"}'),
+        (Open(x={"y": [1.5]}, of=Masked(held=State())), '{"x":{"y":[1.5]},"of":{"held":"masked"}}'),
+        (Holder(declared=State(1, "open")), '{"held":null,"declared":{"shown":1,"hidden":"open"},"tags":[]}'),
+        ({datetime.date(2026, 1, 2): 1}, '{"2026-01-02":1}'),
     ],
 )
 def test_results_that_are_text_or_json(result: Any, text: str) -> None:
@@ -125,7 +206,25 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         (Holder(held={1: "a", "1": "b"}), "it returned a mapping with the keys 1 and '1'"),
         (Raw(), "of which Raw.body can't be JSON: 'utf-8' codec can't decode byte 0xff"),
         ({"all": [Library()]}, "it returned a pydantic model, of which Raw.body can't be JSON"),
-        (Holder(held=object()), "of which Holder.held can't be JSON: Unable to serialize unknown type"),
+        (Holder(held=object()), "it returned a object"),
+        (Serialized(held=State()), "it returned a State"),
+        (Serialized(held=float("nan")), "it returned nan"),
+        (Open(of=Serialized(held=State())), "it returned a State"),
+        (Computed(), "it returned a State"),
+        (Holder(held=deque([State()])), "it returned a deque"),
+        (Held(of=iter([State()])), "it returned a State"),
+        (Held(shelf=Shelf(State())), "it returned a State"),
+        (Held(shelf=Shelf(float("inf"))), "it returned inf"),
+        (Held(either={"a": State()}), "it returned a State"),
+        (Held(tags={1, float("nan")}), "it returned nan"),
+        (Held(queue=deque([State()])), "it returned a State"),
+        (Held(pairs=[Pair()]), "it returned a Pair"),
+        (Held(written={"held": State()}), "it returned a State"),
+        (Held(keys={datetime.date(2026, 1, 2): 1, "2026-01-02": 2}), "which are both '2026-01-02' in JSON"),
+        (Held(root=Anything(State())), "it returned a State"),
+        (Holder.model_construct(tags=State()), "it returned a State"),
+        (Bare(), "it returned a State"),
+        (Held(wide=Wider(text="x", held=State())), "it returned a State"),
         (Holder(held=float("nan")), "it returned nan, which is no number that JSON has"),
         (Holder(held=[{"mean": float("-inf")}]), "it returned -inf"),
         (Holder(held=Decimal("NaN")), "it returned NaN"),

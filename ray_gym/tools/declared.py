@@ -1,0 +1,87 @@
+"""Makes JSON data of the pydantic models that tools return, and shows nothing that their types don't declare as shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema
+
+Plain = Callable[[Any], Any]
+"""Makes plain JSON data of a value, or raises an error for one of which all might be shown."""
+_UNDECLARED = frozenset({"any", "is-instance", "function-plain"})
+"""Kinds of types whose values pydantic dumps as what they happen to be: all fields of a dataclass, say."""
+_NO_TYPES = frozenset({"metadata", "cls", "function", "default", "expected", "members", "keys_schema"})
+"""Keys of a core schema under which there are no types of values."""
+
+
+class Refused(Exception):
+    """Carries the error of `Plain` out of pydantic's serializer."""
+
+
+def dump_declared(model: BaseModel, plain: Plain, check_keys: Callable[[Mapping[Any, Any]], None]) -> Any:
+    """Returns a pydantic model as JSON data. Where its types don't say what is dumped (`Any`, extra fields), `plain` does;
+    NaN stays NaN. `check_keys` looks at each mapping whose keys may have one text.
+
+    Errors: those of `plain` and `check_keys`; ValueError if the model can't be dumped.
+    """
+    if type(model).model_dump is not BaseModel.model_dump:  # it says itself what it shows
+        return model.model_dump(mode="json", by_alias=True)
+    serializer = _serializer(type(model), plain, check_keys)
+    try:
+        return serializer.to_python(model, mode="json", by_alias=True, warnings="error")
+    except PydanticSerializationError as error:
+        if isinstance(error.__cause__, Refused):
+            raise error.__cause__.args[0] from None
+    dumped = serializer.to_python(model, mode="json", by_alias=True, warnings=False)
+    for name, field in type(model).model_fields.items():  # one has a value of another type than it declares
+        if not field.exclude:
+            plain(getattr(model, name))
+    return dumped
+
+
+@cache
+def _serializer(
+    model: type[BaseModel], plain: Plain, check_keys: Callable[[Mapping[Any, Any]], None]
+) -> SchemaSerializer:
+    def write(value: Any) -> Any:
+        return _refusing(plain, value)
+
+    def write_mapping(value: Any, handler: Plain) -> Any:
+        if isinstance(value, Mapping):
+            _refusing(check_keys, value)
+        return handler(value)
+
+    undeclared = core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(write))
+    mapping = core_schema.wrap_serializer_function_ser_schema(write_mapping)
+
+    def checked(node: Any, is_type: bool = True) -> Any:
+        if isinstance(node, list | tuple):
+            return type(node)(map(checked, node))
+        if not isinstance(node, Mapping):
+            return node
+        if is_type and node.get("type") in _UNDECLARED and "serialization" not in node:
+            return {**undeclared, "ref": node["ref"]} if "ref" in node else undeclared
+        if not is_type and node.get("type") == "any":  # `SerializeAsAny`
+            return undeclared["serialization"]
+        parts = ((key, value, key != "serialization") for key, value in node.items())
+        made = {key: value if key in _NO_TYPES else checked(value, inner) for key, value, inner in parts}
+        if isinstance(config := node.get("config"), Mapping):
+            made["config"] = {"ser_json_inf_nan": "constants", **config}
+            if config.get("extra_fields_behavior") == "allow" and "fields" in (inner := made.get("schema", {})):
+                made["schema"] = {"extras_schema": undeclared, **inner}
+        if node.get("type") == "dict" and (node.get("keys_schema") or {}).get("type") not in ("str", "int"):
+            made.setdefault("serialization", mapping)
+        return made
+
+    schema = checked(model.__pydantic_core_schema__)
+    return SchemaSerializer(schema, {"ser_json_inf_nan": "constants"}, _use_prebuilt=False)
+
+
+def _refusing(read: Plain, value: Any) -> Any:
+    try:
+        return read(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Refused(error) from error
