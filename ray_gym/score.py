@@ -10,7 +10,9 @@ from typing import SupportsFloat
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score is a reward, with named parts and other participants' rewards where an environment has them."""
+    """A score is a reward, with named parts and other participants' rewards where an environment has them. No part is
+    named `reward`, as that is the reward's own name in the record.
+    """
 
     reward: float
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -25,26 +27,37 @@ def as_score(value: Scored) -> Score:
     """Converts the value that `score` returned (a number, named parts or a `Score`) to a `Score`. The sum of named
     parts is the reward.
 
-    Errors: TypeError if it is none of the three, ValueError if a number is not finite, or there are no parts.
+    Errors: TypeError if it is none of the three, ValueError if a number is not finite, if there are no parts, or if a
+    name is `reward` or that of another number.
     """
     if isinstance(value, float):  # the common case first: the checks below take longer
         return Score(_number(value))
     if isinstance(value, Score):
-        return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
+        return Score(_number(value.reward), _parts(value.parts), _numbers(value.others))
     if isinstance(value, Mapping):
         if not value:
             raise ValueError(
                 "score() returned no parts, of which the reward would be the sum; return 0.0 for no reward"
             )
-        parts = _numbers(value)
+        parts = _parts(value)
         return Score(sum(parts.values()), parts)
     if isinstance(value, SupportsFloat):
         return Score(_number(value))
     raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
 
 
+def _parts(named: Mapping[str, float]) -> dict[str, float]:
+    parts = _numbers(named)
+    if "reward" in parts:
+        raise ValueError("score() returned a part named 'reward', which is the name of the reward itself: rename it")
+    return parts
+
+
 def _numbers(named: Mapping[str, float]) -> dict[str, float]:
-    return {str(name): _number(value, f" for {name}") for name, value in named.items()}
+    numbers = {str(name): _number(value, f" for {name}") for name, value in named.items()}
+    if len(numbers) < len(named):
+        raise ValueError(f"score() returned two numbers under one name: {list(named)!r:.80}")
+    return numbers
 
 
 def _number(value: SupportsFloat, whose: str = "") -> float:

@@ -40,6 +40,7 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -
         )
     components = verdict.get("reward_components")
     named = {**_own_fields(verdict, asked), **(components if isinstance(components, Mapping) else {})}
+    named.pop("reward", None)  # a component of that name is the reward once more
     parts = {name: found for name, value in named.items() if (found := number(value)) is not None}
     return Score(reward, parts)
 

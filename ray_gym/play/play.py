@@ -218,7 +218,11 @@ async def score(episode: Episode) -> Score:
 
 
 def _known(score: Score, environment: Rules) -> Score:
-    """Returns a score. Errors: ValueError if it rewards a participant that the environment does not have."""
+    """Returns a score. Errors: ValueError if its other rewards are of the policy, or of a participant that the
+    environment does not have.
+    """
+    if "policy" in score.others:
+        raise ValueError("score() returned another reward for the policy: give it as `reward`")
     names = (*environment.participants, *environment.auxiliary)
     for name in score.others:
         if name not in names:

@@ -195,7 +195,7 @@ async def test_numbers_beside_the_reward_are_named_parts() -> None:
         "why": "late",
         "mask_sample": False,
     }
-    async with NemoDouble(answers={"/verify": answer | {"reward_components": {"form": 1}}}) as double:
+    async with NemoDouble(answers={"/verify": answer | {"reward_components": {"form": 1, "reward": 1}}}) as double:
         played = await play_row(double, counter_row(), adds(7))
     assert played.score is not None and played.score.reward == 0.5
     assert played.score.parts == {"accuracy": 1, "overlap": 0.25, "form": 1}

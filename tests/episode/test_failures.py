@@ -158,3 +158,18 @@ async def test_what_is_told_must_be_text() -> None:
 def test_a_score_is_finite(value: Any) -> None:
     with pytest.raises(ValueError, match="no reward"):
         as_score(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"reward": 0.2, "form": 0.3}, "a part named 'reward'"),
+        (Score(0.5, parts={"reward": 0.5}), "a part named 'reward'"),
+        (Score(0.5, others={"policy": 7.0}), "another reward for the policy"),
+        ({1: 0.1, "1": 0.2}, "two numbers under one name: [1, '1']"),
+        (Score(0.5, parts={True: 0.1, "True": 0.2}), "two numbers under one name"),  # type: ignore[dict-item]
+    ],
+)
+async def test_no_reward_has_two_values(value: Any, told: str) -> None:
+    game = await play_script(scoring(value), ["a"], ["b"], policy={"max_turns": 1})
+    assert game.played.failure is not None and told in game.played.failure.message
