@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ray_gym.beside import refuse_hidden
 from ray_gym.deprecation import warn_renamed_in
 from ray_gym.errors import UserError, placed
 
@@ -46,11 +47,12 @@ def load_object(path: str, where: str) -> Any:
     """Imports the module of package.module:name, and returns the object. The name may have dots.
 
     Errors: UserError, which names `where` (the config's field), if the path has another form, the module can't be
-    imported, or has no such object.
+    imported, another one hides it from beside the config, or it has no such object.
     """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
+    refuse_hidden(module_name, where)
     try:
         found: Any = load_module(module_name, where)
     except ImportError as error:

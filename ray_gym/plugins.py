@@ -26,6 +26,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ray_gym.beside import refuse_hidden
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe, placed
 from ray_gym.installed.extras import NotInstalled
@@ -182,6 +183,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
             if found is not None:
                 return found
     if name in (users := _users_modules(kind)):
+        refuse_hidden(users[name], where)
         try:
             found = _exported_class(kind, users[name])
         except (Exception, SystemExit) as error:

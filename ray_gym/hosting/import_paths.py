@@ -11,6 +11,7 @@ from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
+from ray_gym.beside import expect_beside
 from ray_gym.errors import UserError
 from ray_gym.installed.configs import FOLDER
 from ray_gym.installed.first_folder import PYTHONS, hiding
@@ -37,11 +38,14 @@ def import_paths() -> list[str]:
 
 def import_from(folder: Path) -> None:
     """Lets this process, and those that are started from it, import modules of a folder (of a config, say), after all
-    others. A folder that has only configs of ray_gym's own is left out. Errors: UserError for a folder with a module
-    that hides another.
+    others. A module there that one of another folder hides is refused when it is imported. A folder that has only
+    configs of ray_gym's own is left out. Errors: UserError for a folder with a module that hides another.
     """
     path = str(folder.absolute())
-    if path in sys.path or folder.absolute().is_relative_to(FOLDER):
+    if folder.absolute().is_relative_to(FOLDER):
+        return
+    expect_beside(folder.absolute())
+    if path in sys.path:
         return
     refuse_hidden_modules(folder)
     sys.path.append(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ray_gym.beside import refuse_hidden
 from ray_gym.errors import UserError
 from ray_gym.hosting.import_paths import as_variable, hidden_modules, import_from, import_paths, refuse_hidden_modules
 from ray_gym.installed.configs import FOLDER
@@ -38,6 +39,49 @@ def test_a_module_beside_the_config_is_found_here_and_by_workers(elsewhere: Path
     assert sys.path.count(str(elsewhere)) == 1 and import_paths().count(str(elsewhere)) == 1
     assert str(elsewhere) in as_variable()["PYTHONPATH"].split(os.pathsep)
     assert import_paths().index(str(elsewhere)) > import_paths().index(str(Path.cwd()))
+
+
+@pytest.mark.parametrize(
+    ("helped", "importing"),
+    [("hidden_of_a_test", ""), ("user_of_a_test", "def f():\n    from hidden_of_a_test import VALUE\n")],
+)
+def test_a_module_beside_the_config_that_the_current_folder_hides_is_refused(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helped: str, importing: str
+) -> None:
+    """The module may also be imported by one that is found, and in a function only, which runs when episodes are
+    played.
+    """
+    (elsewhere / "hidden_of_a_test.py").write_text("VALUE = 1\n")
+    if importing:
+        (elsewhere / f"{helped}.py").write_text(importing)
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "hidden_of_a_test.py").write_text("VALUE = 2\n")
+    monkeypatch.chdir(here)
+    sys.path.insert(0, str(here))
+    import_from(elsewhere)
+    told = (
+        rf"^environment.id: {elsewhere}/hidden_of_a_test.py, .*, {here}/hidden_of_a_test.py: start from .*{elsewhere},"
+    )
+    with pytest.raises(UserError, match=told):
+        load_object(f"{helped}:VALUE", "environment.id")
+    assert helped not in sys.modules
+    (here / "hidden_of_a_test.py").write_text("VALUE = 1\n")  # a copy does no harm
+    refuse_hidden(helped, "environment.id")
+
+
+def test_packages_and_their_relative_imports_are_looked_at(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, value in ((elsewhere, 1), (tmp_path / "here", 2)):
+        (folder / "pack_of_a_test").mkdir(parents=True)
+        (folder / "pack_of_a_test" / "__init__.py").write_text("from .deep import VALUE\n")
+        (folder / "pack_of_a_test" / "deep.py").write_text(f"VALUE = {value}\n")
+    monkeypatch.chdir(tmp_path / "here")
+    sys.path.insert(0, str(tmp_path / "here"))
+    import_from(elsewhere)
+    with pytest.raises(UserError, match=r"project/pack_of_a_test/deep\.py, .*here/pack_of_a_test/deep\.py"):
+        refuse_hidden("pack_of_a_test", "environment.id")
 
 
 def test_the_folder_of_ready_configs_is_left_out(elsewhere: Path) -> None:
