@@ -16,22 +16,23 @@ import importlib.util
 import pkgutil
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ray_gym.beside import refuse_hidden
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, describe, placed
-from ray_gym.installed.extras import NotInstalled
+from ray_gym.errors import RunFailed, UserError, describe, placed
 from ray_gym.load_object import load_object
 from ray_gym.sandbox.kind import SandboxKind
+
+MadeT = TypeVar("MadeT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,29 @@ def find_environment(name: str, where: str = "environment.id") -> type[Environme
     return found
 
 
+def construct(made: Callable[[Any], MadeT], options: BaseModel, where: str) -> MadeT:
+    """Makes an environment or an engine from its class and options. `where`: the part of the input that names it.
+    Errors: UserError, also for an unexpected exception of the constructor, with its place; RunFailed.
+    """
+    try:
+        return made(options)
+    except (UserError, RunFailed):
+        raise
+    except (Exception, SystemExit) as error:
+        name = getattr(made, "__name__", made)
+        raise UserError(f"{where}: {name}.__init__ failed: {placed(error)}") from error
+
+
 def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
     """Returns the environment with its default options, which may decide who plays; the class where options have to be
-    given, or something that it needs is not installed.
+    given, something that it needs is not installed, or its constructor fails.
 
     Errors: UserError if there is no such environment, or it can't be imported.
     """
     found = find_environment(name)
     try:
-        return found(found.Options())
-    except (ValidationError, NotInstalled):
+        return construct(found, found.Options(), name)
+    except (ValidationError, UserError):
         return found
 
 

@@ -13,6 +13,7 @@ from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
+from ray_gym.plugins import construct
 from ray_gym.task import Task
 
 
@@ -49,9 +50,9 @@ def subject_of(
     """Makes a subject with up to `count` tasks, of a file or of the environment's generator.
 
     `tasks_file`: file of tasks; None: they are generated from `seed`. Errors: UserError for bad rows, and for an
-    environment that has no generator if there is no file.
+    environment that can't be made, or that has no generator if there is no file.
     """
-    environment = environment_class(options)
+    environment = construct(environment_class, options, f"ID: {name}")
     if tasks_file is not None:
         section = TasksSection(path=str(tasks_file), limit=count)
     elif environment_class.generate is Environment.generate:

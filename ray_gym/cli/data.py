@@ -163,13 +163,17 @@ def generate(
 
 def _environment(name: str, options: list[str] | None) -> Any:
     """Returns the environment with this name and these options (KEY=VALUE). Errors: UserError if the environment is
-    unknown, or an option is wrong.
+    unknown or can't be made, or an option is wrong.
     """
-    from ray_gym.config.options import read_options
-    from ray_gym.plugins import find_environment
+    from ray_gym.config.file import interpolations_in
+    from ray_gym.config.interpolations import errors_unfilled
+    from ray_gym.config.options import WORD, read_options
+    from ray_gym.plugins import construct, find_environment
 
     environment_class = find_environment(name, "--env")
-    return environment_class(read_options(environment_class.Options, options or [], name))
+    given = read_options(environment_class.Options, options or [], name)
+    with errors_unfilled(interpolations_in(options or [], WORD)):
+        return construct(environment_class, given, f"--env {name}")
 
 
 def _check_file(file: Path) -> Path:

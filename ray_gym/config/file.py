@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails
 from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.printable import printable
 
@@ -271,6 +271,8 @@ def validate(
         made = model.model_validate(dict(data))
     except ValidationError as error:
         raise _refusal(error, model, file, prefix, overrides, filled_in) from None
+    except Exception as error:  # of an author's validator
+        raise UserError(f"{file}: {'.'.join((*prefix, model.__name__))} failed: {placed(error)}") from error
     try:
         model.model_validate(dict(data), extra="forbid")
     except ValidationError as error:

@@ -11,7 +11,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.models.engine import OnNodes
 from ray_gym.models.placement import Replicas
-from ray_gym.plugins import find_engine, find_environment
+from ray_gym.plugins import construct, find_engine, find_environment
 from ray_gym.run.directory.directory import check_places
 from ray_gym.run.directory.location import absolute, is_uri
 from ray_gym.service.offers import offers_of
@@ -50,8 +50,11 @@ def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
     file = str(config_path)
     engines = {}
     for name, model in config.models.items():
-        engine_class = find_engine(model.engine, f"{file}: models.{name}.engine")
-        engines[name] = engine_class(validate(engine_class.Options, model.options, file, ("models", name)))
+        at = f"{file}: models.{name}.engine"
+        engine_class = find_engine(model.engine, at)
+        engines[name] = construct(
+            engine_class, validate(engine_class.Options, model.options, file, ("models", name)), at
+        )
     environments = [find_environment(offer.environment.id) for offer in offers_of(config).values()]
     modules = [each.__module__.rpartition(".")[0] or each.__module__ for each in environments]
     tops = [type(engine).__module__.partition(".")[0] for engine in engines.values()]

@@ -10,7 +10,7 @@ from ray_gym.config.file import read_config_text
 from ray_gym.config.sections import RunConfig
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError
 from ray_gym.run.plan import make_environment, participants_of
 from ray_gym.run.resume import meaning_diff
 
@@ -72,18 +72,13 @@ def _cast(
     """Makes the environment and the participants. Judges that the environment had before, and does not ask any more, are
     left out of the config. Errors: UserError.
     """
-    try:
-        environment = make_environment(after, file)
-        wanted = (*environment.participants, *environment.auxiliary)
-        surplus = [name for name in after.participants if name not in wanted]
-        if surplus and (former := _former_judges(before, file)):
-            kept = {name: each for name, each in after.participants.items() if name in wanted or name not in former}
-            after = after.with_sections({}, participants=kept)
-        return environment, participants_of(after, environment, file), after
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(f"{file}: environment.id: {after.environment.id} can't be made: {describe(error)}") from None
+    environment = make_environment(after, file)
+    wanted = (*environment.participants, *environment.auxiliary)
+    surplus = [name for name in after.participants if name not in wanted]
+    if surplus and (former := _former_judges(before, file)):
+        kept = {name: each for name, each in after.participants.items() if name in wanted or name not in former}
+        after = after.with_sections({}, participants=kept)
+    return environment, participants_of(after, environment, file), after
 
 
 def _former_judges(before: RunConfig, file: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.engine import bases_first, models_on
 from ray_gym.models.price import Price
-from ray_gym.plugins import find_engine, find_environment
+from ray_gym.plugins import construct, find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
 SUBMISSION = 0
@@ -63,9 +63,8 @@ class Plan:
         file: name of the config in messages. tasks: reads the rows to be played; None plans no episodes, for runs that
         get them later. engines: returns the engine of a model by its name; None makes new ones from the config.
 
-        Errors: UserError for an unknown environment or engine, a wrong option, or participants that do not fit the
-        environment or the models of the config; exceptions of `tasks`, of `engines`, and of the constructors of the
-        environment and the engines.
+        Errors: UserError for an unknown environment or engine, a wrong option, an exception of a constructor, or
+        participants that do not fit the environment or the models of the config; exceptions of `tasks` and `engines`.
         """
         with errors_unfilled(config.filled_in):
             environment, participants = cast_of(config, file)
@@ -156,8 +155,8 @@ def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
 def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[str, Participant]]:
     """Makes the environment and the participants (by name) of a config. `file`: name of the config in messages.
 
-    Errors: UserError for an unknown environment, a wrong option of it, or participants that do not fit the environment
-    or the models of the config; exceptions of the environment's constructor.
+    Errors: UserError for an unknown environment, a wrong option of it, or an exception of its constructor, or participants
+    that do not fit the environment or the models of the config.
     """
     environment = make_environment(config, file)
     return environment, participants_of(config, environment, file)
@@ -202,13 +201,13 @@ def request_of(plan: Plan, name: str) -> EngineCheck:
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     """Makes the environment of a config. `file`: name of the config in messages. Errors: UserError for an unknown
-    environment or a wrong option; exceptions of the environment's constructor.
+    environment, a wrong option, or an exception of the environment's constructor.
     """
     environment_class = find_environment(config.environment.id)
     if wrong := environment_class.wrong_hooks():
         raise UserError("\n".join(f"environment.id: {config.environment.id}: {line}" for line in wrong))
     options = validate(environment_class.Options, config.environment.options, file, ("environment",), config)
-    return environment_class(options)
+    return construct(environment_class, options, f"environment.id: {config.environment.id}")
 
 
 def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
@@ -269,7 +268,7 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
     """Makes the engines of the models that participants use, and of those below them, by the name of the model. The
     options of unused models are checked too. `file`: name of the config in messages.
 
-    Errors: UserError for an unknown engine or a wrong option; exceptions of the engines' constructors.
+    Errors: UserError for an unknown engine or a wrong option, or an exception of an engine's constructor.
     """
     used = {participant.model for participant in participants.values()}
     found: dict[str, tuple[Any, Any]] = {}
@@ -279,7 +278,7 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
 
     def make(name: str) -> Engine:
         engine_class, options = found[name]
-        engine: Engine = engine_class(options)
+        engine: Engine = construct(engine_class, options, f"{file}: models.{name}.engine")
         return engine
 
     return bases_first([name for name in config.models if name in used], config.models, make)

@@ -16,7 +16,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck, Sampling
 from ray_gym.models.engine import bases_first, models_on
 from ray_gym.openai_api.refused import Refused
-from ray_gym.plugins import find_engine, find_environment
+from ray_gym.plugins import construct, find_engine, find_environment
 from ray_gym.run.plan import cast_of, has_tools, make_environment
 from ray_gym.service.api import EnvironmentInfo
 
@@ -58,8 +58,11 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
 
     def make(name: str) -> Engine:
         model = config.models[name]
-        engine_class = find_engine(model.engine, f"{file}: models.{name}.engine")
-        engine: Engine = engine_class(validate(engine_class.Options, model.options, file, ("models", name)))
+        at = f"{file}: models.{name}.engine"
+        engine_class = find_engine(model.engine, at)
+        engine: Engine = construct(
+            engine_class, validate(engine_class.Options, model.options, file, ("models", name)), at
+        )
         return engine
 
     engines = bases_first(config.models, config.models, make)

@@ -124,6 +124,46 @@ def test_a_key_that_is_not_known_as_a_process(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        (["rollout", "mine.yaml", "environment.id=faulty_made:Made"], "environment.id: faulty_made:Made"),
+        (["config", "mine.yaml", "environment.id=faulty_made:Made"], "environment.id: faulty_made:Made"),
+        (["serve", "mine.yaml", "environment.id=faulty_made:Made"], "environment.id: faulty_made:Made"),
+        (["check-env", "faulty_made:Made"], "ID: faulty_made:Made"),
+        (["data", "validate", "rows.jsonl", "--env", "faulty_made:Made"], "--env faulty_made:Made"),
+        (["config", "mine.yaml", "models.small.engine=faulty_made:Engine"], "mine.yaml: models.small.engine"),
+    ],
+)
+def test_an_exception_of_a_constructor_has_its_place(folder: Folder, command: list[str], where: str) -> None:
+    """The environment's constructor raises; so does that of an engine."""
+    (folder.path / "rows.jsonl").write_text("{}\n")
+    (folder.path / "faulty_made.py").write_text(
+        "from ray_gym.envs.tic_tac_toe.environment import TicTacToe\n\n\n"
+        "class Made(TicTacToe):\n    def __init__(self, options):\n        1 / 0\n\n\n"
+        "class Engine(Made):\n    class Options(Made.Options, extra='allow'):\n        pass\n"
+    )
+    name = "Engine" if "engine" in where else "Made"
+    told = f"{where}: {name}.__init__ failed: ZeroDivisionError: division by zero (faulty_made.py:6)"
+    folder.refuses(*command, told=told)
+
+
+def test_an_exception_of_a_validator_has_its_place(folder: Folder) -> None:
+    (folder.path / "faulty_options.py").write_text(
+        "from pydantic import BaseModel, field_validator\n"
+        "from ray_gym.envs.tic_tac_toe.environment import TicTacToe\n\n\n"
+        "class Options(BaseModel):\n    size: int = 1\n\n    @field_validator('size')\n    @classmethod\n"
+        "    def check(cls, size):\n        return 1 / 0\n\n\n"
+        "class Shop(TicTacToe):\n    Options = Options\n"
+    )
+    folder.refuses(
+        "config",
+        "mine.yaml",
+        "environment={id: 'faulty_options:Shop', size: 3}",
+        told="environment.Options failed: ZeroDivisionError: division by zero (faulty_options.py:11)",
+    )
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["rollout", "--nosuch"], "No such option: --nosuch; see `ray-gym rollout --help`"),
