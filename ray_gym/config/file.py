@@ -18,17 +18,15 @@ from omegaconf.errors import GrammarParseError, InterpolationResolutionError, Om
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ray_gym.config.comments import lost_texts
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
+from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.printable import printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-LITERAL = r"; for a text with a literal ${, write \${"
-"""End of a message about a ${...} that can't be filled in."""
 LONGEST_FOUND = 60
 """Characters of a wrong value that a message shows at most."""
 LONGEST_SHOWN = 80
@@ -37,7 +35,6 @@ _STRUCTURED = ("[", "{", "'", '"')
 """Beginnings of lists, of mappings and of texts in quotes."""
 _LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
 """Parts of YAML that are no part of a value."""
-_OCTAL = re.compile(r"[-+]?0[0-9_]+")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -122,29 +119,6 @@ def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolatio
     return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
 
 
-def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
-    """Yields a node of YAML and all values below it, each once, with the nearest key above it: "" for the root."""
-    nodes, seen = [("", root)], set[int]()
-    while nodes:
-        above, node = nodes.pop()
-        if node is None or id(node) in seen:  # an alias
-            continue
-        seen.add(id(node))
-        yield above, node
-        if isinstance(node, yaml.SequenceNode):
-            nodes += [(above, value) for value in node.value]
-        elif isinstance(node, yaml.MappingNode):
-            nodes += [(str(key.value), value) for key, value in node.value]
-
-
-def _octals(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
-    """Yields the line, from 1, the nearest key and the problem of each whole number that begins with a zero."""
-    for key, node in _nodes(root):
-        if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":int") and _OCTAL.fullmatch(node.value):
-            problem = f"YAML takes {node.value} for an octal number; leave out its leading zero, or put it in quotes"
-            yield node.start_mark.line + 1, key, problem
-
-
 def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
     """Yields the numbers below a key that are infinite, or none: JSON, in which runs are kept, has no such numbers."""
     if isinstance(node, float) and not isfinite(node):
@@ -154,41 +128,18 @@ def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
             yield from _infinite(f"{key}.{name}" if key else str(name), child)
 
 
-def _require_decimals(root: yaml.Node | None, file: str) -> None:
-    """Checks that YAML reads no whole number of a text as an octal one. `file` names the text. Errors: UserError that
-    names the line and the key.
-    """
-    for number, key, problem in _octals(root):
-        raise UserError(f"{file}:{number}: {key}: {problem}")
-
-
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the config with its overrides twice: with every ${...} as it is written, and with its value. Errors:
     UserError.
     """
-    for lost in lost_texts(text):
-        raise UserError(f"{file}:{lost.line}: {lost.complaint}")
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        if not (root is None or isinstance(root, yaml.MappingNode) or root.tag.endswith(":null")):
-            raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
-        _require_decimals(root, file)
-        config = OmegaConf.create(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f":{mark.line + 1}" if mark is not None else ""
-        raise UserError(f"{file}{line}: not valid YAML: {error.problem or error.context}") from None
-    except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
-        raise UserError(f"{file}: not valid YAML: {_one_line(error)}") from None
-    except RecursionError:
-        raise UserError(f"{file}: its lists or mappings are nested too deeply") from None
+    config = parse(text, file, list(RunConfig.model_fields))
     for override in overrides:
         config = _overridden(config, override)
     try:
         written, resolved = (OmegaConf.to_container(config, resolve=resolve) for resolve in (False, True))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         hint = LITERAL if isinstance(error, InterpolationResolutionError | GrammarParseError) else ""
-        raise UserError(f"{file}: {_one_line(error)}{hint}") from None
+        raise UserError(f"{file}: {one_line(error)}{hint}") from None
     return _by_name(written), _by_name(resolved)
 
 
@@ -201,7 +152,7 @@ def _overridden(config: Any, override: str) -> Any:
         return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         hint = LITERAL if "${" in override else ""
-        raise UserError(f"{override!r} is not an override that can be read: {_one_line(error)}{hint}") from None
+        raise UserError(f"{override!r} is not an override that can be read: {one_line(error)}{hint}") from None
 
 
 def _whole(value: str) -> str:
@@ -210,14 +161,14 @@ def _whole(value: str) -> str:
     an anchor, spaces, line ends), as a list or a mapping without brackets (`- x`, `a: b`, `x:`), or could not read is
     put into quotes.
 
-    Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out, and for a whole
-    number that begins with a zero.
+    Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out, and for a
+    number or a key that YAML reads otherwise than it is written.
     """
     try:
         node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
     except yaml.YAMLError:
         return value if value.lstrip()[:1] in _STRUCTURED else _quoted(value)
-    for _, _, problem in _octals(node):
+    for _, _, problem in misread(node):
         raise ValueError(problem)
     if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
         of_text = node.tag.endswith(":str") or node.value != value.strip()
@@ -360,7 +311,3 @@ def _nearby(path: Path) -> str:
     names = [str(other) for other in folder.glob("*.y*ml")] if folder.is_dir() else []
     close = difflib.get_close_matches(str(path), names, n=1)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

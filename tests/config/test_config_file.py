@@ -183,11 +183,54 @@ def test_overrides_that_do_not_fit_are_said(config: Path, override: str) -> None
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("a: 1\nb: [1\nc: 2\n", 3), ("a: 1\n\n\n\tb: 2\n", 4), ("a: b: c\n", 1), ("a: 1\nb: 'x\n", 3)],
+    [
+        ("a: 1\nb: [1\nc: 2\n", 3),
+        ("a: 1\n\n\n\tb: 2\n", 4),
+        ("a: b: c\n", 1),
+        ("a: 1\nb: 'x\n", 2),
+        ('a: {id: "x:E}\nb: 1\n', 1),
+        ('a: {id: "x:E}\nb: {c: 1}\nd: {id: "y:E"}\n', 1),
+        ("a: {b: c\nd\n", 1),
+        ("a: 1\nb\nc: 2\n", 2),
+        ("a: 1\nb: \x07\n", 2),
+        ("a: 1\n\ud800: 2\n", 2),
+    ],
 )
 def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -> None:
-    config.write_text(text)
-    assert error_of(config).startswith(f"{config}:{line}: not valid YAML: ")
+    with pytest.raises(UserError, match=f"^x:{line}: not valid YAML: "):
+        merge_overrides(text, "x", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: !!int x", "a: not valid YAML: 'x' is no int"),
+        ("a: !!int ''", "a: not valid YAML: '' is no int"),
+        ("a: !!bool x", "a: not valid YAML: 'x' is no bool"),
+        ("a: {b: !!timestamp x}", "b: not valid YAML: 'x' is no timestamp"),
+        ("a: !!set {b}", "a: a config has no set"),
+        ("a: ${", r"a: no viable alternative at input '${'; for a text with a literal ${, write \${"),
+        ("a: [b, 'c ${d']", r"a: no viable alternative at input '${d'; for a text with a literal ${, write \${"),
+        ("null: 1", "YAML takes a key for null; put it in quotes"),
+        ("a: {~: 1}", "a: YAML takes a key for null"),
+        ("a:\n  ? \n", "a: YAML takes a key for null"),
+        ("010: 1", "YAML takes 010 for an octal number"),
+    ],
+)
+def test_a_value_or_a_key_that_can_not_be_read_is_told_with_its_line(text: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        merge_overrides(f"x: 1\n{text}\n", "x", [])
+    assert str(caught.value).startswith((f"x:2: {told}", f"x:3: {told}"))
+
+
+@pytest.mark.parametrize("number", ["1:30", "-1:30", "1_0:30", "1:30.5", "190:20:30", "[1:30]", "{1:30: a}"])
+def test_a_number_in_base_60_is_refused(config: Path, number: str) -> None:
+    told = r"YAML takes .*1.*:30.* for a number in base 60"
+    with pytest.raises(UserError, match=rf"x:1: a: {told}"):
+        merge_overrides(f"a: {number}", "x", [])
+    with pytest.raises(UserError, match=told):
+        read(config, f"tasks.generate={number}")
+    assert merge_overrides("a: '1:30'", "x", []) == {"a": "1:30"}
 
 
 @pytest.mark.parametrize(

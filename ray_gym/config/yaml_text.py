@@ -1,0 +1,149 @@
+"""Reads the text of a config as YAML, and tells the line of a mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from omegaconf import OmegaConf
+from omegaconf.errors import GrammarParseError, OmegaConfBaseException
+
+from ray_gym.config.comments import lost_texts
+from ray_gym.errors import UserError
+
+LITERAL = r"; for a text with a literal ${, write \${"
+"""End of a message about a ${...} that can't be filled in."""
+_OCTAL = re.compile(r"[-+]?0[0-9_]+")
+_BEGUN = ("while scanning a quoted scalar", "while scanning a simple key")
+"""Contexts of errors that are noticed behind the line with the mistake."""
+_BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
+
+
+def parse(text: str, file: str, top_keys: list[str]) -> Any:
+    """Returns a mapping in YAML as OmegaConf's config. `file` names the text in messages; `top_keys` are the keys that
+    the mapping should have.
+
+    Errors: UserError, with the line, for a text that is no YAML, loses a text as a comment, is no mapping, or has a
+    value that YAML or OmegaConf can't read, or reads otherwise than it is written.
+    """
+    for lost in lost_texts(text):
+        raise UserError(f"{file}:{lost.line}: {lost.complaint}")
+    root = None
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if not (root is None or isinstance(root, yaml.MappingNode) or root.tag.endswith(":null")):
+            raise UserError(f"{file}: expected a mapping with the keys {', '.join(top_keys)}")
+        for line, key, problem in misread(root):
+            raise UserError(f"{file}:{line}: {key and f'{key}: '}{problem}")
+        return OmegaConf.create(text)
+    except UserError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        at, told = _place(error, text)
+        raise UserError(f"{file}{at}: not valid YAML: {told}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        told = f"the character U+{error.character:04X} may not be in it; write it as an escape in double quotes"
+        raise UserError(f"{file}:{line}: not valid YAML: {told}") from None
+    except RecursionError:
+        raise UserError(f"{file}: its lists or mappings are nested too deeply") from None
+    except Exception as error:  # PyYAML lets through what int() and the like raise
+        for line, key, told in _unreadable(root):
+            raise UserError(f"{file}:{line}: {key and f'{key}: '}{told}") from None
+        raise UserError(f"{file}: not valid YAML: {one_line(error)}") from None
+
+
+def misread(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
+    """Yields the line, from 1, the nearest key and the problem of each number that YAML reads otherwise than it is
+    written, and of each key that is null.
+    """
+    for above, node in _nodes(root):
+        if isinstance(node, yaml.MappingNode):
+            for key, _ in node.value:
+                if key.tag.endswith(":null"):
+                    yield key.start_mark.line + 1, above, "YAML takes a key for null; put it in quotes, or add it"
+        if not (isinstance(node, yaml.ScalarNode) and node.tag.endswith((":int", ":float"))):
+            continue
+        if node.tag.endswith(":int") and _OCTAL.fullmatch(node.value):
+            problem = f"YAML takes {node.value} for an octal number; leave out its leading zero, or put it in quotes"
+            yield node.start_mark.line + 1, above, problem
+        elif ":" in node.value:
+            problem = f"YAML takes {node.value} for a number in base 60; write another number, or put it in quotes"
+            yield node.start_mark.line + 1, above, problem
+
+
+def one_line(error: Exception) -> str:
+    """Returns the text of an error as one line."""
+    return " ".join(str(error).split())
+
+
+def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
+    """Yields a node of YAML, and all keys and values below it, each once, with the nearest key above it: "" for the
+    root.
+    """
+    nodes, seen = [("", root)], set[int]()
+    while nodes:
+        above, node = nodes.pop()
+        if node is None or id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        yield above, node
+        if isinstance(node, yaml.SequenceNode):
+            nodes += [(above, value) for value in reversed(node.value)]
+        elif isinstance(node, yaml.MappingNode):
+            for key, value in reversed(node.value):
+                nodes += [(str(key.value), value), (above, key)]
+
+
+def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:
+    """Returns where a mistake is, as `:LINE` ("" if nothing says so), and the mistake. Quotes and brackets that nothing
+    closes are told where they are opened, since YAML goes on to the end, or to the next quote.
+    """
+    mark, opened = error.problem_mark or error.context_mark, error.context_mark
+    told = error.problem or error.context or ""
+    if mark is None:
+        return "", told
+    if (quoted := _long_quote(text, mark)) is not None:
+        return f":{quoted + 1}", f"{told} in line {mark.line + 1}, where the text in quotes ends that begins here"
+    context = error.context or ""
+    if opened is not None and (context in _BEGUN or (context in _BRACKETS and told.endswith("'<stream end>'"))):
+        return f":{opened.line + 1}", told
+    if opened is not None and context in _BRACKETS and opened.line != mark.line:
+        told += f" in the brackets that line {opened.line + 1} opens"
+    return f":{mark.line + 1}", told
+
+
+def _long_quote(text: str, mark: yaml.Mark) -> int | None:
+    """Returns the line, from 0, where a text in quotes begins that ends in the line of a mistake, before it; None if
+    there is none, or it has one line.
+    """
+    found = None
+    try:
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if token.end_mark.index > mark.index:
+                break
+            if isinstance(token, yaml.ScalarToken) and token.style in ("'", '"') and token.end_mark.line == mark.line:
+                found = token.start_mark.line
+    except yaml.YAMLError:
+        pass
+    return found if found != mark.line else None
+
+
+def _unreadable(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
+    """Yields the line, from 1, the nearest key and the problem of each value that can't be read by itself."""
+    for key, node in _nodes(root):
+        line = node.start_mark.line + 1
+        if isinstance(node, yaml.CollectionNode):
+            if not node.tag.endswith((":map", ":seq")):
+                yield line, key, f"a config has no {node.tag.rpartition(':')[2]}; write a list or a mapping"
+            continue
+        try:
+            OmegaConf.create(yaml.serialize(yaml.SequenceNode("tag:yaml.org,2002:seq", [node]), Dumper=yaml.SafeDumper))
+        except GrammarParseError as error:
+            yield line, key, f"{one_line(error).partition(' full_key: ')[0]}{LITERAL}"
+        except (OmegaConfBaseException, yaml.YAMLError) as error:
+            yield line, key, one_line(error)
+        except Exception:
+            yield line, key, f"not valid YAML: {node.value!r:.60} is no {node.tag.rpartition(':')[2]}"
