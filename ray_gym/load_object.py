@@ -87,7 +87,8 @@ def _folder_hint(found: Any) -> str:
     """Returns a hint if the module is Python's own, or a folder without __init__.py, else "". A project's folder may be imported in the
     place of the package of that name inside of it.
     """
-    if isinstance(found, ModuleType) and found.__name__ in sys.stdlib_module_names:
+    pythons = {*sys.stdlib_module_names, "test"}  # its own tests, which Python leaves out of the list
+    if isinstance(found, ModuleType) and found.__name__.partition(".")[0] in pythons:
         return ", for it is Python's own module of that name: rename yours"
     if not isinstance(found, ModuleType) or found.__file__ is not None:
         return ""

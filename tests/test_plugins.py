@@ -66,6 +66,13 @@ def test_a_module_named_as_one_of_pythons_is_said_to_be_pythons(folder: Path) ->
         load_object("calendar:Mine", "environment.id")
 
 
+def test_pythons_own_tests_are_said_to_be_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "test", raising=False)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not (Path(path) / "test.py").exists()])
+    with pytest.raises(UserError, match=r"test has no 'Mine', for it is Python's own module of that name: rename"):
+        load_object("test:Mine", "environment.id")
+
+
 def test_workers_get_no_relative_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have another working directory."""
     monkeypatch.setenv("PYTHONPATH", "src::/elsewhere:.")
