@@ -120,7 +120,7 @@ class Environment(Generic[TaskT, StateT]):
     @classmethod
     def has_metrics(cls) -> bool:
         """Says whether the environment overrides `metrics`."""
-        return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
+        return not _is_left(cls, "metrics")
 
     @classmethod
     def wrong_hooks(cls) -> list[str]:
@@ -347,6 +347,8 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
         return f"is the name of a hook, and no function (found {function!r:.60})"
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return "has a yield: return the value instead"
+    if hook == "metrics" and isinstance(inspect.getattr_static(cls, hook), FunctionType):
+        return "is called on the class: write @classmethod above it"
     is_async = inspect.iscoroutinefunction(_function(Environment, hook)) or hook in _MAY_BE_ASYNC
     if inspect.iscoroutinefunction(function) and not is_async:
         return "is async, and nothing awaits it: write it without async"

@@ -231,6 +231,17 @@ class AlsoAuxiliary(Good):
     auxiliary = ("policy",)
 
 
+class MetricsOfAnObject(Good):
+    def metrics(self, rows: Any) -> dict[str, float]:  # type: ignore[override]
+        return {}
+
+
+class StaticMetrics(Good):
+    @staticmethod
+    def metrics(rows: Any) -> dict[str, float]:  # type: ignore[override]
+        return {}
+
+
 class SandboxAsText(Good):
     uses_sandbox = "false"  # type: ignore[assignment]
 
@@ -266,9 +277,11 @@ def test_a_tool_may_not_replace_a_hook() -> None:
             type("Shop", (Good,), {hook: tool()(method)})
 
 
-@pytest.mark.parametrize("environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, OtherNames, RunsItself])
+@pytest.mark.parametrize(
+    "environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, OtherNames, RunsItself, StaticMetrics]
+)
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
-    assert environment.wrong_hooks() == []
+    assert environment.wrong_hooks() == [] and environment.has_metrics() == (environment is StaticMetrics)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +313,7 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (NoComma, 'NoComma.participants has to be names in a tuple, like ("policy",) with its comma'),
         (TwicePolicy, "TwicePolicy.participants and auxiliary have 'policy' twice"),
         (AlsoAuxiliary, "AlsoAuxiliary.participants and auxiliary have 'policy' twice"),
+        (MetricsOfAnObject, "MetricsOfAnObject.metrics is called on the class: write @classmethod above it"),
         (SandboxAsText, "SandboxAsText.uses_sandbox has to be True or False (found 'false')"),
         (OutsideAsText, "OutsideAsText.opens_outside has to be True or False (found 'no')"),
         (JudgeAsText, "JudgeAsText.auxiliary has to be names in a tuple"),
