@@ -131,7 +131,7 @@ def _open_directory(plan: Plan, config_file: Path) -> RunDirectory:
     if not storage_at(there).exists(CONFIG):
         directory = plan_directory(config, config_file)
         create(directory)
-        directory.write_fingerprint(Fingerprint.of(plan))
+        directory.write_fingerprint(Fingerprint.of(plan, config_file.parent))
         directory.write_config(config)
         return directory
     directory = reopen(there, config.output)

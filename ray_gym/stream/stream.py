@@ -307,7 +307,7 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, path, first), None)
+        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, path.absolute(), first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:

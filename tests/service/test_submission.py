@@ -68,7 +68,10 @@ def test_a_run_is_planned_again_from_its_directory_alone(config: RunConfig, tmp_
     folder = tmp_path / "rollouts" / ("0" * 32)
     assert {path.name for path in folder.iterdir()} >= {"run.yaml", "plan.json", "request.json", TASKS, "episodes"}
     plan = plan_again(made.config, folder, ENGINES)
-    assert Fingerprint.of(plan) == made.fingerprint and len(plan.specs) == made.episodes == 9
+    assert (
+        Fingerprint.of(plan, tmp_path) == made.fingerprint
+    )  # its folder is where `score` finds the environment's module
+    assert len(plan.specs) == made.episodes == 9
     assert [spec.task_id for spec in plan.specs][-1] == "mine é" and plan.engines.keys() == {"random", "minimax"}
 
 

@@ -102,7 +102,7 @@ def submission_of(
         check_plan(plan, REQUEST)
     except UserError as error:
         raise refusal_of(error, request) from None
-    return Submission(wanted, Fingerprint.of(plan), _as_lines(request.tasks) if request.tasks else None)
+    return Submission(wanted, Fingerprint.of(plan, config_dir), _as_lines(request.tasks) if request.tasks else None)
 
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
