@@ -193,8 +193,13 @@ def describe(error: BaseException) -> str:
 
 def placed(error: BaseException) -> str:
     """Returns `TypeName: message (file.py:12)`, with the author's line at which the error was raised, if there is one."""
+    return f"{describe(error)}{place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Returns the author's line at which an error was raised, as ` (file.py:12)`; "" if there is none."""
     frames = own_frames(error)
-    return f"{describe(error)}{_place(frames[-1])}" if frames else describe(error)
+    return _place(frames[-1]) if frames else ""
 
 
 def text_of(error: BaseException) -> str:

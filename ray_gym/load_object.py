@@ -11,7 +11,7 @@ from typing import Any
 
 from ray_gym.beside import refuse_hidden
 from ray_gym.deprecation import warn_renamed_in
-from ray_gym.errors import UserError, placed
+from ray_gym.errors import UserError, place_of, placed
 
 FORMER_PACKAGES = ("envs", "deployments")
 """Top-level packages of before 0.2, which lie in `ray_gym` now. A user's own package of such a name goes first."""
@@ -57,7 +57,8 @@ def load_object(path: str, where: str) -> Any:
         found: Any = load_module(module_name, where)
     except ImportError as error:
         is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
-        raise UserError(f"{where}: can't import {module_name}: {error}{_searched() if is_missing else ''}") from None
+        told = f"{error}{place_of(error)}{_searched() if is_missing else ''}"
+        raise UserError(f"{where}: can't import {module_name}: {told}") from None
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing {module_name} failed: {placed(error)}") from error
     for part in attribute.split("."):

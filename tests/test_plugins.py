@@ -66,6 +66,13 @@ def test_a_module_named_as_one_of_pythons_is_said_to_be_pythons(folder: Path) ->
         load_object("calendar:Mine", "environment.id")
 
 
+def test_an_import_that_fails_within_a_module_has_its_place(folder: Path) -> None:
+    (folder / "importer_of_a_test.py").write_text("\nimport missing_of_a_test\n")
+    told = r"can't import importer_of_a_test: No module named 'missing_of_a_test' \(importer_of_a_test\.py:2\)$"
+    with pytest.raises(UserError, match=told):
+        load_object("importer_of_a_test:Mine", "environment.id")
+
+
 def test_pythons_own_tests_are_said_to_be_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "test", raising=False)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not (Path(path) / "test.py").exists()])
