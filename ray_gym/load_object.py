@@ -12,6 +12,7 @@ from typing import Any
 from ray_gym.beside import refuse_hidden
 from ray_gym.deprecation import warn_renamed_in
 from ray_gym.errors import UserError, place_of, placed
+from ray_gym.paths import absolute_path
 
 FORMER_PACKAGES = ("envs", "deployments")
 """Top-level packages of before 0.2, which lie in `ray_gym` now. A user's own package of such a name goes first."""
@@ -72,7 +73,7 @@ def load_object(path: str, where: str) -> Any:
 
 def _searched() -> str:
     """Returns the folders in which modules are looked for, besides those of Python and of installed packages."""
-    folders = [str(Path(path or ".").absolute()) for path in sys.path if not path or _is_anothers(path)]
+    folders = [str(absolute_path(Path(path or "."))) for path in sys.path if not path or _is_anothers(path)]
     return f"; it is in none of the folders {', '.join(dict.fromkeys(folders))}: go to its folder, or install it"
 
 

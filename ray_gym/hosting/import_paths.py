@@ -16,6 +16,7 @@ from ray_gym.errors import UserError
 from ray_gym.installed.configs import FOLDER
 from ray_gym.installed.first_folder import PYTHONS, hiding
 from ray_gym.installed.place import PACKAGE, is_installed
+from ray_gym.paths import absolute_path
 
 PROJECT = "ray-gym"
 """Name under which the package is installed."""
@@ -33,7 +34,7 @@ def import_paths() -> list[str]:
     """
     inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     own = [] if is_installed(HERE / "ray_gym") else [str(HERE)]
-    return list(dict.fromkeys(str(Path(path).absolute()) for path in [str(Path.cwd()), *inherited, *own]))
+    return list(dict.fromkeys(str(absolute_path(Path(path))) for path in [str(Path.cwd()), *inherited, *own]))
 
 
 def import_from(folder: Path) -> None:
@@ -41,10 +42,11 @@ def import_from(folder: Path) -> None:
     others. A module there that one of another folder hides is refused when it is imported. A folder that has only
     configs of ray_gym's own is left out. Errors: UserError for a folder with a module that hides another.
     """
-    path = str(folder.absolute())
-    if folder.absolute().is_relative_to(FOLDER):
+    folder = absolute_path(folder)
+    path = str(folder)
+    if folder.is_relative_to(FOLDER):
         return
-    expect_beside(folder.absolute())
+    expect_beside(folder)
     if path in sys.path:
         return
     refuse_hidden_modules(folder)

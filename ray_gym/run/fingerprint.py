@@ -14,6 +14,7 @@ import xxhash
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
+from ray_gym.paths import absolute_path
 
 if TYPE_CHECKING:
     from ray_gym.run.plan import Plan
@@ -40,7 +41,7 @@ class Fingerprint:
         """Computes the fingerprint of a plan from the class of its environment, and the ids and tasks of its episodes.
         `folder`: that of the config's file.
         """
-        environment, place = type(plan.environment), str(folder.absolute()) if folder is not None else ""
+        environment, place = type(plan.environment), str(absolute_path(folder)) if folder is not None else ""
         name = f"{environment.__module__}:{environment.__qualname__}"
         return cls(name, len(plan.specs), digest(plan.specs), place)
 

@@ -28,6 +28,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import Engine, OnAnother, Served, line_of
 from ray_gym.models.versions import Versions, read_versions
+from ray_gym.paths import absolute_path
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, check_plan
@@ -114,7 +115,7 @@ class Stream:
         self._engines = plan.engines
         self._versions = self._versions.merge({model: self._versions[model] for model in plan.trained})
         setup = HostSetup(
-            self._config, self._config_path.absolute(), self._engines, self._options, self._saved, self._versions
+            self._config, absolute_path(self._config_path), self._engines, self._options, self._saved, self._versions
         )
         self._host = await self._make_host(setup)
         self._started.push_async_callback(self._end_host)
@@ -307,7 +308,7 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, path.absolute(), first), None)
+        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, absolute_path(path), first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:

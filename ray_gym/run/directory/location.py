@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ray_gym.errors import UserError
 from ray_gym.messages import utf8
+from ray_gym.paths import absolute_path
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import Storage
@@ -19,8 +20,8 @@ def is_uri(location: str) -> bool:
 
 
 def absolute(location: str) -> str:
-    """Returns a path (also one with ~ or file://) as an absolute one, and a URI of an object store unchanged."""
-    return location if is_uri(location) else str(_path(location).absolute())
+    """Returns a path (also one with ~ or file://) as an absolute one without `..`, and a URI of an object store unchanged."""
+    return location if is_uri(location) else str(absolute_path(_path(location)))
 
 
 def is_relative(location: str) -> bool:
