@@ -15,7 +15,7 @@ from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver import panel, progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
 from ray_gym.run.driver.progress import Reporter
-from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
+from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally, kind_of
 
 
 def receipt(**fields: Any) -> Receipt:
@@ -173,6 +173,30 @@ def test_failures_of_one_kind_are_one_with_an_example() -> None:
         "environment in tool a (x.py:3): KeyError": 1,
         "environment in model: HTTP 500 after 0.5 s": 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("where", "first", "second"),
+    [
+        (
+            "E.f (env.py:3)",
+            "it returned <E object at 0x7f01>, a E; expected",
+            "it returned <E object at 0xfaab>, a E; expected",
+        ),
+        ("E.f (env.py:3)", "it returned 'abc', a str; expected 'x'", "it returned \"it's\", a str; expected 'x'"),
+        ("model x", "HTTP 500: request id req_8fae12bc", "HTTP 500: request id req_011CSHoE-99"),
+        ("tool a (my env.py:3)", "KeyError: 'a'", "KeyError: 'b'"),
+    ],
+)
+def test_failures_that_tell_other_values_are_of_one_kind(where: str, first: str, second: str) -> None:
+    told = tally_of(failed_by(where, first), failed_by(where, second)).summary()["failures"]
+    assert told == {f"environment in {where}: {first}": 2}
+
+
+def test_failures_at_other_lines_or_of_other_types_are_of_other_kinds() -> None:
+    lines = [failed_by(f"E.f (env.py:{line})", f"it returned 5, a {kind}") for line in (3, 4) for kind in ("int", "E")]
+    assert set(tally_of(*lines).summary()["failures"].values()) == {1}
+    assert kind_of("judge in j: it's A, and isn't") != kind_of("judge in j: it's B, and isn't"), "apostrophes"
 
 
 def failed_by(where: str, message: str) -> Receipt:

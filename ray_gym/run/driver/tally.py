@@ -25,9 +25,13 @@ FIRST_FAILED, FIRST_CHARGED = 16, 3
 their workers, which takes half a minute each."""
 LONGEST_QUOTED = 40
 """Most characters of a text in quotes in a failure: longer ones differ from episode to episode."""
-_PLACED = re.compile(r".*?\(\S+:\d+\): [A-Za-z_]\w*(?=: |$)", re.DOTALL)
-"""Place and type of an exception in an author's code."""
+_PLACE = re.compile(r" \(.+:\d+\)$", re.DOTALL)
+"""Place in an author's code, at the end of what says where a failure was."""
+_EXCEPTION = re.compile(r"[A-Za-z_]\w*(?=: |$)")
+"""Type of an exception, at the beginning of a failure's message."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
+_VARYING = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)|[\w-]*\d(?:[\w-]|\.\d)*", re.DOTALL)
+"""Quoted values, and words with a digit: numbers, addresses of objects, ids of requests."""
 _QUOTED = re.compile(rf"(['\"])((?:(?!\1).){{{LONGEST_QUOTED + 1}}}).*?\1", re.DOTALL)
 
 
@@ -37,11 +41,14 @@ def shorten(failure: str) -> str:
 
 
 def kind_of(failure: str) -> str:
-    """Returns what failures of one kind have in common: a failure's place and the type of its exception if it has them;
-    else its text without numbers and long quotations.
+    """Returns what failures of one kind have in common: where they were, without numbers but for a line of code, and the
+    type of the exception if it has such a line; else the message without the values that it tells.
     """
-    found = _PLACED.match(failure)
-    return found[0] if found else _NUMBER.sub("#", shorten(failure))
+    where, _, message = failure.partition(": ")
+    is_placed = _PLACE.search(where) is not None
+    if is_placed and (exception := _EXCEPTION.match(message)):
+        return f"{where}: {exception[0]}"
+    return f"{where if is_placed else _NUMBER.sub('#', where)}: {_VARYING.sub('#', message)}"
 
 
 @dataclass
