@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from traceback import FrameSummary, extract_tb, walk_tb
 from types import FunctionType, ModuleType
@@ -106,8 +106,16 @@ def wrong_return(owner: object, hook: str, given: object, expected: str) -> Epis
 
 
 def code_place(function: object) -> str:
-    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python."""
-    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python. Of a
+    partial function that is the function's place, and of another object that can be called, its `__call__`'s.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    if callable(function):
+        function = inspect.unwrap(function)
+        if not isinstance(function, type) and not hasattr(function, "__code__"):
+            function = type(function).__call__
+    code = getattr(function, "__code__", None)
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
 
 

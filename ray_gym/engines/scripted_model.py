@@ -7,9 +7,10 @@ import inspect
 import random
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from ray_gym.errors import EpisodeFailure, Failure, FailureKind
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, code_place
 from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
 from ray_gym.messages import Message
@@ -71,16 +72,34 @@ class ScriptedModel:
             answer = self._player(request, *rngs, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
-            raise EpisodeFailure.of(Failure.of(error, "scripted player")) from error
-        if not isinstance(message, Message) or not isinstance(message.content, str):
-            name = getattr(self._player, "__qualname__", type(self._player).__name__)
-            odd, kind = (message.content, "Message of a ") if isinstance(message, Message) else (message, "")
-            told = f"the player {name} returned a {kind}{type(odd).__name__}; expected a Message with a text"
-            raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", told)
-        return Completion(message)
+            raise EpisodeFailure.of(Failure.of(error, "scripted player", code=self._player)) from error
+        return Completion(self._checked(message))
+
+    def _checked(self, answer: object) -> Message:
+        """Returns a player's answer as a message whose every field is of its type.
+
+        Errors: EpisodeFailure, with the player's place, for other answers, which would look like the environment's
+        faults where they are used.
+        """
+        wrong = "" if isinstance(answer, Message) else type(answer).__name__
+        try:
+            if not wrong:
+                return msgspec.convert(msgspec.to_builtins(answer, enc_hook=_plain_text), Message)
+        except (TypeError, msgspec.ValidationError) as error:
+            wrong = f"Message that is none ({error})"
+        name = getattr(self._player, "__qualname__", type(self._player).__name__)
+        told = f"the player {name} returned a {wrong}; expected a Message with a text"
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, f"scripted player{code_place(self._player)}", told)
 
     async def close(self) -> None:
         return None
+
+
+def _plain_text(value: object) -> str:
+    """Returns a value of a subclass of `str` as a plain text. Errors: TypeError for other values."""
+    if not isinstance(value, str):
+        raise TypeError(f"unexpected {type(value).__name__}")
+    return str(value)
 
 
 def takes_rng(player: Player, arguments: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from ray_gym import Episode, Message, Opening, Score
 from ray_gym.config.sections import LimitsSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.messages import ToolCall
 from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.play.play import score_group
 
@@ -76,17 +78,64 @@ async def test_a_wrong_score_is_named(value: Any, told: str) -> None:
     assert failure.where.startswith("Odd.score (test_wrong_returns.py:")
 
 
+def message_of(**fields: Any) -> Message:
+    return Message(**{"role": "assistant", **fields})
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
-    [(None, "NoneType"), ("hello", "str"), (Message("assistant", None), "Message of a NoneType")],  # type: ignore[arg-type]
+    [
+        (None, "NoneType"),
+        ("hello", "str"),
+        (message_of(content=None), "Message that is none (Expected `str`, got `null` - at `$.content`)"),
+        (message_of(content=object()), "Message that is none (unexpected object)"),
+        (message_of(role="robot"), "Message that is none (Invalid enum value 'robot' - at `$.role`)"),
+        (message_of(tool_calls=None), "Message that is none (Expected `array`, got `null` - at `$.tool_calls`)"),
+        (
+            message_of(tool_calls=(ToolCall("c", "t", {}),)),  # type: ignore[arg-type]
+            "Message that is none (Expected `str`, got `object` - at `$.tool_calls[0].arguments`)",
+        ),
+    ],
 )
 async def test_a_player_returns_a_message(answer: Any, kind: str) -> None:
     def odd_player(request: CompletionRequest) -> Any:
         return answer
 
+    failure = await failure_of(odd_player)
+    assert failure.message.endswith(f"odd_player returned a {kind}; expected a Message with a text")
+    assert failure.where == f"scripted player (test_wrong_returns.py:{odd_player.__code__.co_firstlineno})"
+
+
+async def failure_of(player: Any) -> Failure:
     with pytest.raises(EpisodeFailure) as caught:
-        await ScriptedModel(odd_player, {}, 0.0).complete(CompletionRequest("t", [], Sampling(), seed=0))
-    assert caught.value.failure.message.endswith(f"odd_player returned a {kind}; expected a Message with a text")
+        await ScriptedModel(player, {}, 0.0).complete(CompletionRequest("t", [], Sampling(), seed=0))
+    return caught.value.failure
+
+
+class Wrong:
+    def __call__(self, request: CompletionRequest) -> int:
+        return 5
+
+
+@pytest.mark.parametrize("player", [Wrong(), Wrong().__call__, partial(Wrong.__call__, Wrong()), partial(Wrong())])
+async def test_the_place_of_a_player_is_that_of_its_code(player: Any) -> None:
+    line = Wrong.__call__.__code__.co_firstlineno
+    assert (await failure_of(player)).where == f"scripted player (test_wrong_returns.py:{line})"
+
+
+async def test_a_player_with_other_parameters_is_named_by_its_place() -> None:
+    def takes_three(a: Any, b: Any, c: Any) -> None: ...
+
+    failure = await failure_of(takes_three)
+    assert failure.where == f"scripted player (test_wrong_returns.py:{takes_three.__code__.co_firstlineno})"
+
+
+async def test_texts_of_other_classes_are_texts() -> None:
+    class Text(str): ...
+
+    request = CompletionRequest("t", [], Sampling(), seed=0)
+    said = await ScriptedModel(lambda request: message_of(content=Text("x")), {}, 0.0).complete(request)
+    assert said.message == message_of(content="x") and type(said.message.content) is str
 
 
 @pytest.mark.parametrize("value", [None, 1.0, {"a": 1.0}, "1"])
