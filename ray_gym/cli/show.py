@@ -111,12 +111,12 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
     read.
     """
     began = find_run(run.location).read_fingerprint() if run.storage.exists(CONFIG) else None
-    planned = began.episodes if began is not None else len(episodes)
-    if len(episodes) < planned and (is_whole or run.summary is None):
+    if began is not None and (run.summary is None or (is_whole and len(episodes) < began.episodes)):
         ended = "is not finished" if run.summary is None else "was interrupted"
+        lacks = ", and no summary.json" if len(episodes) >= began.episodes else ""
         resume = f"ray-gym rollout --resume {shell_quoted(run.location)}"
         console.print(
-            f"[yellow]the run {ended}[/]: {len(episodes)} of {planned} episodes; if nothing plays it, resume it with: "
+            f"[yellow]the run {ended}[/]: {len(episodes)} of {began.episodes} episodes{lacks}; if nothing plays it, resume it with: "
             f"{data(resume)}",
             highlight=False,
             soft_wrap=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -147,6 +148,15 @@ def test_a_run_that_was_killed_says_that_it_is_not_finished(tmp_path: Path) -> N
     told = " ".join(out.getvalue().split())
     assert "the run is not finished: " in told and " of 6 episodes; if nothing plays it, resume it with: " in told
     assert "mean reward: " in told
+
+
+def test_a_run_that_was_killed_before_its_summary_says_that_it_is_not_finished(tmp_path: Path) -> None:
+    stored = Path(__file__).parents[1] / "record" / "versions" / "2" / "finished"
+    shutil.copytree(stored, tmp_path / "run")
+    (tmp_path / "run" / "summary.json").unlink()
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path / "run"))
+    assert "the run is not finished: 4 of 4 episodes, and no summary.json; if nothing plays it" in out.getvalue()
 
 
 def test_a_mean_has_an_interval_over_tasks() -> None:
