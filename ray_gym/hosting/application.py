@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import logging
+import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting import tls
 from ray_gym.hosting.import_paths import as_variable
 from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, find_janitor, start_janitor
+from ray_gym.hosting.room import SAY_S, no_place
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
@@ -43,6 +45,9 @@ wait for a slot.
 """
 FAILED_START = "A replica failed to start"
 """Beginning of Serve's message when a replica did not start and Serve is going to retry."""
+
+UNPLACED = "to be scheduled"
+"""Part of Serve's message about replicas that Ray has found no place for within 30 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,11 @@ class DeploymentSpec:
             **self.settings,
         )
         return deployment.bind(*self.arguments)
+
+    @property
+    def bundles(self) -> list[dict[str, float]]:
+        """Returns the bundles of a replica's placement group; [] if it has none."""
+        return list(self.settings.get("placement_group_bundles") or [])
 
     def _actor_options(self) -> dict[str, Any]:
         """Returns `actor_options` with this driver's import paths as PYTHONPATH, unless the runtime_env sets that
@@ -146,7 +156,7 @@ class Application:
             start_holder(self.name, spec.weights)
         target = serve.RunTarget(target=spec.bind(), name=self.name, route_prefix=None)
         serve.run_many([target], wait_for_applications_running=False)
-        self._wait_until_up(model, spec)
+        self._wait_until_up(model, spec, say)
 
     def hold(self, name: str, run_id: str, digest: str) -> bool:
         """Takes a lease on the application of this name. Returns True if the application is up with this digest of its
@@ -251,21 +261,28 @@ class Application:
             raise RunFailed(f"the Serve application {self.name} is not gone yet: {error}") from None
         dismiss(self.name)
 
-    def _wait_until_up(self, model: str, spec: DeploymentSpec) -> None:
-        """Blocks until the application is running.
+    def _wait_until_up(self, model: str, spec: DeploymentSpec, say: Callable[[str], None]) -> None:
+        """Blocks until the application is running. While Ray has no place for a replica, `say` gets a line about it each
+        minute.
 
         Errors: UserError if a replica raised one; RunFailed, with the reason, if a replica did not start for another
         reason, or the application is not running within `start_timeout_s` seconds.
         """
-        deadline = time.monotonic() + spec.start_timeout_s
+        began, says_at = time.monotonic(), -math.inf
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:
             messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
             if status.status == ApplicationStatus.DEPLOY_FAILED or any(FAILED_START in text for text in messages):
                 raise _start_error(model, spec.replica_name, "\n".join(messages))
-            if time.monotonic() > deadline:
-                limit = f"start_timeout_s ({spec.start_timeout_s:g} s)"
-                said = " ".join(" ".join(messages).split())[-400:] or _no_place(spec.actor_options)
-                raise RunFailed(f"models.{model}: not up within {limit}: {said}")
+            now, said = time.monotonic(), " ".join(" ".join(messages).split())
+            ends, waits = now > began + spec.start_timeout_s, UNPLACED in said
+            if ends or (waits and now >= says_at):
+                says_at = now + SAY_S
+                why = said[-400:] if said and not waits else no_place(spec.actor_options, spec.bundles)
+                if ends:
+                    raise RunFailed(
+                        f"models.{model}: not up within start_timeout_s ({spec.start_timeout_s:g} s): {why}"
+                    )
+                say(f"model {model}: not up after {now - began:.0f} s: {why}")
             time.sleep(0.2)
 
 
@@ -292,14 +309,6 @@ def digest_options(options: BaseModel, *more: object) -> str:
     depends too.
     """
     return hashlib.sha256(f"{options.model_dump_json()} {more!r}".encode()).hexdigest()
-
-
-def _no_place(options: Mapping[str, Any]) -> str:
-    """Describes why Ray has no place for a replica: what it asks for, and what is free. `options`: Ray's of its actor."""
-    free = ray.available_resources()
-    kinds = (("CPU", options.get("num_cpus") or 0), ("GPU", options.get("num_gpus") or 0))
-    asked = " and ".join(f"{number:g} {kind}s ({free.get(kind, 0):g} free)" for kind, number in kinds if number)
-    return f"Ray has no place for a replica, which asks for {asked or 'a node that its labels fit'}"
 
 
 def _start_error(model: str, what: str, text: str) -> Exception:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
-from ray._private.state import available_resources_per_node
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.hosting.room import free_on_nodes, tell_free
 from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.cluster.spread import Spread
 
@@ -47,14 +47,11 @@ class Nodes:
         """Returns why no node has room for a worker: the CPUs that it asks for, and those that are free; empty if a node
         has room. Blocks.
         """
-        free = [resources.get("CPU", 0) for resources in available_resources_per_node().values()]
+        free = free_on_nodes("CPU")
         if self.cpus_per_worker <= max(free, default=0):
             return ""
-        there = ray.cluster_resources().get("CPU", 0)
-        return (
-            f"a worker asks for {self.cpus_per_worker:g} CPUs (fanout.cpus_per_worker), and of the cluster's {there:g} CPUs "
-            f"{sum(free):g} are free, on one node at most {max(free, default=0):g}"
-        )
+        asked = f"a worker asks for {self.cpus_per_worker:g} CPUs (fanout.cpus_per_worker)"
+        return f"{asked}, and {tell_free('CPU', free)}"
 
     async def strategy(self, worker: str) -> Any:
         """Returns Ray's scheduling strategy for a worker that is about to start: a node for it, or "SPREAD" if workers

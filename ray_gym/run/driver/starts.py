@@ -8,12 +8,12 @@ import math
 import time
 from collections.abc import Callable
 
+from ray_gym.hosting.room import SAY_S
+
 logger = logging.getLogger(__name__)
 
 SLOW_START_S = 20.0
 """Seconds after which it is said that a worker has not started."""
-SAY_S = 60.0
-"""Seconds after which that is said again."""
 _LOOK_S = 1.0
 
 
