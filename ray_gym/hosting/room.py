@@ -31,7 +31,7 @@ def no_place(options: Mapping[str, Any], bundles: Sequence[Mapping[str, float]] 
     """
     asked: Counter[str] = Counter()
     for bundle in bundles or [{"CPU": options.get("num_cpus") or 0, "GPU": options.get("num_gpus") or 0}]:
-        asked.update(bundle)  # type: ignore[arg-type]  # a Counter adds floats, too
+        asked.update(bundle)
     told = [f"{number:g} {kind}s ({tell_free(kind, free_on_nodes(kind))})" for kind, number in asked.items() if number]
     if labels := options.get("label_selector"):
         told.append(f"a node with {', '.join(f'{key}={value}' for key, value in labels.items())}")
