@@ -197,6 +197,8 @@ class RolloutStatus(Answer):
     """None until the rollout is played."""
     ended_at: float | None
     """None as long as more episodes may be committed."""
+    waiting: str | None = None
+    """Reason for which workers have not started, while they take long to; else None."""
 
 
 class RolloutList(Answer):

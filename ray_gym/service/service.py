@@ -70,6 +70,10 @@ class Service:
         """Returns the state of the service, with the names of its models."""
         return self._state
 
+    async def slow_starts(self) -> list[str]:
+        """Returns what is said about workers that take long to start, a line for each rollout and environment."""
+        return [*self._rollouts.slow_starts(), *self._sessions.slow_starts()]
+
     async def environments(self) -> EnvironmentList:
         """Returns the environments that are offered, the config's own first."""
         return self._environments

@@ -82,7 +82,7 @@ def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wai
             actor = _start_service(setup, started)
             started.callback(gateway.stop)
             gateway.start(actor_name(config.service.name), NAMESPACE, engines)
-            _wait(actor, lambda: say(f"ready: {address}"))
+            _wait(actor, address, say)
             say("stopping")
     say("stopped; started again with this output.dir, it resumes what was under way")
 
@@ -134,17 +134,23 @@ def _start_error(error: BaseException) -> Exception:
     return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
 
 
-def _wait(actor: Any, say_ready: Callable[[], None]) -> None:
-    """Says that the service is ready, waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns.
+def _wait(actor: Any, address: str, say: Callable[[str], None]) -> None:
+    """Says that the service is ready, waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns. Meanwhile it
+    says which workers take long to start: the service's own log is not on this terminal.
 
     Errors: RunFailed if the service's process ended by itself.
     """
     try:
-        say_ready()
+        say(f"ready: {address}")
+        said: list[str] = []
         while True:
             time.sleep(LOOK_S)
             with suppress(GetTimeoutError):
-                ray.get(actor.ready.remote(), timeout=ANSWER_S)
+                late = ray.get(actor.slow_starts.remote(), timeout=ANSWER_S)
+                for line in late:
+                    if line not in said:
+                        say(line)
+                said = late
     except KeyboardInterrupt:
         return
     except RayError as error:

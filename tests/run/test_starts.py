@@ -64,6 +64,16 @@ async def test_a_process_that_ray_is_starting_ends_no_run(caplog: pytest.LogCapt
     assert told(caplog)[0].endswith("Ray is still starting its process")
 
 
+async def test_what_is_told_ends_when_no_worker_is_starting(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[str] = []
+    subject = Starts(lambda: BUSY, math.inf, heard.append)
+    subject.begin("a")
+    await cancel(await watched(subject, 1, caplog))
+    assert heard == told(caplog)
+    subject.is_up("a")
+    assert heard[-1] == ""
+
+
 @pytest.mark.parametrize(("count", "who"), [(1, "1 more worker has not"), (2, "2 more workers have not")])
 async def test_further_workers_are_named_and_end_no_run(count: int, who: str, caplog: pytest.LogCaptureFixture) -> None:
     subject = Starts(lambda: BUSY, 0)

@@ -49,6 +49,16 @@ def ended(directory: RunDirectory, rollout: Rollout, **outcome: Any) -> Rollout:
     return found
 
 
+def test_the_status_says_while_workers_take_long_to_start() -> None:
+    subject, tally = rollout(), Tally(3)
+    subject.begin(tally)
+    assert subject.status().waiting is None
+    tally.slow_start = "no worker has started within 20 s: none is free"
+    assert subject.status().waiting == tally.slow_start
+    subject.release()
+    assert subject.status().waiting is None
+
+
 @pytest.mark.parametrize(
     ("outcome", "state"),
     [

@@ -111,7 +111,7 @@ class Driver:
         self._grants = commits.grants
         self._tally = commits.tally
         self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
-        self._starts = Starts(self._nodes.busy, wait_s)
+        self._starts = Starts(self._nodes.busy, wait_s, self._tell_slow_start)
         self._stopping = stopping
         self._make = make
         self._open_ended = open_ended
@@ -289,6 +289,9 @@ class Driver:
                 f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
             )
         return True
+
+    def _tell_slow_start(self, told: str) -> None:
+        self._tally.slow_start = told
 
     async def _watch_starts(self) -> None:
         """Says which workers take long to start, and ends the run if no first one gets CPUs in time."""

@@ -20,11 +20,15 @@ _LOOK_S = 1.0
 class Starts:
     """Holds the workers that are starting."""
 
-    def __init__(self, busy: Callable[[], str], wait_s: float = math.inf) -> None:
+    def __init__(
+        self, busy: Callable[[], str], wait_s: float = math.inf, tell: Callable[[str], None] = lambda told: None
+    ) -> None:
         """Begins without workers. busy: returns why no node has room for a worker, empty if one has; it may block. wait_s:
-        seconds that a first worker waits for CPUs that others hold, and never less than `SLOW_START_S`.
+        seconds that a first worker waits for CPUs that others hold, and never less than `SLOW_START_S`. tell: is called
+        with each warning, and with an empty text when no worker is starting any more.
         """
         self._busy = busy
+        self._tell = tell
         self._wait_s = max(SLOW_START_S, wait_s)
         self._since: dict[str, float] = {}
         """Times on the monotonic clock from which workers are starting."""
@@ -42,6 +46,8 @@ class Starts:
     def end(self, worker: str) -> None:
         """Records that a worker is gone, if it was still starting."""
         self._since.pop(worker, None)
+        if not self._since:
+            self._tell("")
 
     async def watch(self) -> str:
         """Logs a warning while workers take long to start. Returns why the run is to end, if no worker is up and there
@@ -58,6 +64,8 @@ class Starts:
                 busy = await asyncio.to_thread(self._busy)
                 told = f"{self._who()} started within {waited:.0f} s: {busy or 'Ray is still starting its process'}"
                 logger.warning(told)
+                if self._since:  # they may have started meanwhile
+                    self._tell(told)
                 if busy and ends:
                     return told
 

@@ -110,6 +110,8 @@ class Tally:
     """Time at which the tally was made (monotonic, seconds)."""
     began: float | None = None
     """Time of the first lease (monotonic, seconds); None before it."""
+    slow_start: str = ""
+    """Warning about workers that take long to start; empty while none does."""
     took_s: float | None = None
     """Seconds from the first lease to the end; None before the end."""
 

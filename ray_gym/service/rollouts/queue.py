@@ -157,6 +157,11 @@ class RolloutQueue:
         states = self._rollouts.count_states()
         return {f"rollouts.{state}": states[state] for state in ("queued", "running", "done", "failed", "cancelled")}
 
+    def slow_starts(self) -> list[str]:
+        """Returns what is said about workers that take long to start, with the ids of their rollouts."""
+        late = [rollout for rollout in self._rollouts.in_memory if rollout.tally and rollout.tally.slow_start]
+        return [f"rollout {rollout.id}: {rollout.tally.slow_start}" for rollout in late if rollout.tally]
+
     # ---- from start to end ----
 
     async def recover(self) -> None:

@@ -59,6 +59,11 @@ class SessionRun:
         assert self._directory is not None
         return self._directory.location
 
+    @property
+    def slow_start(self) -> str:
+        """Returns what is said about workers that take long to start; empty while none does."""
+        return self._commits.tally.slow_start if self._commits is not None and self.is_up else ""
+
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
         """Opens the run's directory and starts the driver with its workers. `specs`: sessions that are open already.
 
