@@ -12,6 +12,9 @@ def main() -> None:
     """
     first = sys.path[0]  # Ray puts a folder of its own before it
     try:
+        from ray_gym.run.signals import heed_interrupts
+
+        heed_interrupts()  # before all else: of a signal that is still ignored, nobody would know
         from ray_gym.cli.app import main as run
 
         run()

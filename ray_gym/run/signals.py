@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 
 def stop_signals() -> list[signal.Signals]:
@@ -14,6 +14,15 @@ def stop_signals() -> list[signal.Signals]:
     """
     hangs_up = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hangs_up else [])]
+
+
+def heed_interrupts() -> None:
+    """Makes SIGINT raise KeyboardInterrupt also where it is ignored, as a shell does that to what its scripts start in the
+    background. Call it before imports: what comes while a signal is ignored is lost. Errors: ValueError outside of the
+    main thread.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
@@ -27,3 +36,12 @@ def unwind_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def serve_until_signalled(serve: Callable[[], int]) -> int:
+    """Runs a server until it ends by itself, and returns its exit code; or until a signal stops it, and returns 0. Errors:
+    ValueError outside of the main thread.
+    """
+    with suppress(KeyboardInterrupt), unwind_on_signals():
+        return serve()
+    return 0

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+from argparse import Namespace
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
-from ray_gym.run.signals import stop_signals, unwind_on_signals
+from ray_gym import cli
+from ray_gym.run.signals import serve_until_signalled, stop_signals, unwind_on_signals
+from ray_gym.trainers.areal import weight_server
+from ray_gym.trainers.nemo_rl import agent
 
 
 @pytest.fixture(autouse=True)
 def put_back() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT)}
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -32,3 +38,30 @@ def test_a_hangup_that_is_ignored_stays_ignored() -> None:
     assert signal.SIGHUP not in stop_signals()
     with unwind_on_signals():
         os.kill(os.getpid(), signal.SIGHUP)
+
+
+def test_a_command_in_the_background_is_interrupted_while_it_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr("ray_gym.cli.app.main", lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1 and capsys.readouterr().err == "ray-gym: interrupted\n"
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("service", "arguments"), [(weight_server, ["app", "--root", "/"]), (agent, ["--repeats", "1", "--tokenizer", "t"])]
+)
+def test_services_of_trainers_end_by_signals_also_in_the_background(
+    service: ModuleType, arguments: list[str], by: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def serve(given: Namespace) -> int:
+        os.kill(os.getpid(), by)
+        return 3
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr(service, "serve", serve)
+    assert service.main(arguments) == 0
+    assert serve_until_signalled(lambda: 2) == 2

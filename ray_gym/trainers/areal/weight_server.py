@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.signals import serve_until_signalled
 from ray_gym.trainers.kept_checkpoint import Update, serve_copy
 from ray_gym.trainers.service import WeightsCommand
 
@@ -104,7 +105,7 @@ def make_server(weights: SavedWeights, host: str, port: int) -> ThreadingHTTPSer
 
 
 def main(arguments: list[str]) -> int:
-    """Serves until it is interrupted, and returns the exit code."""
+    """Serves until a signal stops it, and returns the exit code: 2 if the arguments don't fit."""
     parser = argparse.ArgumentParser(prog="python -m ray_gym.trainers.areal.weight_server", description=__doc__)
     parser.add_argument(
         "app", help="the model's Serve application: service-NAME-MODEL, with the service's name and the model's"
@@ -113,6 +114,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8100)
     given = parser.parse_args(arguments)
+    return serve_until_signalled(lambda: serve(given))
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Serves, and returns the exit code 2 if the arguments don't fit. `given`: those."""
     if not given.root.is_dir():
         print(f"--root: {given.root} is no folder", file=sys.stderr)
         return 2
@@ -124,10 +130,7 @@ def main(arguments: list[str]) -> int:
         return 2
     with make_server(SavedWeights(given.root, command.update), given.host, given.port) as server:
         print(f"ready: AREAL_LLM_SERVER_ADDRS={given.host}:{server.server_address[1]}", flush=True)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            return 0
+        server.serve_forever()
     return 0
 
 

@@ -11,7 +11,6 @@ its weights itself.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import random
 import sys
@@ -25,6 +24,7 @@ from typing import Any, get_args
 from ray_gym.client import Client, RolloutRequest, ServiceError
 from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.signals import serve_until_signalled
 from ray_gym.trainers.checkout import check_commit
 from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.nemo_rl import TESTED
@@ -146,7 +146,7 @@ def check(client: Client, given: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Serves until it is interrupted, and returns the exit code."""
+    """Serves until a signal stops it, and returns the exit code: 2 if the arguments don't fit."""
     parser = argparse.ArgumentParser(prog="python -m ray_gym.trainers.nemo_rl.agent", description=__doc__)
     parser.add_argument("--url", help="address of the service (default: RAY_GYM_URL)")
     parser.add_argument("--repeats", type=int, required=True, help="grpo.num_generations_per_prompt of NeMo RL")
@@ -161,11 +161,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--gather-s", type=float, default=10.0, help="seconds to wait for a group's other requests")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8200)
-    return serve(parser.parse_args(arguments))
+    given = parser.parse_args(arguments)
+    return serve_until_signalled(lambda: serve(given))
 
 
 def serve(given: argparse.Namespace) -> int:
-    """Serves until it is interrupted, and returns the exit code: 2 if the arguments don't fit. `given`: those."""
+    """Serves, and returns the exit code 2 if the arguments don't fit. `given`: those."""
     try:
         client = Client(given.url)
     except ValueError as error:
@@ -181,8 +182,7 @@ def serve(given: argparse.Namespace) -> int:
         gathering = Gathering(agent.play, given.repeats, given.gather_s)
         with make_server(gathering, given.host, given.port, agent.check_parameters) as server:
             print(f"ready: http://{given.host}:{server.server_address[1]}/run", flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
-                server.serve_forever()
+            server.serve_forever()
     return 0
 
 
