@@ -9,9 +9,11 @@ import traceback
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock, share_clock
+from ray_gym.aio.leaked import no_leaked_cancellation, running_task
 from ray_gym.config.interpolations import failure_unfilled
 from ray_gym.environment import Environment
 from ray_gym.episode.blame import fault_of
@@ -302,17 +304,22 @@ class blame_environment:
     unchanged.
     """
 
-    __slots__ = ("_environment", "_hook", "_task")
+    __slots__ = ("_environment", "_hook", "_leaked", "_task")
 
     def __init__(self, environment: Rules, hook: str) -> None:
-        self._environment, self._hook, self._task = environment, hook, _current_task()
+        self._environment, self._hook, self._task = environment, hook, running_task()
+        self._leaked = no_leaked_cancellation()
 
-    def __enter__(self) -> None: ...
+    def __enter__(self) -> None:
+        self._leaked.__enter__()
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leaked.__exit__(kind, error, traceback)
         if error is None or isinstance(error, EpisodeFailure | EpisodeOver):
             return
-        if isinstance(error, GeneratorExit) and (self._task is None or _current_task() is not self._task):
+        if isinstance(error, GeneratorExit) and (self._task is None or running_task() is not self._task):
             return  # the coroutine is being closed: the author's code did not raise it
         if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
@@ -325,17 +332,9 @@ class blame_environment:
         raise EpisodeFailure.of(Failure.of(error, where, code=code)) from error
 
 
-def _current_task() -> asyncio.Task[Any] | None:
-    """Returns the task that runs; None outside of any."""
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None
-
-
 def _is_cancelled() -> bool:
     """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
-    task = _current_task()
+    task = running_task()
     return task is not None and task.cancelling() > 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.aio.leaked import no_leaked_cancellation
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, leaves
 from ray_gym.messages import ToolCall
 from ray_gym.sandbox.sandbox import SandboxGone, SandboxRefused
@@ -58,7 +59,8 @@ async def call_tool(
     if tool.key_parameter:
         values[tool.key_parameter] = IdempotencyKey(key)
     try:
-        result = await runner.run(tool, environment, state, caller, values, deadline_s)
+        with no_leaked_cancellation():
+            result = await runner.run(tool, environment, state, caller, values, deadline_s)
         return _limit_length(call.name, ToolAnswer(as_text(result)))
     except ToolError as error:
         refused = _refuse(str(error)) if error.content is None else ToolAnswer(error.content, str(error))

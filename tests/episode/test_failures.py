@@ -173,3 +173,28 @@ def test_a_score_is_finite(value: Any) -> None:
 async def test_no_reward_has_two_values(value: Any, told: str) -> None:
     game = await play_script(scoring(value), ["a"], ["b"], policy={"max_turns": 1})
     assert game.played.failure is not None and told in game.played.failure.message
+
+
+class Forking(Talk):
+    @tool()
+    async def fork(self, state: Any, caller: Participant) -> str:
+        """Loses a task of a group, which Python before 3.13 lets the whole task count as cancelled for."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.fail())
+        except* ValueError:
+            pass
+        return "forked"
+
+    async def fail(self) -> None:
+        raise ValueError
+
+    @tool()
+    def stop(self, state: Any, caller: Participant) -> str:
+        raise asyncio.CancelledError
+
+
+async def test_a_cancelled_error_is_a_failure_also_after_a_group_of_tasks_failed() -> None:
+    game = await play_script(Forking(), [calls("fork"), calls("stop")])
+    assert game.played.status == "failed" and game.played.failure is not None
+    assert game.played.failure.message == "CancelledError"

@@ -1,0 +1,35 @@
+"""Takes back cancellations of a task that code of others has left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any
+
+
+class no_leaked_cancellation:
+    """Makes the task's count of cancellations, on leaving the block, what it was before, unless CancelledError leaves it.
+
+    A `TaskGroup` whose task fails cancels its parent, and Python before 3.13 doesn't take that back if the parent was
+    already waiting for it: from then on the task would count as cancelled, and a CancelledError of anybody's as its own.
+    """
+
+    __slots__ = ("_before", "_task")
+
+    def __enter__(self) -> None:
+        self._task = running_task()
+        self._before = self._task.cancelling() if self._task is not None else 0
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
+        if self._task is None or kind is asyncio.CancelledError:
+            return
+        while self._task.cancelling() > self._before:
+            self._task.uncancel()
+
+
+def running_task() -> asyncio.Task[Any] | None:
+    """Returns the task that runs; None outside of any."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
