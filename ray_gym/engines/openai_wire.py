@@ -380,11 +380,13 @@ def _make_id(request: CompletionRequest, index: int) -> str:
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     """Returns a call of an answer. One that can't be read, or has its arguments elsewhere, has no name, and its whole
-    JSON as its arguments: it is answered with an error, and the calls beside it are carried out.
+    JSON as its arguments: it is answered with an error, and the calls beside it are carried out. An id that is neither a
+    text nor a whole number is made anew.
     """
     fields = members(call)
     function = members(fields.get("function"))
-    id = str(value_of(fields.get("id")) or _make_id(request, index))
+    given = value_of(fields.get("id"))
+    id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
     name, arguments = value_of(function.get("name")), function.get("arguments")
     if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))

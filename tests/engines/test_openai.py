@@ -252,6 +252,14 @@ async def test_calls_of_a_message_have_ids_of_their_own(endpoint: EndpointDouble
     assert ids == [call.id for call in (await complete(endpoint, tools=(MOVE,))).message.tool_calls], "by the seed"
 
 
+@pytest.mark.parametrize("odd", [{"a": 1}, ["a"], True, 1.5, 0, ""])
+async def test_an_id_that_is_none_is_made_anew(endpoint: EndpointDouble, odd: Any) -> None:
+    calls = [{"id": id, "function": {"name": "move", "arguments": "{}"}} for id in (odd, 7, None)]
+    endpoint.will_answer(Reply(answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")))
+    first, second, third = [call.id for call in (await complete(endpoint, tools=(MOVE,))).message.tool_calls]
+    assert second == "7" and first != third and len(first) == len(third) and repr(odd) != first
+
+
 async def test_retry_after_is_honoured(endpoint: EndpointDouble) -> None:
     endpoint.will_answer(Reply("slow down", 429, {"Retry-After": "0.3"}), Reply(answer()))
     completion = await complete(endpoint)
