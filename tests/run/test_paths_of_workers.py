@@ -36,6 +36,6 @@ def test_the_driver_s_paths_are_in_front(on: str, cluster: dict[str, str], tmp_p
     )
     assert done.returncode == 0, done.stderr
     path, runtime_env = json.loads(done.stdout)
-    wanted = [str(project), f"{project}/../first", str(REPOSITORY), str(second)]
+    wanted = [str(project), f"{tmp_path}/first", str(REPOSITORY), str(second)]
     assert list(dict.fromkeys(path))[:4] == wanted
     assert not runtime_env

@@ -52,16 +52,16 @@ def test_a_command_in_the_background_is_interrupted_while_it_is_imported(
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("service", "arguments"), [(weight_server, ["app", "--root", "/"]), (agent, ["--repeats", "1", "--tokenizer", "t"])]
+    ("server", "arguments"), [(weight_server, ["app", "--root", "/"]), (agent, ["--repeats", "1", "--tokenizer", "t"])]
 )
 def test_services_of_trainers_end_by_signals_also_in_the_background(
-    service: ModuleType, arguments: list[str], by: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    server: ModuleType, arguments: list[str], by: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def serve(given: Namespace) -> int:
         os.kill(os.getpid(), by)
         return 3
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    monkeypatch.setattr(service, "serve", serve)
-    assert service.main(arguments) == 0
+    monkeypatch.setattr(server, "serve", serve)
+    assert server.main(arguments) == 0
     assert serve_until_signalled(lambda: 2) == 2
