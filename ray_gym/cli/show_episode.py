@@ -71,26 +71,34 @@ def _tries(row: dict[str, Any]) -> str:
     return "".join(f", {words}" for words in again)
 
 
+Said = tuple[str, str, str]
+"""What an event says: its role, its text and its calls."""
+
+
 def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yields events without what a judge was shown again: a judge whose answer can't be read is asked in a conversation
-    that begins with the one before.
+    """Yields events without what was shown before: a conversation of a judge or an agent may begin as an earlier one of
+    the same participant's, or with words of its opening, and an agent's answer is the last that its model said.
     """
-    threads: dict[str, list[tuple[str, Any]]] = {}
-    before: dict[str, list[tuple[str, Any]]] = {}
-    last_of: dict[str, str] = {}
-    ends = {event["thread"]: at for at, event in enumerate(events) if event["kind"] == "judge"}
+    threads: dict[str, dict[str, list[Said]]] = {}
+    ends = {event["thread"]: at for at, event in enumerate(events)}
     for at, event in enumerate(events):
-        if event["kind"] != "judge" or not event["thread"]:
+        name, thread = event["participant"], event["thread"]
+        if not thread or not name:
             yield event
             continue
-        name, thread = event["participant"], event["thread"]
-        if thread not in threads:
-            before[thread] = threads.get(last_of.get(name, ""), [])
-            threads[thread], last_of[name] = [], thread
-        said = threads[thread]
-        said.append((event["role"], event["content"]))
-        if at == ends[thread] or said != before[thread][: len(said)]:
+        of_name = threads.setdefault(name, {})
+        earlier = [said for other, said in of_name.items() if other != thread]
+        own, new = of_name.setdefault(thread, []), _said(event)
+        own.append(new)
+        goes_on = at != ends[thread] and any(said[: len(own)] == own for said in earlier)
+        is_opening = event["kind"] == "opening" and any(new in said for said in earlier)
+        is_answer = event["kind"] == "message" and thread == name and any(said[-1] == new for said in earlier)
+        if not (goes_on or is_opening or is_answer):
             yield event
+
+
+def _said(event: dict[str, Any]) -> Said:
+    return event["role"] or "", "\n".join(part["text"] for part in event["content"]), json.dumps(event["tool_calls"])
 
 
 def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:

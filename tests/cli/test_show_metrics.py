@@ -231,6 +231,45 @@ def test_a_call_by_mcp_is_shown_with_its_result(tmp_path: Path) -> None:
     assert 'policy calls put({"amount": 7})\ntool, to policy: 7 in it\n' in out.getvalue()
 
 
+def test_what_an_agents_conversation_begins_with_is_shown_once(tmp_path: Path) -> None:
+    """A program is told the participant's opening, its tools change after its first call, and its last words are said."""
+    first = [
+        ("system", "system", "Be brief."),
+        ("opening", "user", "Add 1 and 2."),
+        ("message", "assistant", "Let me see."),
+    ]
+    again = [
+        *first[:2],
+        ("opening", "assistant", "Let me see."),
+        ("tool_result", "tool", "3"),
+        ("message", "assistant", "3."),
+    ]
+    said = [
+        ("policy", "opening", "user", "Add 1 and 2."),
+        *(("policy/1", *one) for one in first),
+        *(("policy/2", *one) for one in again),
+        ("policy", "message", "assistant", "3."),
+    ]
+    row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
+    told = {"participant": "policy", "visible_to": ["policy"], "seq": 0, "turn": 0, "tool_calls": []}
+    row["events"] = [
+        {**told, "thread": thread, "kind": kind, "role": role, "content": [{"type": "text", "text": text}]}
+        for thread, kind, role, text in said
+    ]
+    (tmp_path / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_episode(Console(file=out, width=160), load(tmp_path), "e1")
+    lines = [line for line in out.getvalue().splitlines() if line.startswith(("system", "opening", "policy", "tool"))]
+    assert lines == [
+        "opening, to policy: Add 1 and 2.",
+        "system, to policy: Be brief.",
+        "policy: Let me see.",
+        "tool, to policy: 3",
+        "policy: 3.",
+    ]
+
+
 def shown_judges(run: Path, said: Sequence[tuple[str, str, str]]) -> list[str]:
     """Returns the lines that `show` prints of what judges were asked and said, given by thread, role and text."""
     row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
