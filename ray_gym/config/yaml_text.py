@@ -32,6 +32,8 @@ def parse(text: str, file: str, top_keys: list[str]) -> Any:
         raise UserError(f"{file}:{lost.line}: {lost.complaint}")
     root = None
     try:
+        for line, name in _unused_anchors(text):
+            raise UserError(f"{file}:{line}: YAML takes &{name} for the name of what follows; put the text in quotes")
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if not (root is None or isinstance(root, yaml.MappingNode) or root.tag.endswith(":null")):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(top_keys)}")
@@ -95,6 +97,17 @@ def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
         elif isinstance(node, yaml.MappingNode):
             for key, value in reversed(node.value):
                 nodes += [(str(key.value), value), (above, key)]
+
+
+def _unused_anchors(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the line, from 1, and the name of each anchor that no alias refers to: it is left out of its value. Errors:
+    MarkedYAMLError.
+    """
+    tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
+    used = {token.value for token in tokens if isinstance(token, yaml.AliasToken)}
+    for token in tokens:
+        if isinstance(token, yaml.AnchorToken) and token.value not in used:
+            yield token.start_mark.line + 1, token.value
 
 
 def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:

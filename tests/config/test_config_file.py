@@ -214,6 +214,8 @@ def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -
         ("null: 1", "YAML takes a key for null; put it in quotes"),
         ("a: {~: 1}", "a: YAML takes a key for null"),
         ("a:\n  ? \n", "a: YAML takes a key for null"),
+        ("a: &END bye", "YAML takes &END for the name of what follows; put the text in quotes"),
+        ("a: {b: &END }", "YAML takes &END for the name of what follows"),
         ("010: 1", "YAML takes 010 for an octal number"),
     ],
 )
@@ -221,6 +223,10 @@ def test_a_value_or_a_key_that_can_not_be_read_is_told_with_its_line(text: str, 
     with pytest.raises(UserError) as caught:
         merge_overrides(f"x: 1\n{text}\n", "x", [])
     assert str(caught.value).startswith((f"x:2: {told}", f"x:3: {told}"))
+
+
+def test_an_anchor_that_an_alias_refers_to_is_yamls() -> None:
+    assert merge_overrides("a: &end bye\nb: *end", "x", []) == {"a": "bye", "b": "bye"}
 
 
 @pytest.mark.parametrize("number", ["1:30", "-1:30", "1_0:30", "1:30.5", "190:20:30", "[1:30]", "{1:30: a}"])

@@ -62,6 +62,8 @@ async def test_a_process_that_ray_is_starting_ends_no_run(caplog: pytest.LogCapt
     subject.begin("a")
     await cancel(await watched(subject, 2, caplog))
     assert told(caplog)[0].endswith("Ray is still starting its process")
+    first, second = [record.created for record in caplog.records][:2]
+    assert second - first >= 0.09, "it is said again after SAY_S, not at each look"
 
 
 async def test_what_is_told_ends_when_no_worker_is_starting(caplog: pytest.LogCaptureFixture) -> None:

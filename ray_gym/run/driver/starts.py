@@ -59,9 +59,9 @@ class Starts:
             waited = time.monotonic() - min(self._since.values(), default=math.inf)
             says = waited >= SLOW_START_S and time.monotonic() - said_at >= SAY_S
             ends = waited >= self._wait_s and not self._any_up
-            if says or ends:
+            busy = await asyncio.to_thread(self._busy) if says or ends else ""
+            if says or busy:
                 said_at = time.monotonic()
-                busy = await asyncio.to_thread(self._busy)
                 told = f"{self._who()} started within {waited:.0f} s: {busy or 'Ray is still starting its process'}"
                 logger.warning(told)
                 if self._since:  # they may have started meanwhile
