@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -18,6 +19,12 @@ LITERAL = r"; for a text with a literal ${, write \${"
 _OCTAL = re.compile(r"[-+]?0[0-9_]+")
 _BEGUN = ("while scanning a quoted scalar", "while scanning a simple key")
 """Contexts of errors that are noticed behind the line with the mistake."""
+_COLLECTIONS = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
 _BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 
@@ -100,13 +107,15 @@ def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
 
 
 def _unused_anchors(text: str) -> Iterator[tuple[int, str]]:
-    """Yields the line, from 1, and the name of each anchor that no alias refers to: it is left out of its value. Errors:
-    MarkedYAMLError.
+    """Yields the line, from 1, and the name of each anchor before a text, or before nothing, that no alias refers to: it is
+    left out of the text. Errors: MarkedYAMLError.
     """
     tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
     used = {token.value for token in tokens if isinstance(token, yaml.AliasToken)}
-    for token in tokens:
-        if isinstance(token, yaml.AnchorToken) and token.value not in used:
+    for token, following in pairwise(tokens):
+        if not isinstance(token, yaml.AnchorToken) or token.value in used:
+            continue
+        if not isinstance(following, _COLLECTIONS):
             yield token.start_mark.line + 1, token.value
 
 
