@@ -26,7 +26,8 @@ def lost_values(task: Task) -> list[str]:
     except Exception as error:
         return [f"(top level): the task can't be read from its own JSON: {placed(error)}; {_HOW}"]
     told = "it is {} in the row, and {} when the task's own JSON is read; " + _HOW
-    pairs = (_differences(value, getattr(again, name), name) for name, value in task if name != "messages")
+    names = sorted(task.model_fields_set - {"messages"})
+    pairs = (_differences(getattr(task, name), getattr(again, name), name) for name in names)
     return [f"{place}: {told.format(*shown)}" for found in pairs for place, *shown in found]
 
 
@@ -39,27 +40,25 @@ def _read_back(task: Task) -> Task:
 
 
 def _differences(value: Any, again: Any, place: str) -> Iterator[tuple[str, str, str]]:
-    """Yields the place, and both values, of each difference. Objects that can't be compared are taken as equal."""
-    is_same_type = type(value) is type(again)
-    if is_same_type and _are_equal(value, again):
-        return
-    if is_same_type and isinstance(value, BaseModel):
-        for name, item in value:
-            yield from _differences(item, getattr(again, name), f"{place}.{name}")
-    elif is_same_type and isinstance(value, list | tuple) and len(value) == len(again):
-        for index, pair in enumerate(zip(value, again, strict=True)):
-            yield from _differences(*pair, f"{place}.{index}")
-    elif is_same_type and isinstance(value, Mapping) and value.keys() == again.keys():
+    """Yields the place, and both values, of each difference. Fields with their defaults are made again, not read."""
+    if isinstance(value, BaseModel) and type(value) is type(again):
+        for name in value.model_fields_set:
+            yield from _differences(getattr(value, name), getattr(again, name), f"{place}.{name}")
+    elif isinstance(value, list | tuple) and isinstance(again, list | tuple) and len(value) == len(again):
+        if type(value) is not type(again) or not _are_equal(value, again):
+            for index, pair in enumerate(zip(value, again, strict=True)):
+                yield from _differences(*pair, f"{place}.{index}")
+    elif isinstance(value, Mapping) and isinstance(again, Mapping) and value.keys() == again.keys():
         for key, item in value.items():
             yield from _differences(item, again[key], f"{place}.{key}")
-    else:
+    elif not _are_equal(value, again):
         yield place, f"{value!r:.60}", f"{again!r:.60}"
 
 
 def _are_equal(value: Any, again: Any) -> bool:
-    if not any("__eq__" in vars(kind) for kind in type(value).__mro__[:-1]):
-        return True
+    """Says whether two values are equal. Objects that can't be compared are taken as equal if they have one type."""
+    is_comparable = any("__eq__" in vars(kind) for kind in type(value).__mro__[:-1])
     try:
-        return bool(value == again)
+        return bool(value == again) if is_comparable else type(value) is type(again)
     except Exception:  # numpy's arrays have no one truth value
-        return True
+        return type(value) is type(again)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import date
 from random import Random
 from typing import Any
 
@@ -13,7 +15,6 @@ from pydantic import (
     Field,
     Json,
     SecretStr,
-    SerializeAsAny,
     computed_field,
     field_serializer,
     field_validator,
@@ -22,6 +23,7 @@ from pydantic import (
 from ray_gym import Environment, Task
 from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.prepared import rows_of
+from ray_gym.data.round_trip import lost_values
 from ray_gym.data.rows import FileRow
 from ray_gym.data.tasks import generate_task, with_ids
 from ray_gym.errors import UserError
@@ -107,16 +109,25 @@ class Objects(Task):
         return array.tolist()
 
 
-class Base(BaseModel):
-    a: int = 0
+class Held(BaseModel):
+    a: float = 0
+    answer: str = Field("", exclude=True)
 
 
-class Derived(Base):
-    b: int = 1
+class Holding(Task):
+    held: Held = Held()
 
 
-class Widened(Task):
-    any_base: SerializeAsAny[Base] = Derived()
+class Defaults(Task):
+    """Has defaults of other types than its fields, as pydantic takes them."""
+
+    weight: float = 0
+    sizes: Sequence[float] = ()
+    names: Mapping[str, int] = {"a": 1}
+    day: date = "2026-01-02"  # type: ignore[assignment]
+    drawn: float = Field(default_factory=lambda: 0.5)
+    held: Held = Held(answer="kept")
+    hidden: str = Field("x", exclude=True)
 
 
 def environment_of(kind: type[Task]) -> Environment[Any, Any]:
@@ -141,13 +152,17 @@ def read(kind: type[Task], **fields: Any) -> Task:
         (Rounded, {"price": 1.4}, "price: it is 1.4 in the row, and 1.0 when"),
         (Counted, {"count": 1}, "count: it is 2 in the row, and 3 when"),
         (Shop, {"ware": {"Price": 1}}, "ware.Price: missing in the task's own JSON"),
-        (Widened, {}, "any_base: it is Derived(a=0, b=1) in the row, and Base(a=0) when"),
+        (Holding, {"held": {"a": 1, "answer": "42"}}, "held.answer: it is '42' in the row, and '' when"),
     ],
 )
 def test_a_task_that_loses_a_value_is_a_bad_row(kind: type[Task], fields: dict[str, Any], told: str) -> None:
     with pytest.raises(BadRow) as bad:
         read(kind, **fields)
     assert any(problem.startswith(told) for problem in bad.value.problems), bad.value.problems
+
+
+def test_a_generated_sequence_may_be_a_tuple() -> None:
+    assert not lost_values(Defaults(sizes=(1, 2.5), weight=0))
 
 
 def test_a_generated_task_that_loses_a_value_is_refused() -> None:
@@ -161,6 +176,8 @@ def test_a_generated_task_that_loses_a_value_is_refused() -> None:
         (Renamed, {"Answer": "42"}),
         (Embedded, {"numbers": "[1, 2]"}),
         (Doubled, {"count": 2}),
+        (Defaults, {}),
+        (Defaults, {"weight": 1, "sizes": [1, 2.5], "names": {"b": 2}, "day": "2026-01-03", "held": {"a": 1}}),
         (Objects, {"point": 1, "array": [1, 2]}),
     ],
 )
@@ -168,6 +185,6 @@ def test_tasks_are_read_back_from_what_is_recorded_and_prepared(kind: type[Task]
     task = read(kind, **fields)
     [row] = with_ids([("row 1", task)])
     again = kind.model_validate_json(row.task)
-    assert again == task or kind is Objects
+    assert again == task or kind in (Objects, Defaults)
     [prepared] = rows_of([("row 1", task)])
     assert read(kind, **prepared).model_dump(exclude={"task_id"}) or kind is Objects
