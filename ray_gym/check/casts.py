@@ -52,7 +52,7 @@ def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, P
     """
     try:
         players: object = environment.perfect(task)
-    except Exception:
+    except (Exception, SystemExit):
         return {}
     if not isinstance(players, Mapping):
         wrong = wrong_return(environment, "perfect", players, "a mapping with a player for each participant").failure

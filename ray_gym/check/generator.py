@@ -33,7 +33,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     try:
         first = await _generate(evidence, range(GENERATED))
         again = await _generate(evidence, reversed(range(GENERATED)))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [Finding(where, f"it raises {placed(error)}", "make it give a valid task for every rng and index")]
     findings = []
     for index in range(GENERATED):

@@ -71,7 +71,7 @@ async def _right_move(perfect: Player, request: CompletionRequest, rng: random.R
     try:
         done = perfect(request, rng)
         return await done if inspect.isawaitable(done) else done
-    except Exception:
+    except (Exception, SystemExit):
         return Message("assistant", "Pardon?")
 
 

@@ -157,7 +157,7 @@ class Theatre:
         async with limit_waiting(environment, "closing it"):
             try:
                 await environment.close()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.bad_ends.append(placed(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:

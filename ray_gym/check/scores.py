@@ -73,7 +73,7 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
     for play in evidence.by(PERFECT):
         try:
             players = environment.perfect(evidence.subject.task(play.scene.task))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             yield f"perfect() raises {placed(error)} (task {play.scene.task})", "make it give players for every task"
             return
         reward, high = _reward(play.played), environment.reward_range[1]

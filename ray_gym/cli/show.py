@@ -175,7 +175,7 @@ def _print_metrics(console: Console, run: Run) -> None:
             raise UserError(damages[0])  # no file has such a column
         figures = environment.metrics(rows)
         shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         why = str(error) if isinstance(error, UserError) else placed(error)
         console.print(f"[dim]the metrics of {data(name)} can't be worked out: {data(why)}[/]", soft_wrap=True)
         return

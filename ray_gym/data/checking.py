@@ -51,7 +51,7 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
         raise BadRow(explain(error, task_type)) from None
     except (ValueError, UserError) as error:
         raise BadRow([str(error)]) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadRow([f"(top level): the task's validator failed: {placed(error)}"]) from None
     _check(task, environment)
     if wrong := play_problems(task, environment):
@@ -67,7 +67,7 @@ def _check(task: Task, environment: Environment[Any, Any]) -> None:
         raise BadRow(explain(error, type(task))) from None
     except (ValueError, UserError) as error:
         raise BadRow([text_of(error)]) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadRow([f"(top level): {type(environment).__name__}.check failed: {placed(error)}"]) from None
     if given is not None:
         wrong = wrong_return(environment, "check", given, "a ValueError that says what is wrong, or nothing").failure

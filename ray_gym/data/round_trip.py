@@ -23,7 +23,7 @@ def lost_values(task: Task) -> list[str]:
         again = _read_back(task)
     except ValidationError as error:
         return [f"{line} in the task's own JSON; {_HOW}" for line in explain(error, type(task))]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [f"(top level): the task can't be read from its own JSON: {placed(error)}; {_HOW}"]
     told = "it is {} in the row, and {} when the task's own JSON is read; " + _HOW
     names = sorted(task.model_fields_set - {"messages"})

@@ -91,7 +91,7 @@ def generate_task(environment: Environment[Any, Any], seed: int, index: int) -> 
         task: object = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
     except NotImplementedError as error:
         raise UserError(f"tasks.generate: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"tasks.generate: the generator failed on task {index}: {placed(error)}") from error
     if not isinstance(task, Task):
         wrong = wrong_return(environment, "generate", task, "a Task").failure

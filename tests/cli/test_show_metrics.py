@@ -37,6 +37,12 @@ class Counted(Environment[Task, None]):
         return {"episodes": len(rows), "seeds@[2]": sum(row["seed"] for row in rows) / 2}
 
 
+class Leaving(Environment[Task, None]):
+    @classmethod
+    def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        raise SystemExit
+
+
 class Misspelt(Counted):
     metrics_columns = ("seed", "statsu")
 
@@ -81,6 +87,7 @@ def test_a_run_can_be_looked_at_without_its_environment(tmp_path: Path) -> None:
         ("unknown", "chess_on_mars", "there is no environment 'chess_on_mars'"),
         ("module", "no_such_module:Mars", "can't import no_such_module"),
         ("broken", "test_show_metrics:Broken", "KeyError: 'no such [column]' (test_show_metrics.py:"),
+        ("leaving", "test_show_metrics:Leaving", "SystemExit (test_show_metrics.py:"),
     ]:
         text = shown(tmp_path / name, env_id)
         assert f"the metrics of {env_id} can't be worked out: " in text and why in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,19 @@ def test_an_environment_without_a_generator_says_what_to_do() -> None:
 
     with pytest.raises(UserError, match=r"tasks\.generate: Silent has no task generator: set tasks\.path"):
         read_tasks(TasksSection(generate=1), Silent(), 0, Path())
+
+
+class Leaving(Adding):
+    """Ends the process where it may only raise an error."""
+
+    def generate(self, rng: random.Random, index: int) -> Sum:
+        sys.exit(0)
+
+    def check(self, task: Sum) -> None:
+        sys.exit(0)
+
+
+def test_an_authors_code_ends_no_command(tmp_path: Path) -> None:
+    assert "Leaving.check failed: SystemExit: 0" in error_of(jsonl(tmp_path, {"a": 9}), tmp_path, environment=Leaving())
+    with pytest.raises(UserError, match="the generator failed on task 0: SystemExit: 0"):
+        read_tasks(TasksSection(generate=1), Leaving(), 0, Path())
