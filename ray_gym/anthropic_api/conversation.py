@@ -46,16 +46,26 @@ def read_conversation(system: Any, messages: Sequence[Any], is_asked: bool = Tru
     return found
 
 
-def is_for_accounts(block: Any) -> bool:
-    """Returns True for a block of the system prompt that begins with `BILLING`."""
-    text = block.get("text") if isinstance(block, Mapping) else block
-    return isinstance(text, str) and text.startswith(BILLING)
+def is_for_accounts(system: Any) -> bool:
+    """Says whether a system prompt, a text or blocks, has a line that is left out, as it begins with `BILLING`."""
+    blocks = system if isinstance(system, list) else ()
+    texts = [block.get("text") if isinstance(block, Mapping) else None for block in blocks]
+    return any(isinstance(text, str) and text.startswith(BILLING) for text in (system, *texts))
+
+
+def _without_accounts(blocks: Sequence[_Block]) -> Iterator[_Block]:
+    """Yields the blocks of a system prompt without the first line of those that begin with `BILLING`."""
+    for block in blocks:
+        if not is_for_accounts([block]):
+            yield block
+        elif kept := block["text"].partition("\n")[2]:
+            yield {**block, "text": kept}
 
 
 def _read_system(system: Any) -> list[dict[str, Any]]:
     """Returns the system prompt as a list of one message, or of none. Errors: ValueError."""
     try:
-        prompt = _text([block for block in _blocks(system) if not is_for_accounts(block)])
+        prompt = _text(list(_without_accounts(_blocks(system))))
     except ValueError as error:
         raise ValueError(f"system: {error}") from None
     return [{"role": "system", "content": prompt}] if prompt else []

@@ -168,7 +168,10 @@ def _read_format(given: MessagesBody) -> str | None:
 
 def _unfollowed(given: MessagesBody) -> Iterable[str]:
     """Yields the names of the fields that ask for something, and have no effect."""
-    if isinstance(given.system, list) and any(map(is_for_accounts, given.system)):
+    late = [
+        item.get("content") for item in given.messages if isinstance(item, Mapping) and item.get("role") == "system"
+    ]
+    if any(map(is_for_accounts, [given.system, *late])):
         yield BILLING.rstrip(":")
     for name, value in (given.model_extra or {}).items():
         if name not in QUIET and asks_something(value):

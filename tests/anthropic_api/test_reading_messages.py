@@ -153,6 +153,16 @@ def test_a_system_message_stays_where_it_is_said_and_an_accounts_header_is_no_pr
     assert asked.left_out == ("x-anthropic-billing-header",)
 
 
+@pytest.mark.parametrize("as_blocks", [True, False])
+@pytest.mark.parametrize("late", [True, False])
+def test_what_stands_below_an_accounts_header_is_the_prompt(as_blocks: bool, late: bool) -> None:
+    words = "x-anthropic-billing-header: a\nBe a pilot.\nFly."
+    given: Any = [text(words)] if as_blocks else words
+    asked = read(user("x"), {"role": "system", "content": given}) if late else read(user("x"), system=given)
+    assert [one.content for one in asked.messages if one.role == "system"] == ["Be a pilot.\nFly."]
+    assert asked.left_out == ("x-anthropic-billing-header",)
+
+
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
