@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from ray_gym.messages import Message, is_blank
 
+_STEM = "(?:thinking|thought|think)"
 _TAG = (
-    r"(?!no[_-]|(?:think|thinking|thought)_(?:start|end)\b)(?:[\w-]{1,20}[:_|-])?"
+    rf"(?!no[_-]|{_STEM}_(?:start|begin|end)\b|(?:begin|start|end)_(?:of_)?{_STEM}\b)(?:[\w-]{{1,20}}[:_|-])?"
     r"(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
     r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning(?:[_-]content)?|scratch[_-]?pad|inner_monologue)"
 )
@@ -55,12 +56,12 @@ MARKS = (
         r"<\|close\|>\s*think\s*<\|sep\|>",
         r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
     ),
-    Marks(  # OpenThinker, Sky-T1
-        r"<\|begin_(?:of_(?:thought|thinking)|think)\|>",
-        r"<\|end_(?:of_(?:thought|thinking)|think)\|>",
+    Marks(  # OpenThinker, Sky-T1: <|begin_of_thought|>, <|begin_think|>; <start_of_thought>
+        rf"<\|?(?:(?:begin|start)_of_{_STEM}|begin_think)\|?>",
+        rf"<\|?end_(?:of_{_STEM}|think)\|?>",
         r"<\|(?:begin|end)_of_solution\|>",
     ),
-    Marks(r"<\|(?:think|thinking|thought)_start\|>", r"<\|(?:think|thinking|thought)_end\|>"),
+    Marks(rf"<\|?{_STEM}_(?:start|begin)\|?>", rf"<\|?{_STEM}_end\|?>"),
     Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
