@@ -21,8 +21,8 @@ _UNSAFE = re.compile(
 _MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
 """A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""
 
-_OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;",)}
-"""Spellings of characters in URLs, in PHP's JSON and in HTML that Python does not write."""
+_OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;", "\\'")}
+"""Spellings of characters in URLs, in PHP's JSON, in HTML, and beside other quotes in Python."""
 _DEEPEST = 4
 """Largest number of texts of JSON within one another of which a secret is masked."""
 
@@ -49,7 +49,7 @@ def _as_markup(found: re.Match[str]) -> str:
 
 def masked(text: str, secret: str, shown: str = "***") -> str:
     """Returns a text with `shown` in the place of a secret, also where some of its characters are spelled as URLs, JSON
-    (also within JSON) or HTML spell them.
+    (also within JSON), HTML or Python spell them.
     """
     return secret_pattern(secret).sub(lambda _: shown, text) if secret else text
 
@@ -63,7 +63,7 @@ def _spellings(letter: str) -> str:
     """Returns a regular expression of the spellings of one character."""
     percent = quote(letter.encode("utf-8", "surrogatepass"), safe="")
     coded = percent if percent != letter else f"%{ord(letter):02x}"
-    forms = [letter, *_in_json(letter), html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
+    forms = [letter, *_in_json(letter), repr(letter)[1:-1], html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
     anyhow = [re.escape(coded), rf"&#0*{ord(letter)};", f"&#x0*{ord(letter):x};", rf"\\{{1,16}}u{ord(letter):04x}"]
     return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{'|'.join(anyhow)})"]) + ")"
 

@@ -6,6 +6,7 @@ Every mistake in a config is a `UserError` that names the file and, where they a
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -23,7 +24,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
-from ray_gym.printable import printable
+from ray_gym.printable import masked, printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -35,6 +36,7 @@ _STRUCTURED = ("[", "{", "'", '"')
 """Beginnings of lists, of mappings and of texts in quotes."""
 _LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
 """Parts of YAML that are no part of a value."""
+_VARIABLE = re.compile(r"oc\.env\s*:\s*['\"]?(\w+)")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -139,8 +141,17 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
         written, resolved = (OmegaConf.to_container(config, resolve=resolve) for resolve in (False, True))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         hint = LITERAL if isinstance(error, InterpolationResolutionError | GrammarParseError) else ""
-        raise UserError(f"{file}: {one_line(error)}{hint}") from None
+        raise UserError(f"{file}: {_without_environment(one_line(error), [text, *overrides])}{hint}") from None
     return _by_name(written), _by_name(resolved)
+
+
+def _without_environment(told: str, texts: Sequence[str]) -> str:
+    """Returns a message without the values of the environment's variables that texts of a config name, since they may be
+    secret.
+    """
+    for name in {name for text in texts for name in _VARIABLE.findall(text)}:
+        told = masked(told, os.environ.get(name, ""), f"${{oc.env:{name}}}")
+    return told
 
 
 def _overridden(config: Any, override: str) -> Any:

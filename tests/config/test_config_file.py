@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from ray_gym.config.comments import lost_texts
-from ray_gym.config.file import merge_overrides, read_config, validate
+from ray_gym.config.file import merge_overrides, read_config, read_config_text, validate
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 
@@ -476,3 +476,21 @@ def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:
         with pytest.raises(UserError) as refused:
             validate(ShopOptions, data, "shop.yaml", ("environment",))
         assert str(refused.value) == told
+
+
+@pytest.mark.parametrize("secret", ["s3cr3t'and\"more", "s3cr3t\x1bmore", "s3cr3t\u00a0more", "s3cr3t-more"])
+def test_a_variable_is_shown_as_it_is_written_however_python_spells_it(
+    monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    monkeypatch.setenv("MY_SECRET", secret)
+    with pytest.raises(UserError) as nested:
+        read_config_text(GOOD + "limits: {max_turns: {a: '${oc.env:MY_SECRET}'}}\n", "c.yaml", [])
+    assert "s3cr3t" not in str(nested.value) and "${oc.env:MY_SECRET}" in str(nested.value)
+
+
+@pytest.mark.parametrize("written", ["${${oc.env:MY_SECRET}}", "${oc.env:${oc.env:MY_SECRET}}"])
+def test_a_variable_that_names_nothing_is_not_shown(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("MY_SECRET", "s3cr3t-more")
+    with pytest.raises(UserError) as told:
+        merge_overrides(f"a: '{written}'", "x", [])
+    assert "s3cr3t" not in str(told.value)
