@@ -72,7 +72,7 @@ def _tries(row: dict[str, Any]) -> str:
 
 
 Said = tuple[str, str, str]
-"""What an event says: its role, its text and its calls."""
+"""Role, text and calls of an event."""
 
 
 def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
