@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -219,8 +220,12 @@ _Ends = dict[int, re.Match[str]]
 
 
 def _kind(found: re.Match[str]) -> _Kind:
-    kind = _KINDS[found.lastgroup or ""]
-    tag = found["tag"] or found["end_of_tag"]
+    return _named(found.lastgroup or "", found["tag"] or found["end_of_tag"])
+
+
+@lru_cache(maxsize=256)
+def _named(group: str, tag: str | None) -> _Kind:
+    kind = _KINDS[group]
     return _Kind(kind.family, tag.lower(), kind.is_end) if tag else kind
 
 
