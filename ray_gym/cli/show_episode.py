@@ -79,20 +79,22 @@ def _said_once(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yields events without what was shown before: a conversation of a judge or an agent may begin as an earlier one of
     the same participant's, or with words of its opening, and an agent's answer is the last that its model said.
     """
-    threads: dict[str, dict[str, list[Said]]] = {}
+    nodes: dict[Any, int] = {}  # a tree of beginnings: what follows a node is a node, whose key names both
+    at_node: dict[str, int] = {}
+    first_in: dict[tuple[str, Said], str] = {}
+    last_of: dict[str, dict[str, Said]] = {}
     ends = {event["thread"]: at for at, event in enumerate(events)}
     for at, event in enumerate(events):
-        name, thread = event["participant"], event["thread"]
+        name, thread, new = event["participant"], event["thread"], _said(event)
         if not thread or not name:
             yield event
             continue
-        of_name = threads.setdefault(name, {})
-        earlier = [said for other, said in of_name.items() if other != thread]
-        own, new = of_name.setdefault(thread, []), _said(event)
-        own.append(new)
-        goes_on = at != ends[thread] and any(said[: len(own)] == own for said in earlier)
-        is_opening = event["kind"] == "opening" and any(new in said for said in earlier)
-        is_answer = event["kind"] == "message" and thread == name and any(said[-1] == new for said in earlier)
+        key = at_node.get(thread, name), new
+        goes_on = key in nodes and at != ends[thread]
+        at_node[thread] = nodes.setdefault(key, len(nodes))
+        is_opening = first_in.setdefault((name, new), thread) != thread and event["kind"] == "opening"
+        is_answer = event["kind"] == "message" and thread == name and new in last_of.get(name, {}).values()
+        last_of.setdefault(name, {})[thread] = new
         if not (goes_on or is_opening or is_answer):
             yield event
 

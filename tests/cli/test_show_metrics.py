@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -257,17 +258,8 @@ def test_what_an_agents_conversation_begins_with_is_shown_once(tmp_path: Path) -
         *(("policy/2", *one) for one in again),
         ("policy", "message", "assistant", "3."),
     ]
-    row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
-    told = {"participant": "policy", "visible_to": ["policy"], "seq": 0, "turn": 0, "tool_calls": []}
-    row["events"] = [
-        {**told, "thread": thread, "kind": kind, "role": role, "content": [{"type": "text", "text": text}]}
-        for thread, kind, role, text in said
-    ]
-    (tmp_path / "episodes").mkdir(parents=True)
-    pq.write_table(as_table([row]), tmp_path / "episodes" / "a.parquet")
-    out = io.StringIO()
-    show_episode(Console(file=out, width=160), load(tmp_path), "e1")
-    lines = [line for line in out.getvalue().splitlines() if line.startswith(("system", "opening", "policy", "tool"))]
+    text = shown_policy(tmp_path, said)
+    lines = [line for line in text.splitlines() if line.startswith(("system", "opening", "policy", "tool"))]
     assert lines == [
         "opening, to policy: Add 1 and 2.",
         "system, to policy: Be brief.",
@@ -275,6 +267,40 @@ def test_what_an_agents_conversation_begins_with_is_shown_once(tmp_path: Path) -
         "tool, to policy: 3",
         "policy: 3.",
     ]
+
+
+def test_an_agent_whose_every_step_is_a_conversation_is_shown_soon(tmp_path: Path) -> None:
+    """Its n-th conversation begins with all that was said in those before."""
+    steps = 150
+    said = [
+        (f"policy/{step}", *one)
+        for step in range(steps)
+        for one in (
+            *(("opening", "tool" if place % 2 else "assistant", f"word {place}") for place in range(2 * step)),
+            ("message", "assistant", f"word {2 * step}"),
+        )
+    ]
+    began = time.process_time()
+    text = shown_policy(tmp_path, said)
+    assert time.process_time() - began < 10
+    assert [line for line in text.splitlines() if "word" in line] == [
+        f"{'policy' if place % 2 == 0 else 'opening, to policy'}: word {place}" for place in range(2 * steps - 1)
+    ]
+
+
+def shown_policy(run: Path, said: Sequence[tuple[str, str, str, str]]) -> str:
+    """Returns what `show` prints of what the policy was told and said, given by thread, kind, role and text."""
+    row = failed_row(EpisodeSpec("e1", "group", "task", 0, 0, "{}"), "run", "env", "failed")
+    told = {"participant": "policy", "visible_to": ["policy"], "seq": 0, "turn": 0, "tool_calls": []}
+    row["events"] = [
+        {**told, "thread": thread, "kind": kind, "role": role, "content": [{"type": "text", "text": text}]}
+        for thread, kind, role, text in said
+    ]
+    (run / "episodes").mkdir(parents=True)
+    pq.write_table(as_table([row]), run / "episodes" / "a.parquet")
+    out = io.StringIO()
+    show_episode(Console(file=out, width=160), load(run), "e1")
+    return out.getvalue()
 
 
 def shown_judges(run: Path, said: Sequence[tuple[str, str, str]]) -> list[str]:
