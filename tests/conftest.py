@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import random
@@ -198,6 +199,12 @@ def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) 
         with pytest.raises(SystemExit) as ended:
             main()
     return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def own_garbage() -> None:
+    """Spares a measured call the objects of earlier tests: looks for cycles among them took as long as the call itself."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

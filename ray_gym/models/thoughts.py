@@ -131,9 +131,9 @@ def tell_apart(text: str) -> tuple[str, str]:
     A thought that is not closed goes to the end of the text. An end without a beginning makes all words before it a
     thought. Of thoughts within a thought, the outermost counts.
     """
-    if not has_mark(text):
-        return "", text
     pieces = _split(text)
+    if len(pieces) == 1:  # it has no marks
+        return "", text
     thoughts = [piece.strip() for is_thought, piece in pieces if is_thought]
     return "\n".join(filter(None, thoughts)), "".join(piece for is_thought, piece in pieces if not is_thought).strip()
 
@@ -142,9 +142,10 @@ def last_words(text: str) -> str:
     """Returns the words after the last thought in a text; if it has none there, those before that thought; the whole
     text if it has no thoughts.
     """
-    if not has_mark(text):
+    pieces = _split(text)
+    if len(pieces) == 1:  # it has no marks
         return text
-    said = [piece.strip() for is_thought, piece in _split(text) if not is_thought]
+    said = [piece.strip() for is_thought, piece in pieces if not is_thought]
     return next((words for words in reversed(said) if not is_blank(words)), "")
 
 

@@ -474,6 +474,7 @@ async def test_an_expression_of_nemo_gym_may_begin_with_flags(pattern: str) -> N
         checking.task_of(FileRow("row", 0, {**fields, "template_metadata": {"output_regex": 5}}), MultipleChoice())
 
 
+@pytest.mark.usefixtures("own_garbage")
 @pytest.mark.parametrize(
     "text",
     [r"\text{" * 20_000 + "}" * 20_000, "{" * 50_000 + "}" * 50_000, "E" + ":" * 100_000, "E: " + '"' * 100_000 + "x"],

@@ -195,6 +195,7 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
     assert with_thoughts_apart(plain) is plain
 
 
+@pytest.mark.usefixtures("own_garbage")
 @pytest.mark.parametrize(
     "text",
     [
