@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import time
 from typing import Any
 
 import pytest
@@ -197,6 +198,12 @@ def test_failures_at_other_lines_or_of_other_types_are_of_other_kinds() -> None:
     lines = [failed_by(f"E.f (env.py:{line})", f"it returned 5, a {kind}") for line in (3, 4) for kind in ("int", "E")]
     assert set(tally_of(*lines).summary()["failures"].values()) == {1}
     assert kind_of("judge in j: it's A, and isn't") != kind_of("judge in j: it's B, and isn't"), "apostrophes"
+
+
+def test_a_long_word_is_read_once() -> None:
+    began = time.perf_counter()
+    assert kind_of(f"environment in E.f: {'a' * 20_000}") == f"environment in E.f: {'a' * 20_000}"
+    assert time.perf_counter() - began < 0.2
 
 
 def failed_by(where: str, message: str) -> Receipt:

@@ -30,7 +30,7 @@ _PLACE = re.compile(r" \(.+:\d+\)$", re.DOTALL)
 _EXCEPTION = re.compile(r"[A-Za-z_]\w*(?=: |$)")
 """Type of an exception, at the beginning of a failure's message."""
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_VARYING = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)|[\w-]*\d(?:[\w-]|\.\d)*", re.DOTALL)
+_VARYING = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)|(?<![\w-])[\w-]*\d(?:[\w-]|\.\d)*", re.DOTALL)
 """Quoted values, and words with a digit: numbers, addresses of objects, ids of requests."""
 _QUOTED = re.compile(rf"(['\"])((?:(?!\1).){{{LONGEST_QUOTED + 1}}}).*?\1", re.DOTALL)
 
