@@ -27,8 +27,8 @@ def as_score(value: Scored) -> Score:
     """Converts the value that `score` returned (a number, named parts or a `Score`) to a `Score`. The sum of named
     parts is the reward.
 
-    Errors: TypeError if it is none of the three, ValueError if a number is not finite, if there are no parts, or if a
-    name is `reward` or that of another number.
+    Errors: TypeError if it is none of the three, ValueError if a number or the sum is not finite, if there are no parts,
+    or if a name is `reward` or that of another number.
     """
     if isinstance(value, float):  # the common case first: the checks below take longer
         return Score(_number(value))
@@ -40,7 +40,7 @@ def as_score(value: Scored) -> Score:
                 "score() returned no parts, of which the reward would be the sum; return 0.0 for no reward"
             )
         parts = _parts(value)
-        return Score(sum(parts.values()), parts)
+        return Score(_number(sum(parts.values()), " as the sum of its parts"), parts)
     if isinstance(value, SupportsFloat):
         return Score(_number(value))
     raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")

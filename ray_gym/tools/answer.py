@@ -40,13 +40,15 @@ class IdempotencyKey(str):
 class ToolError(Exception):
     """Answers the caller of a tool with an error, when the tool raises it. The episode continues.
 
-    `content` is the text that the caller gets; by default `{"error": message}`. Errors: TypeError if it is no text.
+    `content` is the text that the caller gets; by default `{"error": message}`. Errors: TypeError if one of them is no
+    text: the text of an object might show what its caller is not to see.
     """
 
     def __init__(self, message: str = "", content: str | None = None) -> None:
         super().__init__(message)
-        if content is not None and not isinstance(content, str):
-            raise TypeError(f"ToolError: content is a {type(content).__name__}; give a text (json.dumps makes one)")
+        for name, given in (("message", message), ("content", "" if content is None else content)):
+            if not isinstance(given, str):
+                raise TypeError(f"ToolError: {name} is a {type(given).__name__}; give a text (json.dumps makes one)")
         self.content = content
 
 

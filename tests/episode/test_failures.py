@@ -154,7 +154,7 @@ async def test_what_is_told_must_be_text() -> None:
     assert "relay" in game.played.failure.where
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}, {"a": 1e308, "b": 1e308}])
 def test_a_score_is_finite(value: Any) -> None:
     with pytest.raises(ValueError, match="no reward"):
         as_score(value)

@@ -295,3 +295,16 @@ def test_a_subclass_inherits_tools_and_replaces_those_that_it_writes_anew() -> N
     assert list(tools["whisper"].schema.parameters["properties"]) == ["words"] and tools["whisper"].participants == (
         "policy",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((threading.Event(),), "message is a Event; give a text"),
+        ((KeyError("secret"),), "message is a KeyError; give a text"),
+        (("closed", {"detail": 1}), "content is a dict; give a text"),
+    ],
+)
+def test_an_error_is_told_as_a_text_never_as_an_object(given: tuple[Any, ...], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        ToolError(*given)
