@@ -12,6 +12,7 @@ from typing import Any
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, play_problems, task_of
 from ray_gym.data.rows import TaskFile
+from ray_gym.data.slow_generators import told_if_slow
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, wrong_return
 from ray_gym.seeds import derive_seed, stable_id
@@ -43,7 +44,7 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
-        tasks = generate_tasks(environment, seed, count)
+        tasks = told_if_slow(generate_tasks(environment, seed, count), f"{type(environment).__name__}.generate")
     rows = list(with_ids(tasks))
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
