@@ -17,13 +17,14 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, InterpolationResolutionError, OmegaConfBaseException
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, to_json
 
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
+from ray_gym.models.numbers import NO_BOOL
 from ray_gym.printable import masked, printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -34,6 +35,8 @@ LONGEST_SHOWN = 80
 """Characters of an override that a message shows at most."""
 _STRUCTURED = ("[", "{", "'", '"')
 """Beginnings of lists, of mappings and of texts in quotes."""
+_NUMBERS = ("int_type", "float_type")
+"""Kinds of problems that say that a value is no number."""
 _LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
 """Parts of YAML that are no part of a value."""
 _VARIABLE = re.compile(r"oc\.env\s*:\s*['\"]?(\w+)")
@@ -74,8 +77,7 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
     wrong type.
     """
     written, resolved = _written_and_resolved(text, file, overrides)
-    for key, number in _infinite("", resolved):
-        raise UserError(f"{file}: {key}: {number} is no number that a run can keep; leave it out, or take a finite one")
+    _require_finite(resolved, file)
     filled_in = tuple(interpolations(written, resolved))
     try:
         config = RunConfig.model_validate(resolved)
@@ -121,10 +123,17 @@ def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolatio
     return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
 
 
+def _require_finite(data: Mapping[str, Any] | BaseModel, file: str, prefix: str = "") -> None:
+    for key, number in _infinite(prefix, data):
+        raise UserError(f"{file}: {key}: {number} is no number that a run can keep; leave it out, or take a finite one")
+
+
 def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
     """Yields the numbers below a key that are infinite, or none: JSON, in which runs are kept, has no such numbers."""
     if isinstance(node, float) and not isfinite(node):
         yield key, node
+    elif isinstance(node, BaseModel):
+        yield from _infinite(key, {name: getattr(node, name) for name in node.model_fields_set})
     elif isinstance(node, Mapping | list):
         for name, child in node.items() if isinstance(node, Mapping) else enumerate(node):
             yield from _infinite(f"{key}.{name}" if key else str(name), child)
@@ -223,7 +232,7 @@ def validate(
 ) -> ModelT:
     """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
     the file that leads to the data; `config` is the whole config that the data is a part of, if it is one. Keys that no
-    field has are refused at any depth (`refuses_key`).
+    field has are refused at any depth (`refuses_key`), and so are true and false for a number.
 
     Errors: UserError with one line for each problem, which names the override or else the file, the field and the
     problem. Values that the file has as ${...} are shown as that.
@@ -235,17 +244,35 @@ def validate(
         raise _refusal(error, model, file, prefix, overrides, filled_in) from None
     except Exception as error:  # of an author's validator
         raise UserError(f"{file}: {'.'.join((*prefix, model.__name__))} failed: {placed(error)}") from error
+    problems = _unknown_keys(model, data) or _flags_as_numbers(model, data)
+    if told := list(explained(problems, model, prefix, filled_in)):
+        raise _refused(told, file, overrides)
+    _require_finite(made, file, ".".join(prefix))  # "nan" is a text until it is read as a number
+    return made
+
+
+def _unknown_keys(model: type[BaseModel], data: Mapping[str, Any]) -> list[ErrorDetails]:
+    """Returns a problem for each key that no field of a model has, at any depth."""
     try:
         model.model_validate(dict(data), extra="forbid")
     except ValidationError as error:
-        unknown = [
-            line
-            for line, at in explained(error.errors(include_url=False), model, prefix, filled_in)
-            if refuses_key(model, at)
-        ]
-        if unknown:
-            raise UserError("\n".join(_place(line, file, overrides) for line in unknown)) from None
-    return made
+        return [problem for problem in error.errors(include_url=False) if refuses_key(model, problem)]
+    return []
+
+
+def _flags_as_numbers(model: type[BaseModel], data: Mapping[str, Any]) -> list[ErrorDetails]:
+    """Returns a problem for each true or false that is given for a number, and that pydantic takes for 1 or 0."""
+    try:
+        model.__pydantic_validator__.validate_json(to_json(dict(data), bytes_mode="base64"), strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        flags = [problem for problem in found if problem["type"] in _NUMBERS and isinstance(problem["input"], bool)]
+        return [{**problem, "msg": NO_BOOL} for problem in flags]
+    return []
+
+
+def _refused(told: Iterable[tuple[str, ErrorDetails]], file: str, overrides: Sequence[str]) -> UserError:
+    return UserError("\n".join(_place(line, file, overrides) for line, _ in told))
 
 
 def _refusal(

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
+NO_BOOL = "Input should be a number; true, yes, on and the like are none"
+
 
 def _refuse_bool(value: Any) -> Any:
     """Returns a value that is no bool as it is. Errors: PydanticCustomError for a bool."""
     if isinstance(value, bool):
-        raise PydanticCustomError("bool_for_number", "Input should be a number; true, yes, on and the like are none")
+        raise PydanticCustomError("bool_for_number", NO_BOOL)
     return value
 
 

@@ -462,6 +462,34 @@ class Free(BaseModel):
 class ShopOptions(BaseModel):
     shelves: list[Shelf] = []
     free: Free = Free()
+    price: float = 1.0
+    open: bool | None = None
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            {"price": True},
+            "shop.yaml: environment.price: Input should be a number; true, yes, on and the like are none (found True)",
+        ),
+        (
+            {"shelves": [{"height": False}]},
+            "environment.shelves.0.height: Input should be a number",
+        ),
+        ({"price": "nan"}, "shop.yaml: environment.price: nan is no number that a run can keep"),
+        ({"price": float("inf")}, "shop.yaml: environment.price: inf is no number that a run can keep"),
+    ],
+)
+def test_what_is_no_number_is_not_taken_for_one(data: dict[str, object], told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        validate(ShopOptions, data, "shop.yaml", ("environment",))
+    assert told in str(refused.value)
+
+
+def test_flags_and_numbers_as_texts_of_variables_are_taken() -> None:
+    read = validate(ShopOptions, {"price": "2.5", "open": True, "shelves": [{"height": "3"}]}, "shop.yaml")
+    assert (read.price, read.open, read.shelves[0].height) == (2.5, True, 3)
 
 
 def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:
