@@ -34,6 +34,7 @@ def health(
 
         ray-gym health runs/mine
     """
+    from ray_gym.cli.unfinished import unfinished_line
     from ray_gym.health.examine import examine
     from ray_gym.load import load
 
@@ -43,6 +44,8 @@ def health(
         write(json.dumps(asdict(health), ensure_ascii=True, allow_nan=False) + "\n")
         return
     _print(found.location, health)
+    if line := unfinished_line(found, health.episodes, is_whole=not health.damaged):
+        make_console().print(line, highlight=False, soft_wrap=True)
 
 
 def print_line(console: Console, location: str) -> None:

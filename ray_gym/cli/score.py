@@ -48,6 +48,8 @@ def score(
 
         ray-gym score runs/mine -o runs/mended --only-failed-judges
     """
+    from ray_gym.cli.unfinished import unfinished_line
+    from ray_gym.load import load
     from ray_gym.logs import leave_out_of_ray
     from ray_gym.rescoring.places import score_run
     from ray_gym.run.signals import unwind_on_signals
@@ -63,6 +65,9 @@ def score(
             command=sys.argv,
         )
     counts, mean = made.counts, made.summary["mean_reward"]
+    console = make_console()
+    if line := unfinished_line(load(run), counts.scored + counts.copied):
+        console.print(line, highlight=False, soft_wrap=True)
     say(f"run {made.location}: {counts.scored} episodes scored again, {counts.copied} copied, {counts.changed} changed")
     for why, number in counts.copied_because.most_common():
         say(f"  copied: {number} {why}")
@@ -70,7 +75,6 @@ def score(
     say(
         f"mean reward: {_figure(counts.mean_before)} before, {_figure(mean)} now, of {made.summary['rewarded']} episodes"
     )
-    console = make_console()
     print_warnings(console, made.summary)
     print_failures(console, made.summary)
     require_completed(made.summary)

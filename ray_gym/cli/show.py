@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from ray_gym.cli.output import DataTable
+from ray_gym.cli.unfinished import unfinished_line
 from ray_gym.errors import UserError, placed
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.plugins import find_environment
@@ -110,17 +111,8 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
     """Prints whether a run is finished, the mean of its rewards, and its failures. `is_whole`: False if episodes can't be
     read.
     """
-    began = find_run(run.location).read_fingerprint() if run.storage.exists(CONFIG) else None
-    if began is not None and (run.summary is None or (is_whole and len(episodes) < began.episodes)):
-        ended = "is not finished" if run.summary is None else "was interrupted"
-        lacks = ", and no summary.json" if len(episodes) >= began.episodes else ""
-        resume = f"ray-gym rollout --resume {shell_quoted(run.location)}"
-        console.print(
-            f"[yellow]the run {ended}[/]: {len(episodes)} of {began.episodes} episodes{lacks}; if nothing plays it, resume it with: "
-            f"{data(resume)}",
-            highlight=False,
-            soft_wrap=True,
-        )
+    if line := unfinished_line(run, len(episodes), is_whole=is_whole):
+        console.print(line, highlight=False, soft_wrap=True)
     rewarded = [row for row in episodes if row["reward"] is not None and row["status"] == "completed"]
     if rewarded:
         console.print(mean_line(rewarded), highlight=False, soft_wrap=True)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ray_gym.cli.unfinished import planned_episodes
 from ray_gym.errors import UserError
 from ray_gym.graders import extract as extracts
 from ray_gym.load import load
-from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
 from ray_gym.run.directory.intact import intact_rows
-from ray_gym.run.directory.reading import Run
 from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, VERSION_COLUMNS, Collected, Extract, collect
 from ray_gym.statistics.slices import columns_of
 
@@ -46,7 +45,7 @@ def read_run(location: str, extract: Extract | None = None, versions: bool = Fal
     collected = collect(intact_rows(run.storage, columns, ROWS, damages), extract)
     if not len(collected):
         raise UserError(damages[0] if damages else f"{location}: it has no episodes yet")
-    planned = _planned(run)
+    planned = planned_episodes(run)
     remarks = [f"left out: {told}" for told in damages]
     if planned is not None and len(collected) < planned:
         there = f"{location} has {len(collected)} of {planned} planned episodes"
@@ -81,11 +80,3 @@ def read_extract(text: str) -> Extract:
         return _MADE[name](given)
     except re.error as error:
         raise UserError(f"--answers: {given!r} is no regular expression: {error}") from None
-
-
-def _planned(run: Run) -> int | None:
-    """Returns the number of planned episodes; None for a stream, or if the run has not noted it."""
-    if run.storage.exists(STREAM) or not run.storage.exists(CONFIG) or not run.storage.exists(PLAN):
-        return None
-    began = find_run(run.location).read_fingerprint()
-    return began.episodes if began is not None else None

@@ -37,3 +37,9 @@ def test_a_run_without_episodes_has_nothing_and_no_run_is_told(tmp_path: Path) -
 def test_rows_that_lack_parts_are_examined(tmp_path: Path, change: dict[str, None]) -> None:
     write(tmp_path / "run", *(episode(number, 0.5, **change) for number in range(3)))
     assert CliRunner().invoke(app, ["health", str(tmp_path / "run")]).exit_code == 0
+
+
+def test_a_run_that_was_killed_is_not_finished() -> None:
+    stored = Path(__file__).parents[1] / "record" / "versions" / "2" / "interrupted"
+    told = " ".join(CliRunner().invoke(app, ["health", str(stored)]).output.split())
+    assert "the run is not finished: " in told and " of 6 episodes; if nothing plays it, resume it with: " in told

@@ -65,6 +65,16 @@ def test_a_run_is_scored_with_a_judge_in_this_process(shell: Shell, run: Path) -
     assert code == 0 and "0 changed" in said
 
 
+def test_a_run_that_is_not_finished_is_scored_and_said_to_lack_episodes(shell: Shell, run: Path) -> None:
+    (run / "summary.json").unlink(missing_ok=True)
+    plan = json.loads((run / "plan.json").read_text())
+    (run / "plan.json").write_text(json.dumps({**plan, "episodes": 800}))
+    code, said = shell("run", "-o", "again", "models.judge.player=adding_up:lenient")
+    assert code == 0 and "the run is not finished: 6 of 800 episodes; if nothing plays it, resume it" in " ".join(
+        said.split()
+    )
+
+
 def test_failures_and_rewards_out_of_range_are_told_as_of_a_rollout(
     shell: Shell, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,29 @@
+"""Tells that a run has fewer episodes than were planned."""
+
+from __future__ import annotations
+
+from ray_gym.printable import data
+from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
+from ray_gym.run.directory.location import shell_quoted
+from ray_gym.run.directory.reading import Run
+
+
+def planned_episodes(run: Run) -> int | None:
+    """Returns the number of planned episodes; None for a stream, or if the run has not noted it."""
+    if run.storage.exists(STREAM) or not run.storage.exists(CONFIG) or not run.storage.exists(PLAN):
+        return None
+    began = find_run(run.location).read_fingerprint()
+    return began.episodes if began is not None else None
+
+
+def unfinished_line(run: Run, count: int, *, is_whole: bool = True) -> str:
+    """Returns a line of rich's markup that says that a run is not finished, and how to go on; "" if it is. `count`: number
+    of its episodes. `is_whole`: False if there are episodes that can't be read.
+    """
+    planned = planned_episodes(run)
+    if planned is None or (run.summary is not None and (count >= planned or not is_whole)):
+        return ""
+    ended = "is not finished" if run.summary is None else "was interrupted"
+    lacks = ", and no summary.json" if count >= planned else ""
+    told = f"[yellow]the run {ended}[/]: {count} of {planned} episodes{lacks}; if nothing plays it, resume it with: "
+    return f"{told}{data(f'ray-gym rollout --resume {shell_quoted(run.location)}')}"
