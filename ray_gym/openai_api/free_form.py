@@ -42,13 +42,16 @@ def arguments_of(text: Any) -> str:
 
 
 def text_of(arguments: str) -> str:
-    """Returns the text that a model gave a free-form tool: all of its arguments if they do not have the form asked for."""
+    """Returns the text that a model gave a free-form tool: all of its arguments if they do not have the form asked for,
+    be it that there is another field beside the text. So the agent has all that the model wrote, and its call is
+    recognised when it comes back (`capture.canonical_arguments`).
+    """
     try:
         read = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
-    text = read.get(INPUT) if isinstance(read, dict) else None
-    return text if isinstance(text, str) else arguments
+    is_as_asked = isinstance(read, dict) and read.keys() == {INPUT} and isinstance(read[INPUT], str)
+    return str(read[INPUT]) if is_as_asked else arguments
 
 
 def chat_call(call: ToolCall) -> Json:

@@ -66,12 +66,11 @@ def canonical_arguments(text: str) -> str:
     free-form tool that are not as asked are equal to the object that holds them as its text.
     """
     value = _decode(text)
+    if isinstance(value, dict) and value.keys() == {INPUT} and isinstance(value[INPUT], str):
+        value = _decode(value[INPUT])
     if isinstance(value, dict) and value.keys() == {"arguments"} and isinstance(value["arguments"], str):
         held = _decode(value["arguments"])
         value = value if isinstance(held, dict) else held
-    elif isinstance(value, dict) and value.keys() == {INPUT} and isinstance(value[INPUT], str):
-        held = _decode(value[INPUT])
-        value = held if isinstance(held, dict) else value[INPUT]
     if isinstance(value, str):
         return value or "{}"
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

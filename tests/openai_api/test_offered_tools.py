@@ -173,6 +173,39 @@ def test_calls_of_free_form_tools_in_chat_completions_go_there_and_back() -> Non
     assert canonical_form(again.messages[1]) == canonical_form(said.message), "it is the same conversation"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"input": "*** x", "why": "y"}',
+        '{"why": "y", "input": ""}',
+        '{"input": 5}',
+        '{"input": {"input": "x"}}',
+        '{"arguments": "x"}',
+        '{"input": "x"',
+        '{"input": " [1, 2] "}',
+        "[1, 2]",
+        '"x"',
+        "5e3",
+        "null",
+        " *** x ",
+        "{}",
+        "",
+    ],
+)
+def test_a_call_of_a_free_form_tool_is_recognised_whatever_the_model_wrote(arguments: str) -> None:
+    said = Message("assistant", tool_calls=(ToolCall("1", "patch", arguments),))
+    [call] = response(Completion(said), read(tools=[PATCH]), "r", 1)["output"]
+    result = {"type": "custom_tool_call_output", "call_id": "1", "output": "done"}
+    again = read(tools=[PATCH], input=[{"role": "user", "content": "Hi"}, call, result])
+    assert canonical_form(again.messages[1]) == canonical_form(said)
+
+
+def test_a_free_form_tool_gets_all_that_the_model_wrote_beside_its_text() -> None:
+    said = Message("assistant", tool_calls=(ToolCall("1", "patch", '{"input": "*** x", "why": "y"}'),))
+    [call] = chat_completion(Completion(said), read_as_chat(), "r", 1)["choices"][0]["message"]["tool_calls"]
+    assert call["custom"]["input"] == '{"input": "*** x", "why": "y"}'
+
+
 def test_a_call_of_a_free_form_tool_with_a_field_that_is_not_read_is_refused_by_name() -> None:
     call = {"id": "2", "type": "custom", "custom": {"name": "patch", "input": "x", "mood": "good"}}
     result = {"role": "tool", "tool_call_id": "2", "content": "done"}
