@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.items import Item, answer_items
@@ -117,7 +116,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
         logprobs=_LOGPROBS in (given.include or ()),
         left_out=left_out_names([*asked_in_vain(given), *offered.left_out]),
         known_as=offered.known_as,
-        echo={name: getattr(given, name, None) for name in _ECHOED},
+        echo={**{name: getattr(given, name, None) for name in _ECHOED}, "tools": given.tools or []},
     )
 
 
@@ -172,17 +171,12 @@ def _response_head(asked: ApiRequest, id: str, created: int) -> Json:
         "incomplete_details": None,
         "output": [],
         "parallel_tool_calls": asked.parallel_tool_calls,
-        "tools": [_tool(tool) for tool in asked.tools],
+        "tools": [],
         "store": False,
         "previous_response_id": asked.after,
         **asked.echo,
         "tool_choice": asked.echo.get("tool_choice") or asked.tool_choice,
     }
-
-
-def _tool(schema: ToolSchema) -> Json:
-    described = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-    return {"type": "function", "strict": False, **described}
 
 
 def _output(completion: Completion, asked: ApiRequest, id: str) -> list[Item]:

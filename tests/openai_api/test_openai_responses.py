@@ -81,6 +81,18 @@ def test_the_official_types_take_an_answer_and_its_items_can_be_said_back() -> N
     assert again.messages[1] == MESSAGE
 
 
+def test_an_answer_has_the_tools_as_the_request_had_them() -> None:
+    strict = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": True}
+    patch = {"type": "custom", "name": "patch", "format": {"type": "text"}}
+    space = {"type": "namespace", "name": "files", "description": "Files.", "tools": [strict, patch]}
+    for given in ([strict, space, patch, {"type": "web_search"}], [], None):
+        asked = read_responses(body(tools=given))
+        answer = response(SAID, asked, "r", 5)
+        assert answer["tools"] == (given or []) and len(Response.model_validate(answer).tools) == len(given or [])
+        begun = json.loads(next(response_events(SAID, asked, "r", 5)).split("\ndata: ")[1])
+        assert begun["response"]["tools"] == (given or [])
+
+
 def test_an_answer_that_was_cut_is_incomplete() -> None:
     answer = response(Completion(Message("assistant", "I"), finish_reason="length"), read_responses(body()), "r", 5)
     assert Response.model_validate(answer).status == "incomplete"
