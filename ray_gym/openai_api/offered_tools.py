@@ -1,13 +1,14 @@
 """Reads the tools of OpenAI's APIs as functions, under names by which a model can call them.
 
-A namespace's functions have its name before theirs; a free-form tool becomes a function of one text; tools of all other
-types, which a service would carry out itself, such as a search of the web, are left out. Calls and results in the
-agent's messages are read alike, and what the model calls is written as the agent has sent it.
+A namespace's functions have its name before theirs, and its description before theirs; a free-form tool becomes a
+function of one text; tools of all other types, which a service would carry out itself, such as a search of the web, are
+left out. Calls and results in the agent's messages are read alike, and what the model calls is written as the agent has
+sent it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,21 +52,39 @@ class OfferedTools:
     known_as: dict[str, AgentTool] = field(default_factory=dict)
     """Tools that the agent knows in another way than as a function of this name."""
     left_out: list[str] = field(default_factory=list)
+    flat_names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Names under which a model knows the tools of namespaces, by the namespace's name and the tool's."""
+    taken: set[str] = field(default_factory=set)
+    """Names of functions that no other tool may have."""
+
+    def flat_name(self, namespace: Any, name: Any) -> str:
+        """Returns the name under which a model knows a tool, be it of a namespace or of none."""
+        return self.flat_names.get((str(namespace or ""), str(name)), _joined(namespace, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """Holds the name and the description of a namespace, with those that it is in. Both may be empty."""
+
+    name: str = ""
+    description: str = ""
+
+    def within(self, namespace: Mapping[str, Any]) -> _Space:
+        """Returns a namespace that is in this one."""
+        name, told = namespace.get("name"), namespace.get("description") or ""
+        return _Space(
+            _joined(self.name, name) if name else self.name, "\n\n".join(filter(None, (self.description, told)))
+        )
 
 
 def read_offered(given: Sequence[Any]) -> OfferedTools:
     """Reads tools of any type. What is no tool stays as it is, so that it is refused."""
     offered = OfferedTools()
-    for tool in given:
-        kind = _kind_of(tool)
-        if kind == NAMESPACE and isinstance(tool.get("tools"), list):
-            _add_namespace(offered, tool)
-        elif kind == CUSTOM:
-            name = str(spelled_out(tool).get("name"))
-            offered.known_as[name] = AgentTool(name, is_free_form=True)
-            offered.functions.append(as_function(tool))
-        elif not _is_left_out(tool, offered):
-            offered.functions.append(tool)
+    found = list(_spread(given, _Space()))
+    offered.taken.update(_name_of(tool) for space, tool in found if not space.name)
+    for space, tool in found:
+        if not _is_left_out(tool, offered):
+            _add(offered, space, tool)
     return offered
 
 
@@ -88,7 +107,7 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     if _is_of_no_function(choice, offered):
         return _left_to_the_model(kind, offered)
     if kind in ("function", CUSTOM) and "name" in choice:
-        return _plain_tool(choice)
+        return _plain_tool(choice, offered)
     if kind == CUSTOM and CUSTOM in choice:
         return {
             **{name: choice[name] for name in choice if name != CUSTOM},
@@ -102,7 +121,7 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
         kept = [one for one in choice["tools"] if not _is_of_no_function(one, offered)]
         if choice["tools"] and not kept:
             return _left_to_the_model(kind, offered)
-        return {**choice, "tools": [_plain_tool(one) if isinstance(one, Mapping) else one for one in kept]}
+        return {**choice, "tools": [_plain_tool(one, offered) if isinstance(one, Mapping) else one for one in kept]}
     return choice
 
 
@@ -112,7 +131,7 @@ def plain_items(items: Any, offered: OfferedTools) -> Any:
     """
     if not isinstance(items, list):
         return items
-    return [_plain_item(one) for one in items if not _is_hosted(one, offered)]
+    return [_plain_item(one, offered) for one in items if not _is_hosted(one, offered)]
 
 
 def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
@@ -127,18 +146,62 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
     return {**item, "name": tool.name, "namespace": tool.namespace}
 
 
-def _add_namespace(offered: OfferedTools, namespace: Mapping[str, Any]) -> None:
-    for tool in namespace["tools"]:
-        if _is_left_out(tool, offered):
-            continue
-        if not isinstance(tool, Mapping):
-            offered.functions.append(tool)
-            continue
-        name, space, is_free_form = str(tool.get("name")), str(namespace.get("name")), tool.get("type") == CUSTOM
-        inner = as_function(tool) if is_free_form else dict(tool)
-        flat = flat_name(space, name)
-        offered.functions.append({**inner, "name": flat})
-        offered.known_as[flat] = AgentTool(name, space, is_free_form)
+def _spread(given: Sequence[Any], space: _Space) -> Iterator[tuple[_Space, Any]]:
+    """Yields the tools of a list and those of its namespaces, each after its namespace."""
+    for tool in given:
+        if _is_namespace(tool):
+            yield from _spread(tool["tools"], space.within(tool))
+        else:
+            yield space, tool
+
+
+def _is_namespace(tool: Any) -> bool:
+    is_one = _kind_of(tool) == NAMESPACE and isinstance(tool.get("tools"), list)
+    return is_one and all(isinstance(tool.get(name), str | None) for name in ("name", "description"))
+
+
+def _add(offered: OfferedTools, space: _Space, tool: Any) -> None:
+    """Adds a tool as a function under a name that no other has. One without a name stays as it is."""
+    is_free_form, name = _kind_of(tool) == CUSTOM, _name_of(tool)
+    if not name:
+        offered.functions.append(as_function(tool) if is_free_form else tool)
+        return
+    flat = _own_name(offered, space.name, name) if space.name else name
+    if is_free_form or space.name:
+        offered.known_as[flat] = AgentTool(name, space.name or None, is_free_form)
+    function = as_function(tool) if is_free_form else tool
+    offered.functions.append(_renamed(function, flat, space.description))
+
+
+def _renamed(function: Mapping[str, Any], name: str, described: str) -> Json:
+    """Returns a function under another name, with a text before its description."""
+    inner = function.get("function")
+    if isinstance(inner, Mapping):
+        return {**function, "function": _renamed(inner, name, described)}
+    own = function.get("description") or ""
+    told = "\n\n".join(filter(None, (described, own))) if isinstance(own, str) else own
+    return {**function, "name": name, **({"description": told} if described else {})}
+
+
+def _own_name(offered: OfferedTools, namespace: str, name: str) -> str:
+    """Returns the name under which the model knows a tool of a namespace: one that no other tool has."""
+    key = namespace, name
+    if key not in offered.flat_names:
+        plain = flat = _joined(namespace, name)
+        number = 2
+        while flat in offered.taken:
+            flat, number = f"{plain}_{number}", number + 1
+        offered.taken.add(flat)
+        offered.flat_names[key] = flat
+    return offered.flat_names[key]
+
+
+def _name_of(tool: Any) -> str:
+    """Returns the name of a function or a free-form tool; "" for what has none."""
+    told = tool if isinstance(tool, Mapping) else {}
+    inner = spelled_out(told) if _kind_of(told) == CUSTOM else told.get("function")
+    name = (inner if isinstance(inner, Mapping) else told).get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _is_left_out(tool: Any, offered: OfferedTools) -> bool:
@@ -163,16 +226,16 @@ def _left_to_the_model(choice: str | None, offered: OfferedTools) -> str:
     return "auto"
 
 
-def flat_name(namespace: Any, name: Any) -> str:
-    """Returns the name under which a model knows a tool of a namespace."""
+def _joined(namespace: Any, name: Any) -> str:
+    """Returns the name of a namespace and that of what is in it as one."""
     between = "" if str(namespace).endswith("__") else "__"
     return f"{namespace}{between}{name}" if namespace else str(name)
 
 
-def _plain_tool(choice: Mapping[str, Any]) -> Json:
+def _plain_tool(choice: Mapping[str, Any], offered: OfferedTools) -> Json:
     inner = choice.get("function") or choice.get(CUSTOM)
     named = inner if isinstance(inner, Mapping) else choice
-    return {"type": "function", "name": flat_name(choice.get("namespace"), named.get("name"))}
+    return {"type": "function", "name": offered.flat_name(choice.get("namespace"), named.get("name"))}
 
 
 def _is_hosted(item: Any, offered: OfferedTools) -> bool:
@@ -183,17 +246,17 @@ def _is_hosted(item: Any, offered: OfferedTools) -> bool:
     return True
 
 
-def _plain_item(item: Any) -> Any:
+def _plain_item(item: Any, offered: OfferedTools) -> Any:
     kind = _kind_of(item)
     if kind == "custom_tool_call" and INPUT in item:
         kept = {name: value for name, value in item.items() if name not in (INPUT, "namespace", "name")}
-        name = flat_name(item.get("namespace"), item.get("name"))
+        name = offered.flat_name(item.get("namespace"), item.get("name"))
         return {**kept, "type": "function_call", "name": name, "arguments": arguments_of(item[INPUT])}
     if kind == "custom_tool_call_output":
         return {**item, "type": "function_call_output"}
     if kind == "function_call" and item.get("namespace"):
         kept = {name: value for name, value in item.items() if name != "namespace"}
-        return {**kept, "name": flat_name(item["namespace"], item.get("name"))}
+        return {**kept, "name": offered.flat_name(item["namespace"], item.get("name"))}
     return item
 
 

@@ -49,6 +49,51 @@ def test_a_free_form_tool_of_a_namespace_keeps_its_place() -> None:
     assert again.name == "files__patch"
 
 
+def test_tools_whose_flat_names_are_the_same_are_told_apart() -> None:
+    files = {"type": "namespace", "name": "files", "tools": [LOOK, {**PATCH, "name": "a__b"}]}
+    others = [{**files, "name": "files__"}, {**files, "name": "files__a", "tools": [{**LOOK, "name": "b"}]}]
+    tools = [files, *others, {**LOOK, "name": "files__look"}]
+    asked = read(tools=tools, tool_choice={"type": "function", "name": "look", "namespace": "files__"})
+    shown = ["files__look_2", "files__a__b", "files__look_3", "files__a__b_2", "files__a__b_3", "files__look"]
+    assert [tool.name for tool in asked.tools] == shown and [tool.name for tool in asked.allowed_tools] == [shown[2]]
+    calls = tuple(ToolCall(name, name, '{"input": "x"}') for name in shown)
+    output = response(Completion(Message("assistant", tool_calls=calls)), asked, "r", 1)["output"]
+    known = [("files", "look"), ("files", "a__b"), ("files__", "look"), ("files__", "a__b"), ("files__a", "b")]
+    assert [(call.get("namespace"), call["name"]) for call in output] == [*known, (None, "files__look")]
+    results = [{"type": call["type"] + "_output", "call_id": call["call_id"], "output": "done"} for call in output]
+    again = read(tools=tools, input=[{"role": "user", "content": "Hi"}, *output, *results])
+    assert again.messages[1].tool_calls == calls
+
+
+@pytest.mark.parametrize("nameless", [{"name": None}, {"name": ""}, {}])
+def test_namespaces_may_be_nested_and_nameless(nameless: dict[str, Any]) -> None:
+    inner = {"type": "namespace", "name": "old", "description": "Old ones.", "tools": [{**LOOK, "description": "L."}]}
+    outer = {"type": "namespace", "name": "files", "description": "Files.", "tools": [inner, {**LOOK, "name": "move"}]}
+    plain = {"type": "namespace", "tools": [{**LOOK, "description": "L."}, PATCH, SEARCH], **nameless}
+    asked = read(tools=[outer, plain])
+    told = {tool.name: tool.description for tool in asked.tools}
+    assert list(told) == ["files__old__look", "files__move", "look", "patch"]
+    assert list(told.values())[:3] == ["Files.\n\nOld ones.\n\nL.", "Files.", "L."]
+    said = Completion(
+        Message("assistant", tool_calls=(ToolCall("1", "files__old__look", "{}"), ToolCall("2", "look", "")))
+    )
+    nested, bare = response(said, asked, "r", 1)["output"]
+    assert (nested["namespace"], nested["name"]) == ("files__old", "look")
+    assert (bare["type"], bare.get("namespace"), bare["name"]) == ("function_call", None, "look")
+    again = read(tools=[outer], input=[nested, {"type": "function_call_output", "call_id": "1", "output": "x"}])
+    assert again.messages[0].tool_calls[0].name == "files__old__look" and asked.left_out == ("tools.web_search",)
+
+
+def test_a_namespaces_description_stands_before_those_of_its_tools() -> None:
+    spelled = {"type": "function", "function": {"name": "go", "description": "Goes."}}
+    asked = read(tools=[{**SPACE, "tools": [LOOK, PATCH, spelled]}])
+    assert [tool.name for tool in asked.tools] == ["files__look", "files__patch", "files__go"]
+    look, patch, go = (tool.description for tool in asked.tools)
+    assert (look, go) == ("Files.", "Files.\n\nGoes.") and patch.startswith(
+        "Files.\n\nApplies it.\n\nThe input follows"
+    )
+
+
 def test_calls_come_back_as_the_agent_sent_the_tools() -> None:
     asked = read(tools=[LOOK, SPACE, PATCH], stream=True)
     calls = (
@@ -239,7 +284,10 @@ def test_choices_of_tools_in_chat_completions(choice: Any, read_as: str, allowed
     ("tool", "told"),
     [
         ({"type": "namespace", "name": "x"}, "of type 'namespace'"),
-        ({**SPACE, "tools": [SPACE]}, "of type 'namespace'"),
+        ({**SPACE, "name": 5}, "of type 'namespace'"),
+        ({**SPACE, "description": ["x"]}, "of type 'namespace'"),
+        ({**SPACE, "tools": [LOOK, LOOK]}, "the same name"),
+        ({**SPACE, "tools": [{"type": "function"}]}, "needs a name"),
         ({**SPACE, "tools": [{"type": "a b", "name": "x"}]}, "of type 'a b'"),
         ({"type": "odd\r\nX-Left-Out: all"}, "of type 'odd"),
         ({"type": "x" * 60}, "of type 'xxx"),
