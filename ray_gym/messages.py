@@ -104,7 +104,7 @@ def utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-_OF_TOOLS = frozenset(
+TOOL_FIELDS = frozenset(
     {"type", "function", "name", "description", "parameters"}
     | {"strict", "cache_control"}
     | {"allowed_callers", "async", "defer_loading", "output_schema"}
@@ -145,7 +145,7 @@ class ToolSchema:
             raise ValueError("a tool needs a name")
         for held in (given, function):
             for field, value in held.items():
-                if field not in _OF_TOOLS and not (value is None or value is False or value in ("", [], {})):
+                if field not in TOOL_FIELDS and not (value is None or value is False or value in ("", [], {})):
                     raise ValueError(f"tool {name}: {str(field)[:40]} is not followed here; leave it out")
         parameters = function.get("parameters") or {}
         if not isinstance(parameters, Mapping):

@@ -70,10 +70,11 @@ def read_chat(body: Any) -> ApiRequest:
     offered = read_offered(given.tools or ())
     tools = read_tools(offered.functions)
     choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
+    messages = plain_messages(given.messages, offered.left_out)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
     return ApiRequest(
         model=given.model,
-        messages=read_messages(plain_messages(given.messages), "messages"),
+        messages=read_messages(messages, "messages"),
         tools=tools,
         allowed_tools=allowed,
         tool_choice=choice,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ray_gym.messages import ToolCall
+from ray_gym.openai_api.message_fields import without_name
 
 Json = dict[str, Any]
 INPUT = "input"
@@ -59,9 +60,9 @@ def chat_call(call: ToolCall) -> Json:
     return {"id": call.id, "type": CUSTOM, CUSTOM: {"name": call.name, INPUT: text_of(call.arguments)}}
 
 
-def plain_messages(messages: list[Any]) -> list[Any]:
-    """Returns chat messages in which all calls are of functions."""
-    return [_plain_message(one) for one in messages]
+def plain_messages(messages: list[Any], left_out: list[str]) -> list[Any]:
+    """Returns chat messages in which all calls are of functions. Adds the fields that are left out to `left_out`."""
+    return [_plain_message(without_name(one, "messages", left_out)) for one in messages]
 
 
 def _plain_message(message: Any) -> Any:

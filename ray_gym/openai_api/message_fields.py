@@ -18,6 +18,8 @@ _READ: Mapping[str, frozenset[str]] = {
     "reasoning": frozenset({"type", "summary", "content", "encrypted_content"}),  # what is sealed can't be read here
 }
 """Fields that are read, by the role of the message, or by the type of another item; of other roles, `_OF_ALL`."""
+_NAMED = ("user", "system", "developer")
+"""Roles of messages that may have the name of who says them, beside the assistant's and the tools'."""
 _OF_TOOL_CALL = frozenset({"id", "type", "function", "name", "arguments", "index", "extra_content"})
 """Fields of a message's tool calls, and of their functions, that are read or harmless."""
 _STATES = ("completed", "in_progress", "incomplete")
@@ -44,6 +46,16 @@ def require_read(item: Mapping[str, Any]) -> None:
     read = _READ.get(role, _OF_ALL) if isinstance(role, str) else _OF_ALL
     of = f"a message of role {role}" if kind == "message" else f"an item of type {kind}"
     _require_known(item, read, of)
+
+
+def without_name(message: Any, field: str, left_out: list[str]) -> Any:
+    """Returns a message of an agent's request without the `name` of the user, or of the system, that says it: it is no
+    part of what models are shown here. Adds it to `left_out`, below the request's `field`.
+    """
+    if not isinstance(message, Mapping) or message.get("role") not in _NAMED or not asks_something(message.get("name")):
+        return message
+    left_out.append(f"{field}.name")
+    return {name: value for name, value in message.items() if name != "name"}
 
 
 def require_call_read(call: Mapping[str, Any]) -> None:

@@ -2,18 +2,20 @@
 
 A namespace's functions have its name before theirs, and its description before theirs; a free-form tool becomes a
 function of one text; tools of all other types, which a service would carry out itself, such as a search of the web, are
-left out. Calls and results in the agent's messages are read alike, and what the model calls is written as the agent has
+left out. Calls and results in the agent's messages are read alike (`input_items`), and what the model calls is written as the agent has
 sent it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ray_gym.openai_api.free_form import CUSTOM, INPUT, arguments_of, as_function, spelled_out, text_of
+from ray_gym.messages import TOOL_FIELDS
+from ray_gym.openai_api.free_form import CUSTOM, INPUT, as_function, spelled_out, text_of
 from ray_gym.openai_api.left_out import is_plain_name
+from ray_gym.openai_api.parts import asks_something
 
 Json = dict[str, Any]
 HOSTED = frozenset(
@@ -23,15 +25,11 @@ HOSTED = frozenset(
 )
 """Types of tools that are a service's own, or the model's maker's, as a choice of tools may have them."""
 NAMESPACE = "namespace"
+_OF_NAMESPACES = frozenset({"type", "name", "description", "tools"})
+_OF_FREE_FORM = TOOL_FIELDS | {CUSTOM, "format"}
+"""Fields of namespaces and of free-form tools that are read, or change nothing."""
 _READ = frozenset({"function", CUSTOM, NAMESPACE})
 """Types of tools that are read."""
-_HOSTED_ITEMS = frozenset(
-    {"web_search_call", "file_search_call", "code_interpreter_call", "computer_call", "computer_call_output"}
-    | {"image_generation_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"}
-    | {"apply_patch_call", "apply_patch_call_output", "tool_search_call", "tool_search_output"}
-    | {"mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"}
-)
-"""Types of items that tell of what these tools did, or of the service's own care for the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class _Space:
 def read_offered(given: Sequence[Any]) -> OfferedTools:
     """Reads tools of any type. What is no tool stays as it is, so that it is refused."""
     offered = OfferedTools()
-    found = list(_spread(given, _Space()))
+    found = list(_spread(given, _Space(), offered))
     offered.taken.update(_name_of(tool) for space, tool in found if not space.name)
     for space, tool in found:
         if not _is_left_out(tool, offered):
@@ -103,7 +101,7 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
         return _left_to_the_model(choice, offered)
     if not isinstance(choice, Mapping):
         return choice
-    kind = _kind_of(choice)
+    kind = kind_of(choice)
     if _is_of_no_function(choice, offered):
         return _left_to_the_model(kind, offered)
     if kind in ("function", CUSTOM) and "name" in choice:
@@ -125,15 +123,6 @@ def plain_choice(choice: Any, offered: OfferedTools) -> Any:
     return choice
 
 
-def plain_items(items: Any, offered: OfferedTools) -> Any:
-    """Returns the items of a conversation in which all calls are of functions. Those of tools that are left out are left
-    out, too, which is noted.
-    """
-    if not isinstance(items, list):
-        return items
-    return [_plain_item(one, offered) for one in items if not _is_hosted(one, offered)]
-
-
 def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
     """Returns a call of the model as its agent knows the tool."""
     tool = known_as.get(item["name"]) if item["type"] == "function_call" else None
@@ -146,31 +135,53 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
     return {**item, "name": tool.name, "namespace": tool.namespace}
 
 
-def _spread(given: Sequence[Any], space: _Space) -> Iterator[tuple[_Space, Any]]:
+def _spread(given: Sequence[Any], space: _Space, offered: OfferedTools) -> Iterator[tuple[_Space, Any]]:
     """Yields the tools of a list and those of its namespaces, each after its namespace."""
     for tool in given:
         if _is_namespace(tool):
-            yield from _spread(tool["tools"], space.within(tool))
+            _followed(tool, _OF_NAMESPACES, offered)
+            yield from _spread(tool["tools"], space.within(tool), offered)
         else:
             yield space, tool
 
 
 def _is_namespace(tool: Any) -> bool:
-    is_one = _kind_of(tool) == NAMESPACE and isinstance(tool.get("tools"), list)
+    is_one = kind_of(tool) == NAMESPACE and isinstance(tool.get("tools"), list)
     return is_one and all(isinstance(tool.get(name), str | None) for name in ("name", "description"))
 
 
 def _add(offered: OfferedTools, space: _Space, tool: Any) -> None:
     """Adds a tool as a function under a name that no other has. One without a name stays as it is."""
-    is_free_form, name = _kind_of(tool) == CUSTOM, _name_of(tool)
+    is_free_form, name = kind_of(tool) == CUSTOM, _name_of(tool)
     if not name:
         offered.functions.append(as_function(tool) if is_free_form else tool)
         return
     flat = _own_name(offered, space.name, name) if space.name else name
     if is_free_form or space.name:
         offered.known_as[flat] = AgentTool(name, space.name or None, is_free_form)
-    function = as_function(tool) if is_free_form else tool
+    function = _free_form(tool, offered) if is_free_form else _followed(tool, TOOL_FIELDS, offered)
     offered.functions.append(_renamed(function, flat, space.description))
+
+
+def _free_form(tool: Mapping[str, Any], offered: OfferedTools) -> Json:
+    """Returns a free-form tool as a function. Notes a format that can't be told in words."""
+    form = spelled_out(_followed(tool, _OF_FREE_FORM, offered)).get("format")
+    if asks_something(form) and kind_of(form) not in ("text", "grammar"):
+        offered.left_out.append("tools.format")
+    return as_function(tool)
+
+
+def _followed(tool: Mapping[str, Any], known: Collection[str], offered: OfferedTools) -> Json:
+    """Returns a tool without the fields that are not `known` and ask for something, which is noted."""
+    kept: Json = {}
+    for name, value in tool.items():
+        if name in ("function", CUSTOM) and isinstance(value, Mapping):
+            kept[name] = _followed(value, known, offered)
+        elif name in known or not asks_something(value) or not is_plain_name(f"tools.{name}"):
+            kept[name] = value
+        else:
+            offered.left_out.append(f"tools.{name}")
+    return kept
 
 
 def _renamed(function: Mapping[str, Any], name: str, described: str) -> Json:
@@ -199,14 +210,14 @@ def _own_name(offered: OfferedTools, namespace: str, name: str) -> str:
 def _name_of(tool: Any) -> str:
     """Returns the name of a function or a free-form tool; "" for what has none."""
     told = tool if isinstance(tool, Mapping) else {}
-    inner = spelled_out(told) if _kind_of(told) == CUSTOM else told.get("function")
+    inner = spelled_out(told) if kind_of(told) == CUSTOM else told.get("function")
     name = (inner if isinstance(inner, Mapping) else told).get("name")
     return name if isinstance(name, str) else ""
 
 
 def _is_left_out(tool: Any, offered: OfferedTools) -> bool:
     """Returns True, and notes it, if a tool has a type, and none of those that are read."""
-    kind = _kind_of(tool)
+    kind = kind_of(tool)
     name = f"tools.{kind}"
     if not kind or kind in _READ or not is_plain_name(name):
         return False
@@ -216,7 +227,7 @@ def _is_left_out(tool: Any, offered: OfferedTools) -> bool:
 
 def _is_of_no_function(choice: Any, offered: OfferedTools) -> bool:
     """Returns True if a choice of one tool is of a type that is left out."""
-    kind = _kind_of(choice)
+    kind = kind_of(choice)
     return kind in HOSTED or f"tools.{kind}" in offered.left_out
 
 
@@ -238,29 +249,7 @@ def _plain_tool(choice: Mapping[str, Any], offered: OfferedTools) -> Json:
     return {"type": "function", "name": offered.flat_name(choice.get("namespace"), named.get("name"))}
 
 
-def _is_hosted(item: Any, offered: OfferedTools) -> bool:
-    kind = _kind_of(item)
-    if kind not in _HOSTED_ITEMS:
-        return False
-    offered.left_out.append(f"input.{kind}")
-    return True
-
-
-def _plain_item(item: Any, offered: OfferedTools) -> Any:
-    kind = _kind_of(item)
-    if kind == "custom_tool_call" and INPUT in item:
-        kept = {name: value for name, value in item.items() if name not in (INPUT, "namespace", "name")}
-        name = offered.flat_name(item.get("namespace"), item.get("name"))
-        return {**kept, "type": "function_call", "name": name, "arguments": arguments_of(item[INPUT])}
-    if kind == "custom_tool_call_output":
-        return {**item, "type": "function_call_output"}
-    if kind == "function_call" and item.get("namespace"):
-        kept = {name: value for name, value in item.items() if name != "namespace"}
-        return {**kept, "name": offered.flat_name(item["namespace"], item.get("name"))}
-    return item
-
-
-def _kind_of(given: Any) -> str | None:
+def kind_of(given: Any) -> str | None:
     """Returns the type of a tool, a choice or an item; None for one that says none, or no text."""
     kind = given.get("type") if isinstance(given, Mapping) else None
     return kind if isinstance(kind, str) else None

@@ -25,6 +25,7 @@ PART_HARMLESS = frozenset(
         "citations",
         "logprobs",
         "cache_control",
+        "prompt_cache_breakpoint",
         "metadata",
         "obfuscation",
         "parsed",

@@ -304,8 +304,11 @@ def make_messages(read: Callable[[], Any], param: str) -> tuple[Message, ...]:
 def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
     """Returns the tools of a body.
 
-    Errors: Refused (400) if one is no function with a name, its parameters are no object, or two have the same name.
+    Errors: Refused (400) if one is no function with a name, its parameters are no object, two have the same name, or
+    there are more than `MOST_TOOLS`.
     """
+    if len(given) > MOST_TOOLS:
+        raise bad_request(f"tools: more than {MOST_TOOLS}", "tools")
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:

@@ -13,9 +13,10 @@ from pydantic import Field
 
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
+from ray_gym.openai_api.input_items import plain_items, with_added
 from ray_gym.openai_api.items import Item, answer_items
 from ray_gym.openai_api.left_out import left_out_names
-from ray_gym.openai_api.offered_tools import as_known, plain_choice, plain_items, read_offered
+from ray_gym.openai_api.offered_tools import as_known, plain_choice, read_offered
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
@@ -96,10 +97,11 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     refuse_unread(given)
     if given.previous_response_id is not None and not remembers:
         raise bad_request("previous_response_id is not followed here; leave it out", "previous_response_id")
-    offered = read_offered(given.tools or ())
+    sent = _read_input(given.input)
+    offered = read_offered(with_added(given.tools or (), sent))
     tools = read_tools(offered.functions)
     choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
-    items = plain_items(_read_input(given.input), offered)
+    items = plain_items(sent, offered)
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
     return ApiRequest(
         model=given.model,

@@ -271,9 +271,28 @@ def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str,
             refused_by()
 
 
+NAMED: list[dict[str, Any]] = [
+    {"role": "user", "content": "Hello", "name": "Ann"},
+    {"role": "system", "content": "Be kind.", "name": "rules"},
+    {"role": "developer", "content": "Be kind.", "name": 5},
+]
+
+
+@pytest.mark.parametrize("message", NAMED)
+def test_a_speakers_name_is_left_out_in_a_session_and_refused_where_templates_may_show_it(message: Any) -> None:
+    chat = read_chat({"model": "small", "messages": [message]})
+    responses = read_responses({"model": "small", "input": [message]})
+    assert chat.left_out == ("messages.name",) and responses.left_out == ("input.name",)
+    assert chat.messages == responses.messages and chat.messages[0].content == message["content"]
+    for refused_by in (
+        lambda: check_body(json.dumps({"model": "small", "messages": [message]}).encode(), "small", True),
+        lambda: read_conversation([message]),
+    ):
+        with pytest.raises((Refused, ValueError), match=r"messages\[0\]: name of a message"):
+            refused_by()
+
+
 ASKING: list[tuple[dict[str, Any], str]] = [
-    ({"role": "user", "content": "Hello", "name": "Ann"}, "name"),
-    ({"role": "system", "content": "Be kind.", "name": "rules"}, "name"),
     ({"role": "assistant", "content": "The", "prefix": True}, "prefix"),
     ({"role": "assistant", "content": "The", "partial": True}, "partial"),
     ({"role": "developer", "content": "Hello", "tools": [{"type": "function"}]}, "tools"),
@@ -369,6 +388,7 @@ def test_a_part_of_which_something_would_be_lost_is_refused_by_name(part: dict[s
     "part",
     [
         {"type": "text", "text": "Hi.", "cache_control": {"type": "ephemeral"}},
+        {"type": "input_text", "text": "Hi.", "prompt_cache_breakpoint": {"mode": "explicit"}},
         {"type": "output_text", "text": "Hi.", "annotations": [{"type": "file"}], "logprobs": []},
         {"type": "text", "text": "Hi.", "image": None, "image_url": "", "citations": [1]},
         {"text": "Hi.", "type": None},
@@ -457,8 +477,6 @@ NESTED_OF_CHAT: list[tuple[dict[str, Any], str]] = [
     ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "strict": False}}}, "strict"),
     ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "foo": 1}}}, "foo"),
     ({"response_format": {"type": "json_object", "foo": 1}}, "foo"),
-    ({"tools": [{**TOOL, "foo": 1}]}, "foo"),
-    ({"tools": [{"type": "function", "function": {**TOOL["function"], "foo": 1}}]}, "foo"),  # type: ignore[dict-item]
     ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}, "foo": 1}}, "foo"),
     ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f", "foo": 1}}}, "foo"),
 ]
@@ -470,7 +488,6 @@ NESTED_OF_RESPONSES: list[tuple[dict[str, Any], str]] = [
     ({"reasoning": {"enabled": False}}, "enabled"),
     ({"reasoning": {"max_tokens": 100}}, "max_tokens"),
     ({"reasoning": {"budget": 3}}, "budget"),
-    ({"tools": [{"type": "function", "name": "f", "parameters": SCHEMA, "foo": 1}]}, "foo"),
     ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [], "foo": 1}}, "foo"),
 ]
 
@@ -497,6 +514,31 @@ def test_a_nested_field_of_a_chat_is_refused_at_the_plain_door_too(more: dict[st
 def test_a_nested_field_of_a_response_is_refused_at_the_plain_door_too(more: dict[str, Any]) -> None:
     with pytest.raises(Refused):
         check_body(json.dumps({"model": "small", "input": "Hello", **more}).encode(), "small", True)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {**TOOL, "foo": 1},
+        {"type": "function", "function": {"name": "f", "parameters": SCHEMA, "foo": {"a": 1}}},
+        {"type": "function", "name": "f", "parameters": SCHEMA, "foo": "x"},
+        {"type": "custom", "name": "f", "foo": "x"},
+        {"type": "custom", "custom": {"name": "f", "foo": "x"}},
+        {"type": "namespace", "name": "s", "tools": [TOOL], "foo": True},
+        {"type": "namespace", "name": "s", "tools": [{**TOOL, "foo": True}]},
+    ],
+)
+def test_a_field_of_a_tool_that_is_not_followed_is_left_out_in_a_session(tool: dict[str, Any]) -> None:
+    chat = read_chat({"model": "small", "messages": HELLO, "tools": [tool]})
+    responses = read_responses({"model": "small", "input": "Hello", "tools": [tool]})
+    assert chat.left_out == responses.left_out == ("tools.foo",) and chat.tools == responses.tools
+    with pytest.raises(Refused):
+        check_body(json.dumps({"model": "small", "messages": HELLO, "tools": [tool]}).encode(), "small", True)
+
+
+def test_a_form_of_free_text_that_is_not_known_is_left_out() -> None:
+    tool = {"type": "custom", "name": "f", "format": {"type": "regex"}}
+    assert read_responses({"model": "small", "input": "Hello", "tools": [tool]}).left_out == ("tools.format",)
 
 
 def test_formats_that_only_vllm_knows_reach_it() -> None:
