@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ray_gym.anthropic_api.blocks import LEFT_OUT, kind_of
 from ray_gym.messages import is_blank
 from ray_gym.openai_api.conversation import add_answer, require_answers
 
@@ -22,7 +23,6 @@ FAILED = "error"
 """Text of a tool's result that says nothing but that it failed."""
 
 _Block = Mapping[str, Any]
-_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def read_conversation(system: Any, messages: Sequence[Any], is_asked: bool = True) -> list[dict[str, Any]]:
@@ -82,11 +82,13 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
         found += _read_system(content)
         return
     blocks = _blocks(content)
+    if content and not blocks:
+        return
     if role == "assistant":
         add_answer(found, *_read_answer(blocks))
     elif role == "user":
-        results = [block for block in blocks if _kind(block) == "tool_result"]
-        said = [block for block in blocks if _kind(block) != "tool_result"]
+        results = [block for block in blocks if kind_of(block) == "tool_result"]
+        said = [block for block in blocks if kind_of(block) != "tool_result"]
         found += [_read_result(block) for block in results]
         if said or not results:
             found.append({"role": "user", "content": _text(said)})
@@ -95,12 +97,10 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
 
 
 def _read_answer(blocks: Sequence[_Block]) -> tuple[str, str, list[dict[str, str]]]:
-    """Returns the thoughts, the words and the calls of an assistant's message. Thoughts that are sealed
-    (`redacted_thinking`) can't be read here, and are left out.
-    """
-    thoughts = [_field(block, "thinking") for block in blocks if _kind(block) == "thinking"]
-    calls = [_read_call(block) for block in blocks if _kind(block) == "tool_use"]
-    words = _text([block for block in blocks if _kind(block) not in (*_THOUGHTS, "tool_use")])
+    """Returns the thoughts, the words and the calls of an assistant's message."""
+    thoughts = [_field(block, "thinking") for block in blocks if kind_of(block) == "thinking"]
+    calls = [_read_call(block) for block in blocks if kind_of(block) == "tool_use"]
+    words = _text([block for block in blocks if kind_of(block) not in ("thinking", "tool_use")])
     return "\n".join(filter(None, thoughts)), words, calls
 
 
@@ -126,7 +126,9 @@ def _read_result(block: _Block) -> dict[str, Any]:
 
 
 def _blocks(content: Any) -> list[_Block]:
-    """Returns the blocks of a content, which may be a text. Errors: ValueError for other content."""
+    """Returns the blocks of a content, which may be a text, but for those in `LEFT_OUT`. Errors: ValueError for other
+    content.
+    """
     if content is None or isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     if not isinstance(content, list):
@@ -134,7 +136,7 @@ def _blocks(content: Any) -> list[_Block]:
     for block in content:
         if not isinstance(block, Mapping):
             raise ValueError(f"content: expected a block, got {type(block).__name__}")
-    return content
+    return [block for block in content if kind_of(block) not in LEFT_OUT]
 
 
 def _text(blocks: Sequence[_Block]) -> str:
@@ -143,7 +145,7 @@ def _text(blocks: Sequence[_Block]) -> str:
 
 
 def _texts(block: _Block) -> Iterator[str]:
-    kind = _kind(block)
+    kind = kind_of(block)
     if kind == "text":
         yield _field(block, "text")
     elif kind == "search_result":  # found by the agent itself
@@ -151,16 +153,26 @@ def _texts(block: _Block) -> Iterator[str]:
         yield _text(_blocks(block.get("content")))
     elif kind == "tool_reference":  # a tool that the agent has found, all of which are shown already
         yield _field(block, "tool_name")
+    elif kind == "document":
+        yield from _texts_of_document(block)
+    elif kind == "compaction":  # the summary of what its service no longer shows
+        yield from [_field(block, "content")] if block.get("content") is not None else ()
     else:
         raise ValueError(f"content of type {kind[:40]!r}: only text can be read")
 
 
-def _kind(block: _Block) -> str:
-    return str(block.get("type"))
+def _texts_of_document(block: _Block) -> Iterator[str]:
+    """Yields the title of a document, what is said of it, and its text. Errors: ValueError for one that is no text."""
+    source = block.get("source")
+    of = source.get("type") if isinstance(source, Mapping) else None
+    if not isinstance(source, Mapping) or of not in ("text", "content"):
+        raise ValueError(f"content of type 'document': only text can be read, no source of type {str(of)[:40]!r}")
+    yield from (_field(block, name) for name in ("title", "context") if block.get(name) is not None)
+    yield _field(source, "data") if of == "text" else _text(_blocks(source.get("content")))
 
 
 def _field(block: _Block, name: str) -> str:
     value = block.get(name)
     if not isinstance(value, str):
-        raise ValueError(f"content of type {_kind(block)[:40]!r}: {name} has to be text")
+        raise ValueError(f"content of type {kind_of(block)[:40]!r}: {name} has to be text")
     return value

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ray_gym.anthropic_api.blocks import left_out_of
 from ray_gym.anthropic_api.conversation import BILLING, is_for_accounts, read_conversation
 from ray_gym.messages import ToolChoice, ToolSchema
 from ray_gym.openai_api.left_out import left_out_names
@@ -37,11 +38,17 @@ QUIET = frozenset(
 )
 """Fields without an effect that nobody has to be told of: they change neither the prompt nor the answer."""
 
+_TOOL_FIELDS = {"name": "name", "description": "description", "input_schema": "parameters"}
+"""Fields of a tool that are read, with OpenAI's names of them."""
+_QUIET_OF_TOOLS = frozenset(
+    {"type", "strict", "defer_loading", "eager_input_streaming", "allowed_callers", "cache_control"}
+)
+
 
 class Choice(BaseModel):
-    """Describes the field `tool_choice` of a body."""
+    """Describes the field `tool_choice` of a body. Other fields have no effect."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     type: Literal["auto", "any", "tool", "none"]
     name: str | None = None
@@ -111,7 +118,7 @@ def _read(given: MessagesBody, is_asked: bool) -> ApiRequest:
         sampling=_read_sampling(given),
         stream=bool(given.stream),
         response_format=_read_format(given),
-        left_out=left_out_names([*hosted.values(), *_unfollowed(given)]),
+        left_out=left_out_names([*hosted.values(), *_unfollowed(given), *_unfollowed_of_tools(given, custom, hosted)]),
     )
 
 
@@ -124,8 +131,7 @@ def _tell_tools_apart(given: Sequence[Any]) -> tuple[list[Json], dict[str, str]]
         if not isinstance(tool, Mapping):
             raise bad_request(f"tools[{number}]: expected a tool, got {type(tool).__name__}", "tools")
         if tool.get("type") in (None, "custom"):
-            fields = {"name": "name", "description": "description", "input_schema": "parameters"}
-            custom.append({ours: tool.get(theirs) for theirs, ours in fields.items()})
+            custom.append({ours: tool.get(theirs) for theirs, ours in _TOOL_FIELDS.items()})
         else:
             hosted[str(tool.get("name") or tool["type"])] = str(tool["type"])
     return custom, hosted
@@ -141,9 +147,15 @@ def _read_choice(
         return "auto", tools
     if given.type == "none":
         return "none", tools
-    if hosted and (given.name in hosted if given.type == "tool" else not tools):
+    if _is_in_vain(given, tools, hosted):
         return "auto", tools
     return read_choice("required" if given.type == "any" else {"type": "function", "name": given.name}, tools)
+
+
+def _is_in_vain(given: Choice, tools: Sequence[Any], hosted: Mapping[str, str]) -> bool:
+    """Returns True if only a tool of `hosted` could meet a choice."""
+    is_of_one = given.type == "tool"
+    return given.type in ("tool", "any") and bool(hosted) and (given.name in hosted if is_of_one else not tools)
 
 
 def _read_sampling(given: MessagesBody) -> Mapping[str, Any]:
@@ -179,3 +191,18 @@ def _unfollowed(given: MessagesBody) -> Iterable[str]:
     for name, value in ((given.output_config and given.output_config.model_extra) or {}).items():
         if asks_something(value):
             yield f"output_config.{name}"
+    yield from left_out_of(given.messages)
+
+
+def _unfollowed_of_tools(given: MessagesBody, custom: Sequence[Any], hosted: Mapping[str, str]) -> Iterable[str]:
+    """Yields such names of fields of tools that the agent describes itself, and of the choice of tools."""
+    for tool in given.tools or ():
+        if tool.get("type") in (None, "custom"):
+            unread = tool.keys() - _TOOL_FIELDS.keys() - _QUIET_OF_TOOLS
+            yield from (f"tools.{name}" for name in unread if asks_something(tool[name]))
+    if given.tool_choice:
+        for name, value in (given.tool_choice.model_extra or {}).items():
+            if asks_something(value):
+                yield f"tool_choice.{name}"
+        if _is_in_vain(given.tool_choice, custom, hosted):
+            yield f"tool_choice.{given.tool_choice.type}"

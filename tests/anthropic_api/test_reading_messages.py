@@ -122,6 +122,85 @@ def test_a_result_is_its_text(block: Any, told: str) -> None:
     assert asked.messages[-1] == Message("tool", told, tool_call_id="a")
 
 
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"source": {"type": "text", "media_type": "text/plain", "data": "One.\nTwo."}}, "One.\nTwo."),
+        ({"source": {"type": "content", "content": [text("One."), text("Two.")]}, "title": "T"}, "T\nOne.\nTwo."),
+        ({"source": {"type": "content", "content": "One."}, "title": None, "context": "C"}, "C\nOne."),
+    ],
+)
+def test_a_document_that_is_text_is_read_as_text(document: dict[str, Any], told: str) -> None:
+    block = {"type": "document", "citations": {"enabled": False}, **document}
+    asked = read(user(block, text("Sum it up.")), assistant(use("a")), user(result("a", [block])))
+    assert [asked.messages[0].content, asked.messages[-1].content] == [f"{told}\nSum it up.", told]
+    assert asked.left_out == ()
+
+
+def test_a_compaction_is_its_summary_and_what_hosted_tools_did_is_left_out() -> None:
+    searched = [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result"}]}
+    failed = {"type": "compaction", "content": None}
+    summed = {"type": "compaction", "content": "Greetings.", "encrypted_content": "x", "tool_changes": [{"a": 1}]}
+    said = [assistant(summed, *searched, found, text("Yes.")), assistant(*searched), assistant(failed, text("And?"))]
+    asked = read(user("x"), *said, user("y"))
+    assert [one.content for one in asked.messages] == ["x", "Greetings.\nYes.", "And?", "y"]
+    assert asked.left_out == (
+        "messages.compaction.tool_changes",
+        "messages.server_tool_use",
+        "messages.web_search_tool_result",
+    )
+
+
+@pytest.mark.parametrize(
+    ("messages", "more", "left_out"),
+    [
+        ([{**user("x"), "name": "Ann", "id": "m", "stop_reason": None}], {}, ("messages.name",)),
+        ([user(text("x", citations=[{"type": "char_location"}], some=1))], {}, ("messages.text.some",)),
+        (
+            [user("x"), assistant({**use("a"), "caller": {"type": "direct"}, "some": 1}), user(result("a", some=1))],
+            {},
+            ("messages.tool_result.some", "messages.tool_use.some"),
+        ),
+        (
+            [user("x"), assistant({**use("a"), "caller": {"type": "code_execution_20260120"}}), user(result("a"))],
+            {},
+            ("messages.tool_use.caller",),
+        ),
+        (
+            [
+                user("x"),
+                assistant(use("a")),
+                user(result("a", [{"type": "tool_reference", "tool_name": "x", "some": 1}, {"type": "browser_state"}])),
+            ],
+            {},
+            ("messages.browser_state", "messages.tool_reference.some"),
+        ),
+        (
+            [
+                user(
+                    {
+                        "type": "document",
+                        "citations": {"enabled": True},
+                        "source": {"type": "content", "content": [text("x", some=1)]},
+                    }
+                )
+            ],
+            {},
+            ("messages.document.citations", "messages.text.some"),
+        ),
+        ([user("x")], {"tools": [{**READ, "input_examples": [{}], "strict": True}]}, ("tools.input_examples",)),
+        ([user("x")], {"tools": [{**READ, "some": 1}], "tool_choice": {"type": "any", "of": 1}},
+         ("tool_choice.of", "tools.some")),
+        ([user("x")], {"output_config": {"task_budget": {"total": 9}}}, ("output_config.task_budget",)),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_not_read_is_named(
+    messages: list[Any], more: dict[str, Any], left_out: tuple[str, ...]
+) -> None:
+    assert read(*messages, **more).left_out == left_out
+
+
 def test_results_come_before_the_words_beside_them_and_a_call_said_one_by_one_is_one_answer() -> None:
     asked = read(user("x"), assistant(use("a")), assistant(use("b")), user(text("Hurry."), result("b"), result("a")))
     assert [(one.role, one.tool_call_id or one.content) for one in asked.messages] == [
@@ -178,7 +257,11 @@ def test_what_stands_below_an_accounts_header_is_the_prompt(as_blocks: bool, lat
         ([user(result("a", "x"))], r"messages\[0\]: it answers call 'a', which is not open"),
         ([user("x"), assistant({"type": "tool_use", "name": "f", "input": {}})], "id has to be text"),
         ([user("x"), assistant({"type": "tool_use", "id": "a", "name": "f", "input": "{}"})], "expected an object"),
-        ([user("x"), assistant({"type": "server_tool_use", "id": "a"})], "'server_tool_use'"),
+        ([user("x"), assistant({"type": "some_tool_use", "id": "a"})], "'some_tool_use'"),
+        ([user({"type": "document", "source": {"type": "url", "url": "http://a"}})], "no source of type 'url'"),
+        ([user({"type": "document", "source": {"type": "text", "data": 3}})], "data has to be text"),
+        ([user({"type": "document", "source": {"type": "content", "content": [{"type": "image"}]}})], "'image'"),
+        ([assistant({"type": "server_tool_use"})], "there are no messages"),
         ([user("x"), assistant("The answer is")], "none can be continued"),
         ([{"role": "tool", "content": "x"}], "role 'tool' is none of user, assistant, system"),
         ([{"role": "user", "content": 3}], "expected text or a list of blocks"),
@@ -213,12 +296,14 @@ def test_a_prompt_is_counted_as_far_as_it_goes() -> None:
 def test_a_choice_of_tools(choice: Any, expected: tuple[str, list[str], bool]) -> None:
     asked = read(tools=[READ, {**READ, "name": "write", "type": "custom"}, SEARCH], tool_choice=choice)
     assert (asked.tool_choice, [tool.name for tool in asked.allowed_tools], asked.parallel_tool_calls) == expected
-    assert asked.left_out == ("web_search_20250305",) and len(asked.tools) == 2
+    in_vain = ("tool_choice.tool",) if (choice or {}).get("name") == "web_search" else ()
+    assert asked.left_out == (*in_vain, "web_search_20250305") and len(asked.tools) == 2
 
 
 def test_a_choice_that_only_left_out_tools_could_meet_is_the_models() -> None:
     asked = read(tools=[SEARCH], tool_choice={"type": "any"})
     assert (asked.tool_choice, asked.tools) == ("auto", ())
+    assert asked.left_out == ("tool_choice.any", "web_search_20250305")
 
 
 @pytest.mark.parametrize(
