@@ -222,3 +222,11 @@ async def test_errors_below_anthropic_have_its_form(path: str, body: Any, status
         assert found in (404, 405) and error["type"] == "error"
         found, error = await sent(line, "/anthropics", body)
         assert found == 404 and error["error"]["code"] == "invalid_request", "OpenAI's form"
+
+
+@pytest.mark.parametrize("kind", ["", "Content-Type: text/plain\r\n", "Content-Type: application/json\r\n"])
+async def test_a_workers_door_reads_bodies_as_json_whatever_their_content_type(kind: str) -> None:
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        line[1].write(request("Hi", header=kind))
+        assert (await answer(line))[0] == 200

@@ -150,3 +150,17 @@ async def test_a_session_answers_all_messages_of_its_mcp_client(tmp_path: Path, 
         calls = [event for event in door.session.episode.events if event.kind == "tool_call"]
         assert door.session.episode.state == [60, 10]
     assert [one.error is None for one in calls] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("application/json; charset=utf-8", 200), ("text/plain", 415), ("application/jsonx", 415), (None, 415)],
+)
+async def test_a_services_doors_take_json_by_its_content_type(tmp_path: Path, kind: str | None, status: int) -> None:
+    given = {} if kind is None else {"Content-Type": kind}
+    body = b'{"model": "small", "messages": [{"role": "user", "content": "Hi"}]}'
+    async with opened(tmp_path, ScriptModel(["x"] * 2)) as door, door.web() as web:
+        for path, key in ((f"/v1/sessions/{SESSION}/openai", door.key), ("/v1", TOKENS["alice"])):
+            headers = {**given, "Authorization": f"Bearer {key}"}
+            answer = await web.post(f"{path}/chat/completions", content=body, headers=headers)
+            assert answer.status_code == status, answer.text
