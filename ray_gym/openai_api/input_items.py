@@ -32,14 +32,10 @@ _ADDED = "additional_tools"
 
 def with_added(tools: Sequence[Any], items: Sequence[Any]) -> list[Any]:
     """Returns a request's tools with those that its items of type `additional_tools` add, each of these once."""
-    found = list(tools)
-    known = {json.dumps(tool, sort_keys=True) for tool in tools}
-    for item in filter(_adds_tools, items):
-        for tool in item["tools"]:
-            if (spelled := json.dumps(tool, sort_keys=True)) not in known:
-                known.add(spelled)
-                found.append(tool)
-    return found
+    added = [tool for item in items if _adds_tools(item) for tool in item["tools"]]
+    known = {json.dumps(tool, sort_keys=True) for tool in tools} if added else set()
+    new = {json.dumps(tool, sort_keys=True): tool for tool in added}
+    return [*tools, *(tool for spelled, tool in new.items() if spelled not in known)]
 
 
 def plain_items(items: Sequence[Any], offered: OfferedTools) -> list[Any]:
