@@ -15,6 +15,7 @@ from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.grants import Grants
+from ray_gym.run.driver.losses import Losses
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.worker.report import Report
@@ -53,6 +54,8 @@ class Commits:
     """Reason for which a worker was lost last; empty if none was."""
     last_charge: str = ""
     """Reason of the last charge: what an episode did that ended its worker; empty if there is none."""
+    _losses: Losses = field(default_factory=Losses)
+    """Tells of the workers that are lost."""
     _useful: set[str] = field(default_factory=set)
     """Names of the workers that have had a file committed."""
     grants: Grants | None = None
@@ -117,7 +120,7 @@ class Commits:
         why = self.last_loss = charges[0] if charges else reason
         self.tally.charged += len(charges)
         self.last_charge = charges[0] if charges else self.last_charge
-        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, why, len(held) - len(charges))
+        self._losses.tell(worker, why, len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         sessions = self.dispatcher.sessions
         charged_before = sessions.charged if sessions else 0
