@@ -8,6 +8,7 @@ import pytest
 
 from ray_gym.hosting.room import SAY_S
 from ray_gym.run.driver import losses
+from ray_gym.run.driver.driver import _reason_of
 
 
 def test_losses_for_one_reason_are_told_once_a_minute(
@@ -28,3 +29,9 @@ def test_losses_for_one_reason_are_told_once_a_minute(
         "worker 1-6 is lost: it did not answer for 9 s; 7 episodes go on elsewhere; "
         "4 others were lost likewise since it was last said",
     ]
+
+
+def test_a_signal_that_ended_a_worker_is_named() -> None:
+    died = "The actor died.\nWorker exit detail: Exit code: 1. The process receives a SIGTERM."
+    assert _reason_of(RuntimeError(died)) == "The actor died: its process got SIGTERM"
+    assert _reason_of(RuntimeError("The actor died.\nWorker exit type: SYSTEM_ERROR")) == "The actor died."

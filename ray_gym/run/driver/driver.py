@@ -48,6 +48,8 @@ CALLS = 8
 
 _FULL = re.compile(rf"\[Errno ({errno.ENOSPC}|{errno.EDQUOT})\][^\n]*")
 """An error of a full disk in the text of an exception of Ray's, of a worker that could not even be made."""
+_SIGNAL = re.compile(r"\bprocess receives a (SIG[A-Z]+)")
+"""Name of the signal in Ray's text of a process that ended by one which it could handle."""
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
@@ -192,7 +194,7 @@ class Driver:
                 self._nodes.release_worker(name)
                 continue
             except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
-                reason = _first_line(error)
+                reason = _reason_of(error)
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason)
                     raise _code_is_missing(missing[1], str(error)) from None
@@ -360,6 +362,12 @@ def _code_is_missing(module: str, told: str) -> UserError:
 
 async def _wait_for(reference: Any) -> Any:
     return await reference
+
+
+def _reason_of(error: BaseException) -> str:
+    """Returns the first line of the error by which a worker is lost, and the signal that ended it, if Ray tells it."""
+    signal = _SIGNAL.search(str(error))
+    return f"{_first_line(error).removesuffix('.')}: its process got {signal[1]}" if signal else _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:
