@@ -77,15 +77,6 @@ class JournaledEpisode:
     survived: set[int] = field(default_factory=set)
     """Steps of a session that were completed."""
 
-    @property
-    def got_further(self) -> bool:
-        """Says whether the attempt made progress: it recorded a call or a command, or it was over and its group was not
-        being scored.
-
-        The scoring of a group is no progress, since it is not recorded, and may have killed the worker.
-        """
-        return self.calls > 0 or (self.over and not self.scoring)
-
 
 @dataclass(slots=True)
 class FencedFile:

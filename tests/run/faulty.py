@@ -88,6 +88,11 @@ class Tools(Environment[Trouble, State]):
         return str(ctypes.string_at(0))
 
     @tool(participants=("policy",))
+    def terminates(self, state: State, caller: Participant) -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return "not yet"
+
+    @tool(participants=("policy",))
     def dies(self, state: State, caller: Participant) -> str:
         """Kills its worker, as often as the fault says: `fickle`, once; `fickle twice`."""
         folder = Path(state.task.folder)

@@ -9,7 +9,7 @@ import pytest
 from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import SETUP, Tried
+from ray_gym.journal.records import SETUP, Over, Tried
 from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.directory.receipt import Receipt
@@ -73,18 +73,64 @@ async def test_a_session_that_is_charged_is_something_done(commits: Commits, tmp
     assert not await commits.lose("1-10", "crash")
 
 
-async def test_workers_whose_code_holds_the_interpreters_lock_are_charged_and_end_a_run(
+async def test_an_episode_that_is_over_again_before_each_loss_is_nothing_done(commits: Commits, tmp_path: Path) -> None:
+    """Workers would be replaced for ever: the replay of an episode that ends them may be over before."""
+    commits.fences = Fences(tmp_path, "run")
+    done = []
+    for attempt in range(3):
+        commits.dispatcher.lease(worker := f"1-{attempt}", 3)
+        Journal(tmp_path / f"{worker}.journal", "run", flush=False).append(Over("e0", attempt))
+        done.append(await commits.lose(worker, "crash"))
+    assert done == [True, False, False]
+
+
+STACKS = 'Thread 0x1 (most recent call first):\n  File "/home/me/game.py", line 7 in score\n'
+
+
+async def lose_stalled(commits: Commits, folder: Path, worker: str) -> bool:
+    """Loses a worker that holds one episode, whose code held the interpreter's lock. A charged one is accepted before."""
+    [[lease]] = commits.dispatcher.lease(worker, 1)
+    if lease.charged:
+        assert commits.dispatcher.accept(worker, [lease.key])
+        commits.dispatcher.lease(worker, 1)
+    (folder / f"{worker}.stall").write_text(STACKS)
+    return await commits.lose(worker, "it did not answer")
+
+
+async def test_three_episodes_whose_code_holds_the_interpreters_lock_end_a_run(
     commits: Commits, tmp_path: Path
 ) -> None:
+    """Each of them is lost once beside others, and then alone."""
     commits.fences = Fences(tmp_path, "run")
-    stacks = 'Thread 0x1 (most recent call first):\n  File "/home/me/game.py", line 7 in score\n'
     for attempt in range(FIRST_CHARGED):
-        assert not commits.tally.is_hopeless
-        commits.dispatcher.lease(worker := f"1-{attempt}", 1)
-        (tmp_path / f"{worker}.stall").write_text(stacks)
-        assert not await commits.lose(worker, "it did not answer")
-    assert commits.tally.is_hopeless and commits.last_loss == commits.last_charge
+        assert not await lose_stalled(commits, tmp_path, f"1-{2 * attempt}")
+        assert not commits.tally.is_hopeless and commits.tally.charged == attempt
+        assert await lose_stalled(commits, tmp_path, f"1-{2 * attempt + 1}"), "it is known whose doing it was"
+    assert commits.tally.is_hopeless and commits.last_charge.endswith(commits.last_loss)
     assert "it did not answer; its code held the interpreter's lock in score (game.py:7)" in commits.last_charge
     (tmp_path / "1-9.stall").write_text("")
     await commits.lose("1-9", "it was killed")
     assert commits.last_loss == "it was killed" and commits.fences.stall_of("1-9") is None
+
+
+async def test_one_episode_that_is_lost_again_and_again_ends_no_run(commits: Commits, tmp_path: Path) -> None:
+    commits.fences = Fences(tmp_path, "run")
+    for worker in ("1-0", "1-1"):
+        await lose_stalled(commits, tmp_path, worker)
+    for worker in ("1-2", "1-3", "1-4"):  # with its charge, for other reasons
+        [[charged]] = commits.dispatcher.lease(worker, 1)
+        assert charged.spec.episode_id == "e0" and charged.charged
+        await commits.lose(worker, "the node went away")
+    assert commits.tally.charged == 1 and not commits.tally.is_hopeless
+
+
+async def test_episodes_that_end_their_workers_for_no_known_reason_end_a_run_later(commits: Commits) -> None:
+    for attempt in range(SUSPECT_AFTER):
+        [[_]] = commits.dispatcher.lease(f"1-{attempt}", 1)
+        assert not await commits.lose(f"1-{attempt}", "crash")
+    [[alone]] = commits.dispatcher.lease("1-9", 1)
+    assert alone.alone and await commits.lose("1-9", "crash"), "it is charged"
+    assert (commits.tally.charged, commits.tally.killed) == (
+        0,
+        1,
+    ) and "only episode there: crash" in commits.last_charge

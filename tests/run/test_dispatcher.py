@@ -27,6 +27,13 @@ def ids(groups: list[LeaseGroup]) -> list[str]:
     return [key.episode_id for key in keys(groups)]
 
 
+def one_came_through(count: int, size: int = 1) -> Dispatcher:
+    """Makes a dispatcher of `count` episodes after one that is accepted, so that suspects are played last."""
+    dispatcher = Dispatcher.of([EpisodeSpec("first", "first", "t", 0, 0, "{}"), *specs(count, size)])
+    assert dispatcher.accept("a", keys(dispatcher.lease("a", 1)))
+    return dispatcher
+
+
 def journal_with(**episodes: JournaledEpisode) -> FencedFile:
     return FencedFile("1-0.99.fenced", episodes)
 
@@ -67,7 +74,7 @@ def test_what_a_lost_worker_held_comes_next_as_a_new_attempt_from_its_journal() 
     dispatcher = Dispatcher.of(specs(4))
     dispatcher.mark_over("a", keys(dispatcher.lease("a", 3))[:1])
     journal = journal_with(e0=JournaledEpisode(0, calls=3, over=True), e1=JournaledEpisode(0, calls=1))
-    assert dispatcher.lose("a", journal) == 3 and dispatcher.lose("a") == 0 and not dispatcher.holds("a")
+    assert dispatcher.lose("a", journal) == dispatcher.lose("a") == [] and not dispatcher.holds("a")
     again = [lease for group in dispatcher.lease("b", 9) for lease in group]
     assert [lease.key for lease in again] == [EpisodeKey(f"e{n}", attempt) for n, attempt in enumerate((1, 1, 1, 0))]
     assert [lease.adopted for lease in again] == [(journal.name,), (journal.name,), (), ()], "e2 was not begun"
@@ -82,7 +89,7 @@ def test_adopted_files_add_up() -> None:
 
 
 def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> None:
-    dispatcher = Dispatcher.of(specs(3))
+    dispatcher = one_came_through(3)
     for attempt in range(SUSPECT_AFTER):
         assert "e0" in ids(dispatcher.lease("a", 3))
         dispatcher.lose(
@@ -98,9 +105,69 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     assert dispatcher.accept("a", keys(others)) and not dispatcher.done
     [[alone]] = dispatcher.lease("a", 3)
     assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
-    dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
+    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
     [[charged]] = dispatcher.lease("a", 3)
     assert charged.charged is not None and "out of memory" in charged.charged and "isolated=True" in charged.charged
+    assert reasons == [charged.charged] and dispatcher.lose("a") == [], "it is charged once"
+
+
+def test_who_is_over_once_more_before_each_loss_gets_no_further() -> None:
+    """Signals have their effect late: the replay of the episode that sends one to its process may be over before."""
+    dispatcher = one_came_through(2)
+    for attempt in range(SUSPECT_AFTER + 1):
+        assert ids(dispatcher.lease("a", 2)) == ["e0", "e1"]
+        calls = 0 if attempt else 5
+        journal = journal_with(**{e: JournaledEpisode(attempt, calls=calls, over=True) for e in ("e0", "e1")})
+        assert dispatcher.shows_progress(journal) is (attempt == 0)
+        dispatcher.lose("a", journal, "SIGTERM")
+    fine = dispatcher.lease("a", 2)
+    assert ids(fine) == ["e0"] and dispatcher.plays_alone("a") and dispatcher.accept("a", keys(fine))
+    assert ids(dispatcher.lease("a", 2)) == ["e1"]
+    [reason] = dispatcher.lose("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER + 1, over=True)), "SIGTERM.")
+    assert "it was the only episode there: SIGTERM. Its code" in reason
+
+
+def lost_until_suspects(dispatcher: Dispatcher, room: int) -> None:
+    for attempt in range(SUSPECT_AFTER):
+        leased = ids(dispatcher.lease("a", room))
+        dispatcher.lose("a", journal_with(**{episode: JournaledEpisode(attempt) for episode in leased}))
+
+
+def test_suspects_are_tried_before_others_are_begun_until_one_comes_through() -> None:
+    dispatcher = Dispatcher.of(specs(8))
+    lost_until_suspects(dispatcher, 4)
+    tried = []
+    for worker in "abc":
+        tried += ids(dispatcher.lease(worker, 4))
+        assert dispatcher.plays_alone(worker)
+        assert len(dispatcher.lose(worker, reason="exit code 3")) == 1
+        charged = dispatcher.lease(worker, 4)
+        assert ids(charged) == tried[-1:], "its row is committed before the next is tried"
+        assert dispatcher.accept(worker, keys(charged))
+    assert tried == ["e0", "e3", "e1"], "from both ends"
+    fine = dispatcher.lease("d", 4)
+    assert ids(fine) == ["e2"] and ids(dispatcher.lease("e", 4)) == ["e4", "e5", "e6", "e7"], "one at a time"
+    assert dispatcher.accept("d", keys(fine))
+
+
+def test_suspects_are_played_last_once_one_has_come_through() -> None:
+    dispatcher = Dispatcher.of(specs(4))
+    lost_until_suspects(dispatcher, 2)
+    fine = dispatcher.lease("a", 2)
+    assert ids(fine) == ["e0"] and dispatcher.accept("a", keys(fine))
+    assert ids(dispatcher.lease("a", 2)) == ["e2", "e3"]
+
+
+def test_whose_code_held_the_interpreters_lock_is_a_suspect_at_once() -> None:
+    dispatcher = one_came_through(3)
+    dispatcher.lease("a", 3)
+    begun = journal_with(e0=JournaledEpisode(0, calls=3), e1=JournaledEpisode(0, calls=3, over=True))
+    assert dispatcher.lose("a", begun, "it did not answer", stalled=True) == []
+    others = dispatcher.lease("a", 3)
+    assert ids(others) == ["e1", "e2"] and dispatcher.accept("a", keys(others))
+    assert ids(dispatcher.lease("a", 3)) == ["e0"] and dispatcher.plays_alone("a")
+    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(1, calls=1)), "it did not answer", stalled=True)
+    assert reasons == ["its worker died while it was the only episode there: it did not answer"]
 
 
 def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
@@ -123,7 +190,7 @@ def test_a_group_whose_scoring_kills_workers_is_charged() -> None:
             e0=JournaledEpisode(attempt, over=True, scoring=True), e1=JournaledEpisode(attempt, over=True, scoring=True)
         )
 
-    dispatcher = Dispatcher.of(specs(4, size=2))
+    dispatcher = one_came_through(4, size=2)
     for attempt in range(SUSPECT_AFTER):
         leased = keys(dispatcher.lease("a", 2))
         assert [key.episode_id for key in leased] == ["e0", "e1"]
@@ -250,7 +317,7 @@ class Dispatching(RuleBasedStateMachine):
 
     def lose(self, worker: str, journal: FencedFile | None = None) -> None:
         held = [e for e, (holder, _) in self.newest.items() if holder == worker and e not in self.accepted]
-        assert self.dispatcher.lose(worker, journal) == len(held)
+        self.dispatcher.lose(worker, journal)
         for episode in held:
             self.newest[episode] = (None, self.newest[episode][1])
 

@@ -164,6 +164,7 @@ CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
     "leaks": "the worker took ",
     "segfaults": "its worker died while it was the only episode there",
+    "terminates": "its worker died while it was the only episode there",
 }
 
 

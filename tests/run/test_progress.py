@@ -150,8 +150,13 @@ def test_a_run_is_hopeless_when_all_its_first_episodes_fail_by_code(failures: li
 
 
 @pytest.mark.parametrize(("charged", "finished", "hopeless"), [(3, [], True), (2, [], False), (3, [None], False)])
-def test_three_that_ended_their_workers_are_enough(charged: int, finished: list[None], hopeless: bool) -> None:
+def test_three_that_blocked_their_workers_are_enough(charged: int, finished: list[None], hopeless: bool) -> None:
     assert tally_of(*(receipt() for _ in finished), charged=charged).is_hopeless is hopeless
+
+
+@pytest.mark.parametrize(("killed", "finished", "hopeless"), [(5, [], True), (4, [], False), (5, [None], False)])
+def test_five_that_ended_their_workers_are_enough(killed: int, finished: list[None], hopeless: bool) -> None:
+    assert tally_of(*(receipt() for _ in finished), charged=2, killed=killed).is_hopeless is hopeless
 
 
 def test_a_resumed_run_gets_its_chance() -> None:

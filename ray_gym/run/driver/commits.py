@@ -108,35 +108,33 @@ class Commits:
         that were finished but not committed out of the counts. `reason` says how it died.
 
         Returns True if the worker made progress, or the cause of its death is known: a file of the worker was
-        committed; its journal shows an answered call, a command, a survived step, or an episode that is over or
-        charged; or a session is charged now. Errors: OSError.
+        committed; its journal shows an answered call, a command, a survived step, or an episode that is over for the
+        first time; or an episode is charged now. Errors: OSError.
         """
         held = self.dispatcher.attempts_of(worker)
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
-        charges = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
-        if (place := await asyncio.to_thread(self.fences.stall_of, worker)) is not None and not charges:
+        known = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
+        place = await asyncio.to_thread(self.fences.stall_of, worker)
+        if stalled := place is not None and not known:
             reason += f"; its code held the interpreter's lock in {place}: let such code run in a process of its own"
-            self.tally.charged, self.last_charge = self.tally.charged + 1, reason
-        why = self.last_loss = charges[0] if charges else reason
-        self.tally.charged += len(charges)
-        self.last_charge = charges[0] if charges else self.last_charge
-        self._losses.tell(worker, why, len(held) - len(charges))
+        self.last_loss = known[0] if known else reason
+        has_progressed = journal is not None and self.dispatcher.shows_progress(journal)
+        charges = self.dispatcher.lose(worker, journal, reason, stalled)
+        if charges:
+            self.last_charge = charges[0]
+            self.tally.charged += bool(known) or stalled
+            self.tally.killed += not (known or stalled)
+        self._losses.tell(worker, self.last_loss, len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
-        sessions = self.dispatcher.sessions
-        charged_before = sessions.charged if sessions else 0
-        self.dispatcher.lose(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():
             self.tally.add(receipt, sign=-1)
         self._told.pop(worker, None)
         self.tally.workers_lost += 1
         self.metrics.count_lost_worker()
-        found = journal.episodes.values() if journal else ()
         if worker in self._useful:
             self._useful.discard(worker)
             return True
-        if sessions is not None and sessions.charged > charged_before:
-            return True
-        return any(one.calls or one.survived or one.over or one.charged for one in found)
+        return has_progressed or bool(charges)
 
 
 def _log_each(level: int, episodes: Iterable[EpisodeKey], message: str) -> None:

@@ -9,6 +9,10 @@ An episode may kill its worker (by a crash, or by its memory). An episode that w
 progress is a suspect: it is played last, alone on a worker, and charged if that worker dies too. A charged episode
 fails without being played again. In a group that is played alone, the episodes that were begun and have never been over
 are charged. If all have been over, they are all charged, since the group's scoring or its resumption was the cause.
+Progress is what no earlier attempt had: an episode that is over once more before each loss gets no further.
+
+Until an episode has come through, one suspect at a time is tried before the other episodes are begun. So a run in which
+every episode ends its worker is known early.
 
 Sessions have rules of their own (see `suspects`): a session that nobody drives makes no progress on any worker, and no
 session can have a worker for itself.
@@ -26,8 +30,8 @@ from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup
 
 ADVICE = (
-    "Its code may have ended the process (os._exit, a crash in compiled code, memory); a tool that is declared with "
-    "@tool(isolated=True) has a process of its own"
+    "Its code may have ended the process (os._exit, a signal, a crash in compiled code, memory); a tool that is "
+    "declared with @tool(isolated=True) has a process of its own"
 )
 """Advice for the author of an episode that kills its workers."""
 
@@ -59,6 +63,8 @@ class Dispatcher:
     """Attempts in a row that were lost without progress, by episode id."""
     _ended: set[str] = field(default_factory=set)
     """Ids of episodes that were over in an earlier attempt, and not accepted. They can be played to their end."""
+    _has_come_through: bool = False
+    """True if an episode was accepted that is not charged."""
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
@@ -118,24 +124,49 @@ class Dispatcher:
         """
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
+    def plays_alone(self, worker: str) -> bool:
+        """Says whether the worker holds a group that is played with no other beside it."""
+        return any(one.lease.alone for one in self._held.get(worker, {}).values())
+
     def lease(self, worker: str, room: int) -> list[LeaseGroup]:
         """Leases waiting groups to the worker until at least `room` of its episodes are leased and not over, or no
         group is left, and returns the new groups. Only whole groups are leased, so the last one may exceed `room`.
 
-        A group of suspects is leased only to a worker that holds nothing, when no other group is waiting. A worker with
-        such a group gets no other one.
+        A group of suspects is leased only to a worker that holds nothing, when no other group is waiting or none has
+        come through. A worker with such a group gets no other one.
         """
         held = self._held.setdefault(worker, {})
-        if any(one.lease.alone for one in held.values()):
+        if self.plays_alone(worker):
             return []
-        room -= sum(not one.over for one in held.values())
+        if not held and self._is_sifting:
+            taken = [self._next_alone()]
+        else:
+            taken = self._next_groups(room - sum(not one.over for one in held.values()))
+        if not taken and not held and self.suspects:
+            taken.append(self.suspects.popleft())
+        held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
+        return taken
+
+    @property
+    def _is_sifting(self) -> bool:
+        """Says whether a suspect is to be tried now: no episode has come through, and none is tried already."""
+        return bool(self.suspects) and not self._has_come_through and not any(map(self.plays_alone, self._held))
+
+    def _next_alone(self) -> LeaseGroup:
+        """Takes the group that is played alone while no episode has come through: a charged one, so that its row is
+        committed; else a suspect, from both ends in turn, because neighbours are often alike.
+        """
+        if self.pending and any(lease.charged for lease in self.pending[0]):
+            return tuple(replace(lease, alone=True) for lease in self.pending.popleft())
+        group = self.suspects.popleft()
+        self.suspects.reverse()
+        return group
+
+    def _next_groups(self, room: int) -> list[LeaseGroup]:
         taken: list[LeaseGroup] = []
         while room > 0 and (group := self._next()) is not None:
             taken.append(group)
             room -= len(group)
-        if not taken and not held and self.suspects:
-            taken.append(self.suspects.popleft())
-        held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
         return taken
 
     def _next(self) -> LeaseGroup | None:
@@ -169,6 +200,7 @@ class Dispatcher:
             if held is None or held.lease.key != played:
                 return False
         for played in rows:
+            self._has_come_through |= leases[played.episode_id].lease.charged is None
             del leases[played.episode_id]
             self._strikes.pop(played.episode_id, None)
             self._ended.discard(played.episode_id)
@@ -177,30 +209,63 @@ class Dispatcher:
         self.accepted += len(rows)
         return True
 
-    def lose(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
-        """Makes the leased episodes of a lost worker wait again as new attempts, and returns their number.
+    def shows_progress(self, journal: FencedFile) -> bool:
+        """Says whether a lost worker's journal shows progress: an answered call, a command, a survived step, an episode
+        that is over for the first time, or the one that is charged with the loss. Has to be called before `lose`.
+        """
+        return any(
+            found.calls or found.survived or found.charged or (found.over and episode not in self._ended)
+            for episode, found in journal.episodes.items()
+        )
+
+    def lose(
+        self, worker: str, journal: FencedFile | None = None, reason: str = "", stalled: bool = False
+    ) -> list[str]:
+        """Makes the leased episodes of a lost worker wait again as new attempts. Returns the reasons of those that are
+        charged now.
 
         `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none: then they
         continue from the journals of earlier attempts, if there are any. `reason` says how the worker died, for the
-        episodes that are charged with it.
+        episodes that are charged with it. `stalled`: True if code of an episode held the interpreter's lock. Then all
+        that were under way are suspects at once, because each such loss takes half a minute.
         """
         held = list(self._held.pop(worker, {}).values())
+        strikes = [self._strikes_after(one, journal, stalled) for one in held]
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
-        charges = self._charges(held, journal, reason)
-        groups = _group(self._renew(one, journal, charges.get(one.lease.spec.episode_id)) for one in held)
+        charges = self._charges(held, journal, reason, stalled)
+        renewed = [
+            self._renew(one, journal, charges.get(one.lease.spec.episode_id), count)
+            for one, count in zip(held, strikes, strict=True)
+        ]
+        groups = _group(renewed)
         suspect = [group for group in groups if any(lease.alone for lease in group)]
         self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
-        return len(held)
+        return [now.charged for now, one in zip(renewed, held, strict=True) if now.charged and not one.lease.charged]
 
-    def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
+    def _strikes_after(self, held: _Held, journal: FencedFile | None, stalled: bool) -> int:
+        """Returns how many attempts in a row of an episode are lost without progress, this one included; 0 if it made
+        some: it recorded a call or a command, or it was over for the first time. If code held the interpreter's lock,
+        only an episode that was over had no part in it, and others have `SUSPECT_AFTER`.
+
+        The scoring of a group is no progress, since it is not recorded, and may have killed the worker.
+        """
+        episode_id, found = held.lease.spec.episode_id, _in_journal(held, journal)
+        is_over = _was_over(held, journal) and not (found and found.scoring)
+        if stalled:
+            return 0 if is_over else SUSPECT_AFTER
+        got_further = (is_over and episode_id not in self._ended) or bool(found and found.calls)
+        return 0 if got_further else self._strikes.get(episode_id, 0) + 1
+
+    def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str, stalled: bool) -> dict[str, str]:
         """Returns the episodes that are charged with the worker's death, as reasons by episode id."""
         if self.sessions is not None:
             there = (
                 (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
             )
             return self.sessions.count_deaths({session: found for session, found in there if found is not None}, reason)
-        why = f"its worker died while it was the only episode there: {reason} {ADVICE}"
+        advice = "" if stalled else f". {ADVICE}"
+        why = f"its worker died while it was the only episode there: {reason.removesuffix('.')}{advice}"
         return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 
     def _episodes_to_blame(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
@@ -218,7 +283,10 @@ class Dispatcher:
             return begun
         return begun - self._ended or begun
 
-    def _renew(self, held: _Held, journal: FencedFile | None, charge: str | None) -> Lease:
+    def _renew(self, held: _Held, journal: FencedFile | None, charge: str | None, strikes: int) -> Lease:
+        """Returns the lease of an episode's next attempt. `charge`: reason for which it is charged with the loss, unless
+        it made progress. `strikes`: as `_strikes_after` returns them.
+        """
         lease = held.lease
         found = _in_journal(held, journal)
         again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
@@ -229,11 +297,10 @@ class Dispatcher:
         charged = lease.charged or (found.charged if found else None)
         if self.sessions is not None:
             return replace(again, charged=charged or charge, suspect=self.sessions.has(lease.spec.episode_id))
-        if found.got_further if found else held.over:
-            self._strikes.pop(lease.spec.episode_id, None)
+        self._strikes[lease.spec.episode_id] = strikes
+        if not strikes:
             return replace(again, alone=False, charged=charged)
         charged = charged or charge
-        strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
         alone = strikes >= SUSPECT_AFTER and charged is None
         return replace(again, charged=charged, alone=alone)
 

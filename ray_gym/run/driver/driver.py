@@ -264,6 +264,7 @@ class Driver:
             backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))
             await self._commits.take(name, report)
             nothing_comes = moves or (not self._open_ended and not self._dispatcher.pending)
+            nothing_comes |= self._dispatcher.plays_alone(name)
             if nothing_comes and self._dispatcher.all_over(name):
                 await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
             self._stop_if_too_many_failed()
@@ -313,7 +314,7 @@ class Driver:
             self._stopping.set()
         elif self._allowed_failures is None and not self._open_ended and self._tally.is_hopeless:
             why = self._commits.last_charge or self._tally.commonest_failure
-            count = max(self._tally.finished, self._tally.charged)
+            count = max(self._tally.finished, self._tally.charged + self._tally.killed)
             self._failure = (
                 f"the first {count} episodes all failed by the environment's own code, the last or most often: {why}; "
                 "mend it, or set limits.max_failed=1.0 to play on"

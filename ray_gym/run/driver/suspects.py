@@ -27,8 +27,6 @@ class SuspectSessions:
     _deaths: dict[str, Counter[int]] = field(default_factory=dict)
     """Deaths in a row, by session and by the step that was being carried out. A step that was completed later is
     removed."""
-    charged: int = 0
-    """Number of sessions that were charged."""
 
     def count_deaths(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
         """Counts the death of a worker for each of its sessions that was carrying out a step. Returns the sessions that
@@ -51,7 +49,6 @@ class SuspectSessions:
                 charged[session] = (
                     f"{count} workers died in a row while {_name_step(step)} was carried out; the last: {reason}"
                 )
-        self.charged += len(charged)
         return charged
 
     def has(self, session: str) -> bool:

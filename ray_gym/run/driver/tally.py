@@ -20,9 +20,9 @@ MAX_FAILURES = 20
 """Most distinct failures that are counted."""
 BY_CODE = f"{FailureKind.ENVIRONMENT} in "
 """Beginning of a receipt's failure by the environment's own code."""
-FIRST_FAILED, FIRST_CHARGED = 16, 3
-"""Episodes after which a run is stopped if all of them failed by the environment's own code, and fewer if they ended
-their workers, which takes half a minute each."""
+FIRST_FAILED, FIRST_KILLED, FIRST_CHARGED = 16, 5, 3
+"""Episodes after which a run is stopped if all of them failed by the environment's own code: fewer if they ended their
+workers, and the fewest if their workers were stuck or overfilled, which takes half a minute each."""
 LONGEST_QUOTED = 40
 """Most characters of a text in quotes in a failure: longer ones differ from episode to episode."""
 _PLACE = re.compile(r" \(.+:\d+\)$", re.DOTALL)
@@ -103,7 +103,9 @@ class Tally:
     failed_by_code: int = 0
     """Episodes that failed by the environment's own code since this driver started."""
     charged: int = 0
-    """Episodes that ended their worker since this driver started, by a blocked event loop or too much memory."""
+    """Losses since this driver started by which an episode was charged: its worker was stuck, or took too much memory."""
+    killed: int = 0
+    """Losses since this driver started by which an episode was charged that was alone there, for another reason."""
     nodes: NodeShares = field(default_factory=NodeShares)
     """Counts by node since this driver started."""
     made: float = field(default_factory=time.monotonic)
@@ -171,9 +173,9 @@ class Tally:
     @property
     def is_hopeless(self) -> bool:
         """Says whether all episodes that this driver has played failed by the environment's own code, and they are
-        enough to show that others will: `FIRST_FAILED`, or `FIRST_CHARGED` that ended their workers.
+        enough to show that others will: `FIRST_FAILED`, or fewer that ended their workers.
         """
-        enough = self.finished >= FIRST_FAILED or self.charged >= FIRST_CHARGED
+        enough = self.finished >= FIRST_FAILED or self.killed >= FIRST_KILLED or self.charged >= FIRST_CHARGED
         return enough and self.failed_by_code == self.finished
 
     @property
