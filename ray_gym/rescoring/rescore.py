@@ -11,9 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ray_gym.environment import Environment
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import RunFailed, UserError, placed
+from ray_gym.errors import UserError
 from ray_gym.models.base import Model
 from ray_gym.record.schema import SCHEMA
 from ray_gym.rescoring.changes import Change
@@ -26,6 +25,7 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.reading import Run
 from ray_gym.run.directory.receipt import COLUMNS, receipt_of
 from ray_gym.run.driver.tally import Tally
+from ray_gym.run.worker import ends_of_life
 
 AT_ONCE = 256
 """Episodes that are read, scored and written together."""
@@ -215,15 +215,12 @@ class Rescoring:
         }
 
     async def _close(self, stage: Stage) -> None:
-        """Closes tools, environment and models. Errors: RunFailed if the environment's `close` raises."""
+        """Closes tools, environment and models. Errors: RunFailed if the environment's `close` raises, or takes too
+        long."""
         await stage.tool_runner.close()
         for model in self.live.up.values():
             await model.close()
-        environment: Environment[Any, Any] = self.change.environment
-        try:
-            await environment.close()
-        except Exception as error:
-            raise RunFailed(f"{type(environment).__name__}.close failed: {placed(error)}") from None
+        await ends_of_life.close(self.change.environment)
 
 
 async def _score_all(scorer: GroupScorer, groups: Sequence[Sequence[RecordedEpisode]]) -> list[list[Rescored] | None]:

@@ -66,6 +66,13 @@ async def test_a_process_that_ray_is_starting_ends_no_run(caplog: pytest.LogCapt
     assert second - first >= 0.09, "it is said again after SAY_S, not at each look"
 
 
+async def test_an_environments_own_part_of_a_start_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    subject = Starts(lambda: "", hook="Shop.prepare_worker")
+    subject.begin("a")
+    await cancel(await watched(subject, 1, caplog))
+    assert told(caplog)[0].endswith("Ray is still starting its process, or Shop.prepare_worker is at work")
+
+
 async def test_what_is_told_ends_when_no_worker_is_starting(caplog: pytest.LogCaptureFixture) -> None:
     heard: list[str] = []
     subject = Starts(lambda: BUSY, math.inf, heard.append)

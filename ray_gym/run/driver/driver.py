@@ -23,6 +23,7 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.starts import Starts
 from ray_gym.run.driver.tally import Tally
+from ray_gym.run.worker.ends_of_life import CLOSE_S, prepare_hook
 from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 
@@ -38,8 +39,7 @@ LEASE_GRACE_S = 15
 """Seconds that a worker has beyond `stuck_after_s`, after which it should have ended itself. Then it counts as lost
 (frozen, or cut off)."""
 ANSWER_S = 2
-"""Seconds that a worker has to answer an earlier call when the run is stopped, and to close. A healthy one answers
-every second."""
+"""Seconds that a worker has to answer an earlier call when the run is stopped. A healthy one answers every second."""
 CANCEL_S = 4
 """Seconds that a worker has, when the run is stopped, to stage its finished episodes."""
 
@@ -113,7 +113,8 @@ class Driver:
         self._grants = commits.grants
         self._tally = commits.tally
         self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
-        self._starts = Starts(self._nodes.busy, wait_s, self._tell_slow_start)
+        self._prepares = prepare_hook(setup.environment)
+        self._starts = Starts(self._nodes.busy, wait_s, self._tell_slow_start, self._prepares)
         self._stopping = stopping
         self._make = make
         self._open_ended = open_ended
@@ -195,6 +196,8 @@ class Driver:
                 continue
             except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
                 reason = _reason_of(error)
+                if self._prepares and name not in self.workers:
+                    reason += f", before {self._prepares} had ended"
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason)
                     raise _code_is_missing(missing[1], str(error)) from None
@@ -254,7 +257,7 @@ class Driver:
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
                 if self._grants is not None:
                     await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
-                await self._answer(actor.close.remote(), ANSWER_S)
+                await self._close(actor)
                 return moves
             news = self._commits.news_for(name)
             allotment = await self._grants.allot(name) if self._grants is not None else None
@@ -271,6 +274,17 @@ class Driver:
             self._stop_if_used_up()
         await self._stop(name, actor)
         return False
+
+    async def _close(self, actor: Any) -> None:
+        """Closes a worker that has nothing left to play. Errors: RunFailed if it does not end, or its closing raises."""
+        try:
+            await self._answer(actor.close.remote(), CLOSE_S + ANSWER_S)
+        except _WorkerLost:
+            hook = f"{type(self._setup.environment).__name__}.close"
+            told = (
+                f"a worker has not closed within {CLOSE_S:g} s: {hook} may block; the episodes and their rows are kept"
+            )
+            raise RunFailed(told) from None
 
     async def _stop(self, name: str, actor: Any) -> None:
         try:

@@ -21,12 +21,18 @@ class Starts:
     """Holds the workers that are starting."""
 
     def __init__(
-        self, busy: Callable[[], str], wait_s: float = math.inf, tell: Callable[[str], None] = lambda told: None
+        self,
+        busy: Callable[[], str],
+        wait_s: float = math.inf,
+        tell: Callable[[str], None] = lambda told: None,
+        hook: str = "",
     ) -> None:
         """Begins without workers. busy: returns why no node has room for a worker, empty if one has; it may block. wait_s:
         seconds that a first worker waits for CPUs that others hold, and never less than `SLOW_START_S`. tell: is called
-        with each warning, and with an empty text when no worker is starting any more.
+        with each warning, and with an empty text when no worker is starting any more. hook: name of the environment's own part
+        of a start, if it has one.
         """
+        self._at_work = f"Ray is still starting its process{hook and f', or {hook} is at work'}"
         self._busy = busy
         self._tell = tell
         self._wait_s = max(SLOW_START_S, wait_s)
@@ -62,7 +68,7 @@ class Starts:
             busy = await asyncio.to_thread(self._busy) if says or ends else ""
             if says or busy:
                 said_at = time.monotonic()
-                told = f"{self._who()} started within {waited:.0f} s: {busy or 'Ray is still starting its process'}"
+                told = f"{self._who()} started within {waited:.0f} s: {busy or self._at_work}"
                 logger.warning(told)
                 if self._since:  # they may have started meanwhile
                     self._tell(told)

@@ -25,7 +25,7 @@ from ray_gym.episode.meter import Meter
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.purse import Allotment, Purse
 from ray_gym.episode.stage import Stage
-from ray_gym.errors import RunFailed, UserError, placed
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.admission import Admission
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
@@ -45,6 +45,7 @@ from ray_gym.run.cluster.nodes import Hello, this_node
 from ray_gym.run.directory.receipt import log_end
 from ray_gym.run.directory.storage import Storage
 from ray_gym.run.lease import EpisodeKey, Lease, LeaseGroup, ids_of
+from ray_gym.run.worker import ends_of_life
 from ray_gym.run.worker.garbage import collect_seldom
 from ray_gym.run.worker.gathering import Gathering
 from ray_gym.run.worker.player import LeasePlayer
@@ -183,7 +184,7 @@ class Worker:
         if self._setup.crew is not None and self._player.stage.sandboxes is not None:
             await self._setup.crew.check()
             self._player.stage.sandboxes.fill()
-        await self._setup.environment.prepare_worker()
+        await ends_of_life.prepare(self._setup.environment)
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -275,7 +276,7 @@ class Worker:
     async def close(self) -> None:
         """Stops the watchdog and the metrics, and closes tools, environment and models, when no episode is left. The
         journal may be deleted afterwards, since the watchdog no longer takes that for a fence. Errors: RunFailed if the
-        environment's `close` raises; exceptions of closing the models.
+        environment's `close` raises or takes too long; exceptions of closing the models.
         """
         self._watchdog.stop()
         await self._metrics.stop()
@@ -284,12 +285,10 @@ class Worker:
         if self._player.stage.sandboxes is not None:
             await self._player.stage.sandboxes.close()
         await self._player.stage.tool_runner.close()
-        environment = self._player.stage.environment
         try:
-            await environment.close()
-        except Exception as error:
-            fault = f"{type(environment).__name__}.close failed: {placed(error)}; the episodes and their rows are kept"
-            raise RunFailed(fault) from None
+            await ends_of_life.close(self._setup.environment)
+        except RunFailed as error:
+            raise RunFailed(f"{error}; the episodes and their rows are kept") from None
         finally:
             for model in self._player.stage.models.values():
                 await model.close()
