@@ -12,8 +12,9 @@ from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.math.generator import problem
 from ray_gym.envs.math.prompt import PROMPT
-from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask, last_boxed
+from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask
 from ray_gym.graders.equivalence import literal_judge
+from ray_gym.graders.withdrawn import standing_box
 from ray_gym.installed.extras import require
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -84,7 +85,7 @@ class Mathematics(Environment[MathTask, None]):
         )
         graders: list[Grader] = [library]
         if options.judge:
-            final = last_boxed(answer) or answer
+            final = standing_box(answer) or answer  # a judge reads the words that take a box back
             graders.append(
                 Equivalence(
                     PROMPT,

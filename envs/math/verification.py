@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
@@ -15,6 +16,7 @@ from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.endings import counted_in, is_ending
+from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -23,6 +25,7 @@ from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
 from ray_gym.graders import last_boxed
+from ray_gym.graders.withdrawn import standing_box, without_struck
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """Forms that are read: LaTeX and plain expressions. A box has priority."""
@@ -81,16 +84,23 @@ def verify_within(seconds: float, expected: str, answer: str, question: str = ""
 
 def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float, str]:
     """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
-    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is left to compute, or has words
-    behind a number that are no unit, nor words of the expected answer, nor what `question` counts.
+    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is taken back (`standing_box`),
+    hedged or left to compute, or has words behind a number that are no unit, nor words of the expected answer, nor what
+    `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
-    box, inside = last_boxed(answer), last_boxed(expected)
+    box, inside = standing_box(answer), last_boxed(expected)
+    if box is None and last_boxed(answer) is not None:
+        return 0.0, "the box is taken back"
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
     said = _tagged(answer) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
+    if box is None and _is_one(expected):
+        said = without_contrast(without_struck(said))
+        if is_hedged(said) or not _are_all(expected, alternatives(said) or ()):
+            return 0.0, f"{_short(said[-SHOWN:])} is hedged"
     box = _last_value(expected, said) if box is None else box
     bare = with_digits(bare_expression(said if box is None else box), counted)
     if (is_same := _is_same_outside_mathematics(expected, bare)) is not None:
@@ -129,6 +139,12 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
         exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
     )
     return equal
+
+
+def _are_all(expected: str, values: Sequence[str]) -> bool:
+    """Says whether each value equals the number of a bare expected answer."""
+    gold = _read_alone((split_quantity(expected) or (expected,))[0])
+    return all(_are_equal(gold, _read_alone(value)) for value in values)
 
 
 def _begins_with_a_relation(read: list[Any]) -> bool:

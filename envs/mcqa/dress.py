@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.envs.mcqa.spelling import one_spelling
+from ray_gym.graders.withdrawn import without_struck
 
 _COLOURED = r"\\(?:textcolor|colorbox)\s*\{[^{}]*\}\s*"
 _FONT = re.compile(
@@ -28,16 +29,6 @@ _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
 _END_TOKENS = re.compile(r"(?:\s{0,9}(?:<\|\w{1,30}\|>|</[A-Za-z_]{1,20}>|<eos>|<end_of_turn>)){1,9}\s*\Z")
 """Tokens with which a model ends its answer, where an engine shows them, and tags that close."""
 _SET = re.compile(r"(?<![\\\w])\{([^{}]*,[^{}]*)\}")
-_STRUCK = re.compile(
-    r"~~(?=[^\s~])[^~\n]{0,500}~~|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
-    r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*\}){0,500}\}"
-)
-"""Text that is struck through, in Markdown, HTML, Unicode and LaTeX."""
-
-
-def without_struck(text: str) -> str:
-    """Returns a text without what is struck through in it, which its author took back."""
-    return _STRUCK.sub(" ", text)
 
 
 def plain_text(text: str) -> str:

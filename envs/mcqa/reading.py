@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from ray_gym.envs.mcqa.dress import normalised, plain_text, without_struck
-from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_called_wrong, is_taken_back
+from ray_gym.envs.mcqa.dress import normalised, plain_text
+from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_taken_back
 from ray_gym.graders import folded
-from ray_gym.graders.extract import split_at_last_box
+from ray_gym.graders.withdrawn import is_called_wrong, split_at_standing_box, without_struck
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
 """Ways in which the letter is read from an answer."""
@@ -170,14 +170,13 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
 
 
 def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
-    """Returns the letter that `read` finds in the last box that is not struck through; None if it finds none, or the words
+    """Returns the letter that `read` finds in the last box that is not struck through or denied; None if it finds none, or the words
     behind the box call it wrong. The text of the letter's own option (`False`, `No`) does not.
     """
-    boxed, behind = split_at_last_box(without_struck(text))
+    boxed, behind = split_at_standing_box(text)
     letter = read(boxed, options) if boxed else None
-    if boxed is None or letter is None:
+    if letter is None:
         return None
-    behind = behind.partition("\n")[0].lstrip(" }$*_)")
     return None if is_called_wrong(behind) and not begins_with_text_of(letter, behind, options) else letter
 
 

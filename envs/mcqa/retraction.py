@@ -6,28 +6,16 @@ import re
 from collections.abc import Mapping
 
 from ray_gym.envs.mcqa.dress import normalised
+from ray_gym.graders.withdrawn import NOT, WRONG, is_called_wrong
 
-_NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
 _OPTIONS = r"(?:the\s)?(?:(?:options?|choices?|answers?)\s)?"
 _SOME_LETTERS = r"[(\[]?[A-Z]\b[)\]]?(?:(?:,|,?\s(?:and|or|nor)|\s&)\s[(\[]?[A-Z]\b[)\]]?){0,20}"
-_WRONG = (
-    r"(?:wrong|incorrect|false|invalid|ruled\sout|eliminated|excluded|impossible"
-    r"|not\s(?:the\s|my\s|a\s)?(?:correct|right|true|possible|valid|answer)\b)"
-)
 RULED_OUT = re.compile(
-    rf"{_NOT}(?:\sbe)?\s{_OPTIONS}[(\[]?[A-Z]\b(?:\s(?:or|nor)\s[(\[]?[A-Z]\b)?(?!['’])"  # noqa: RUF001
-    rf"|\b(?i:{_OPTIONS}){_SOME_LETTERS}\s(?:is|are|was|were)\s(?:all\s|both\s|clearly\s)?{_WRONG}\b"
+    rf"{NOT}(?:\sbe)?\s{_OPTIONS}[(\[]?[A-Z]\b(?:\s(?:or|nor)\s[(\[]?[A-Z]\b)?(?!['’])"  # noqa: RUF001
+    rf"|\b(?i:{_OPTIONS}){_SOME_LETTERS}\s(?:is|are|was|were)\s(?:all\s|both\s|clearly\s)?{WRONG}\b"
 )
 """Letters that are called wrong."""
 LETTER_ALONE = re.compile(r"(?<![A-Za-z'’])[A-Z](?![A-Za-z'’])")  # noqa: RUF001
-_CALLED_WRONG = re.compile(
-    r"[\s(\[)\]}>\"'.:,;*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
-    r"(?:(?:that|this|it|which|and)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks)\s+)?"  # noqa: RUF001
-    r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
-    rf"(?:{_WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|nope|no(?!\s))"  # noqa: RUF001
-    r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
-    re.IGNORECASE,
-)
 _SEPARATOR = re.compile(
     r"(?:->|=>|[.:,;=|/→⇒–—()\[\]\"'*]|-(?=\s)|(?:it\sis|it's|that\sis|i\.e\.|which\sis|namely|meaning|so|the\sanswer\sis)(?=\s))\s*"  # noqa: RUF001
 )
@@ -35,7 +23,7 @@ _MOST_SEPARATORS = 12
 _END_OF_TEXT = re.compile(r"\s*(?:\Z|[.,](?!\d)|[;:!?)\]\"'–—]|-\s|(?:because|since|as|is|which|so|for)\b)")  # noqa: RUF001
 _REASON = re.compile(r"\b(?:because|since|as)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?:[.;!?](?=\s|\Z)|,\s)\s*")
-_DENIES = re.compile(rf"{_NOT}|\b(?:no|nor|never|wrong|incorrect|false|than|too)\b", re.IGNORECASE)
+_DENIES = re.compile(rf"{NOT}|\b(?:no|nor|never|wrong|incorrect|false|than|too)\b", re.IGNORECASE)
 _MOST_CLAUSES = 50
 
 
@@ -57,11 +45,6 @@ def is_taken_back(letter: str, rest: str, options: Mapping[str, str]) -> bool:
             return True
     named = [normalised(clause) for clause in clauses]
     return texts[letter] not in named and any(text in named for text in texts.values() if text)
-
-
-def is_called_wrong(rest: str) -> bool:
-    """Says whether the words behind a letter begin by calling it wrong."""
-    return _CALLED_WRONG.match(rest) is not None
 
 
 def begins_with_text_of(letter: str, rest: str, options: Mapping[str, str]) -> bool:

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from ray_gym.envs.mcqa.dress import without_struck
 from ray_gym.envs.mcqa.reading import READERS
 from ray_gym.envs.mcqa.retraction import is_taken_back
+from ray_gym.graders.withdrawn import without_struck
 
 CITIES = {"A": "Paris", "B": "London", "C": "London Bridge", "D": "Berlin"}
 NUMBERS = {"A": "10", "B": "20", "C": "-20", "D": "3", "E": "3.5"}
@@ -60,6 +60,9 @@ def test_a_letter_that_is_called_wrong_or_struck_through_is_no_answer(grading: s
         ("\\boxed{B}.\nWrong are the others.", "B"),
         (r"\boxed{A} is wrong, so \boxed{B}", "B"),
         (r"\boxed{B}, not A", "B"),
+        (r"\boxed{B}: London, not \boxed{A}", "B"),
+        (r"It is not \boxed{B}", None),
+        (r"\(\boxed{B}\) is wrong", None),
     ],
 )
 def test_a_box_that_is_called_wrong_or_struck_through_is_none(grading: str, text: str, letter: str | None) -> None:
