@@ -22,6 +22,8 @@ _SPACE = re.compile(
     r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
     r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
 )
+_GROUPED = re.compile(r"(?<=\d)(?:~|\\[,;:! ]|\\thinspace\s|[\u00a0\u2009\u202f])(?=\d{3}(?!\d))")
+"""Space of LaTeX or of Unicode between groups of three digits."""
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | dict(
     zip(map(ord, "【】。、\u2212"), "[].,-", strict=True)
 )
@@ -38,7 +40,7 @@ def plain_text(text: str) -> str:
     text = _END_TOKENS.sub("", without_struck(text))
     if not re.search(r"[\\$^_]", text):  # no LaTeX, so that braces around a list are those of a set
         text = _SET.sub(r"\\{\1\\}", text)
-    plain = _SPACE.sub(" ", text.translate(_WIDE))
+    plain = _SPACE.sub(" ", _GROUPED.sub("", text.translate(_WIDE)))
     for _ in range(_DEEPEST):
         bare = _FONT.sub(lambda found: found[1] or found[2] or found[3] or "", plain)
         bare = _GROUP.sub(r"\1", bare)

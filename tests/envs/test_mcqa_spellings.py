@@ -134,3 +134,11 @@ def test_no_text_takes_long_to_be_spelled(part: str) -> None:
     READERS["lenient_boxed"](rf"\boxed{{{part * 3000}}}", DRESSED)
     READERS["answer_colon"](f"Answer: {part * 3000}!", DRESSED)
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "said", [r"1\,000", r"A: 1\,000", "1~000", r"A. 1\;000", r"1\ 000", "1\u202f000", "1{,}000", r"1\,000\text{ }"]
+)
+def test_a_space_of_latex_may_group_digits(said: str) -> None:
+    options = {"A": "1,000", "B": "2,000", "C": "1"}
+    assert READERS["lenient_boxed"](rf"\boxed{{{said}}}", options) == "A"
