@@ -7,14 +7,14 @@ import re
 from ray_gym.envs.mcqa.spelling import one_spelling
 from ray_gym.graders.withdrawn import without_struck
 
-_COLOURED = r"\\(?:textcolor|colorbox)\s*\{[^{}]*\}\s*"
+_COLOURED = r"\\(?:textcolor|colorbox)\s*+\{[^{}]*+\}\s*+"
 _FONT = re.compile(
-    rf"(?:{_COLOURED}|\\(?:text\w*|math\w+|[mhf]box|emph|operatorname\*?|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*)"
-    r"\{([^{}]*)\}|\{\s*\\(?:(?:rm|bf|sf|it)\s|color\s*\{[^{}]*\})([^{}]*)\}|\*\*([^*]+)\*\*"
+    rf"(?:{_COLOURED}|\\(?:text\w*+|math\w++|[mhf]box|emph|operatorname\*?+|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*+)"
+    r"\{([^{}]*+)\}|\{\s*+\\(?:(?:rm|bf|sf|it)\s|color\s*+\{[^{}]*+\})([^{}]*+)\}|\*\*([^*]++)\*\*"
 )
 _MARKED = re.compile(r"(?<![\w)*])\*([^*\s][^*]*)\*(?![\w*])|(?<!`)`([^`]+)`(?!`)|(?<![\w\\)}])_([A-Za-z])_(?!\w)")
 """Text in Markdown's italics or code."""
-_GROUP = re.compile(r"(?<![\\\w\])}^])\{((?:[^{}\\]|\\[^{}])*)\}")
+_GROUP = re.compile(r"\{(?<![\\\w\])}^]\{)([^{}\\]*+(?:\\[^{}][^{}\\]*+)*+)\}")
 """Braces that are no command's."""
 _DEEPEST = 20
 """Largest number of fonts and braces within one another that are read."""

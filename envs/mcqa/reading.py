@@ -165,7 +165,8 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
         return letters
     bare = found.strip().rstrip(".,;")
     quoted = _QUOTED.fullmatch(bare)
-    normal = normalised(bare if quoted is None else next(part for part in quoted.groups() if part is not None))
+    bare = bare if quoted is None else next(part for part in quoted.groups() if part is not None)
+    normal = normal if bare == found else normalised(bare)
     return {letter for letter, text in texts.items() if text == normal}
 
 

@@ -61,8 +61,11 @@ def one_spelling(text: str) -> str:
     raised = _RAISED.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", signs)
     spelled = _compatible(_DEGREES.sub("°", raised)).replace("$", "").replace("\\ ", " ")
     for _ in range(_DEEPEST):
+        before = spelled
         spelled = _ROOT.sub(lambda found: f"√{_operand(found[1] or found[2] or '')}", spelled)
         spelled = _FRACTION.sub(_in_a_line, spelled)
+        if spelled == before:
+            break
     commands = _COMMAND.sub(lambda found: _COMMANDS.get(found[1], found[0]), _ESCAPED.sub(r"\1", spelled))
     lowered = _INDEX.sub(lambda found: found[1] or found[2] or "", commands)
     powers = _POWER.sub(lambda found: f"^{_operand(found[1])}", lowered)
