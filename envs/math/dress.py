@@ -25,8 +25,14 @@ _REPEATING = re.compile(
     r"|\\dot\s?\{?(\d)\}?(\d{0,30})\\dot\s?\{?(\d)\}?)"
 )
 """Decimal whose last digits repeat, below a line or between two dots."""
-_NAME = re.compile(r"\\(?:text\w*|math(?:rm|bf))\{([A-Za-z ]{0,60})\s*(:)?\s*\}\s*([:=])?\s*")
-_NO_NAME = re.compile(r"(?i:\b(?:not|no|less|more|than|least|most|half|twice|double|wrong|under|over|below|above)\b)")
+_NAME = re.compile(
+    r"\\(?:text\w*|math(?:rm|bf))\{([A-Za-z ]{0,60}?)\s?(:|\b(?:is|are|equals)(?:\s?:)?)?\s{0,3}\}\s*([:=])?\s*"
+)
+_SENTENCE = re.compile(r"((?:[A-Za-z]{1,20} ){1,9})(?:is|are|equals):?\s+(?=[-+$\\(.\d])")
+"""Beginning of a sentence before a value, whose words are no product of letters."""
+_NO_NAME = re.compile(
+    r"(?i:\b(?:not|no|never|incorrect|less|more|than|least|most|half|twice|double|wrong|under|over|below|above)\b)"
+)
 """Words by which something before a value is no name of it."""
 _REVERSED = re.compile(r"([^=<>]{1,200}?)\s*=\s*([A-Za-z])")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -58,13 +64,18 @@ def value_of(expression: str) -> str:
     """Returns an expression without a name before its value, with an equation's variable first, without the plus of a
     number, and with inequalities that are joined by `or` as a union of intervals.
     """
-    name = _NAME.match(expression)
-    if name and (name[2] or name[3]) and not _NO_NAME.search(name[1]):
+    name = _NAME.match(expression) or _SENTENCE.match(expression)
+    if name and (name.re is _SENTENCE or name[2] or name[3]) and not _NO_NAME.search(name[1]):
         expression = expression[name.end() :]
     turned = _REVERSED.fullmatch(expression)
     if turned and not re.search("[A-Za-z]", _COMMAND.sub("", turned[1])):
         return f"{turned[2]} = {turned[1]}"
     return _as_union(re.sub(r"^\+\s*(?=[\d.\\])", "", expression))
+
+
+def without_names(text: str) -> str:
+    r"""Returns a text without names before its values, as in `\text{The answer is }12`."""
+    return _NAME.sub(lambda found: " " if found[2] and not _NO_NAME.search(found[1]) else found[0], text)
 
 
 def in_usual_signs(expression: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.envs.math.units import PLAIN_NUMBER
+from ray_gym.envs.math.units import MONEY_CODES, PLAIN_NUMBER
 from ray_gym.graders.withdrawn import NOT, is_called_wrong
 
 _TAIL = 200
 """Number of characters at the end of an answer that are read."""
-_MARKS = re.compile(r"\\?\$|[*`€£]|\\[()\[\]]")
+_CODE = rf"\b(?:{MONEY_CODES})\s?(?=\.?\d)"
+_MARKS = re.compile(rf"\\?\$|[*`€£]|\\[()\[\]]|{_CODE}|\\text\{{([^{{}}]*)\}}")
 _NUMBER = PLAIN_NUMBER.pattern
 _UNIT = r"(?:\s{0,2}[A-Za-z%°/^\\{}]{1,15}){0,2}"
 _NAME = r"(?:[A-Za-z]\s?=\s?)?"
@@ -19,7 +20,7 @@ _EITHER = re.compile(
     re.IGNORECASE,
 )
 _CONTRASTED = re.compile(
-    rf"(?:[,;(–—-]\s{{0,3}}(?:and\s)?not|\s(?:rather\sthan|instead\sof|unlike))\s{{1,3}}[\\$*(]{{0,4}}{_NAME}"  # noqa: RUF001
+    rf"(?:[,;(–—-]\s{{0,3}}(?:and\s)?not|\s(?:rather\sthan|instead\sof|unlike))\s{{1,3}}[\\$*(]{{0,4}}(?:{_CODE})?{_NAME}"  # noqa: RUF001
     rf"{_NUMBER}{_AT_END}",
     re.IGNORECASE,
 )
@@ -54,4 +55,4 @@ def alternatives(text: str) -> tuple[str, str] | None:
 
 
 def _last_line(text: str) -> str:
-    return _MARKS.sub("", text.rstrip()[-_TAIL:].rpartition("\n")[2])
+    return _MARKS.sub(r"\1", text.rstrip()[-_TAIL:].rpartition("\n")[2])

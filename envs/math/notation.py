@@ -8,7 +8,7 @@ from ray_gym.envs.math.both_signs import with_both_signs
 from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.rows import as_list, with_plain_breaks
-from ray_gym.envs.math.units import with_slashes
+from ray_gym.envs.math.units import MONEY_CODES, with_slashes
 
 _GAP = (
     r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
@@ -40,6 +40,11 @@ set and temperatures, by their codes.
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
 _LOWERED = str.maketrans(_RAISED, "0123456789-")
+_NICE_FRACTION = re.compile(r"\\(?:nicefrac|[sx]frac|flatfrac)(?![A-Za-z])")
+_SMALL_DIGITS = re.compile(
+    r"(?<![\w)}\]])(?:\{\})?\^(?:\{\s?(\d{1,30})\s?\}|(\d))\s?(?:\\!)?/(?:\\!)?\s?_(?:\{\s?(\d{1,30})\s?\}|(\d))"
+)
+"""Fraction of raised and lowered digits with a slash between them."""
 _ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
 _TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
 _ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
@@ -49,7 +54,12 @@ _MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
 _SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
 _BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,200})(?<=\S)\*\*(?![\w(*])")
-_ESCAPED_DOLLAR = re.compile(r"\\\$(?=[\d.])")
+_SMALL_GAP = r"(?:\s|~|\\[,;: ])?"
+_MONEY = re.compile(
+    rf"(?:\b(?:US|CA|AU|NZ|HK)\\?\$|\\\$|(?:\\text\{{\s?|\b)(?:{MONEY_CODES})\s?\}}?{_SMALL_GAP})(?=\.?\d)"
+    rf"|(?<=\d){_SMALL_GAP}(?:{MONEY_CODES})(?![A-Za-z])"
+)
+"""Money before a number, or its code behind one."""
 _UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")
 _BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 _BEGINS_AS_A_VALUE = r"(?=\{\s*(?:[A-Za-z]\s*=\s*)?[-+(]?\s*(?:\.?\d|\\(?:[dtc]?frac|sqrt|pi)))"
@@ -82,6 +92,12 @@ _EQUALS = re.compile(
 """Signs and words before a value that say that something equals it, or nearly does."""
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
 """Full stop at the end, or another mark that says nothing there."""
+_TICKS = r"(?:[✓✔✅☑∎]\ufe0f?|\\(?:checkmark|blacksquare|qed)(?![A-Za-z]))"
+_TICK = re.compile(
+    r"(?<=[\w})\]$.])(?:\s|\\[,;:! ]|\\q?quad(?![A-Za-z])|~){0,9}"
+    rf"(?:(?:\\text\{{\s?{_TICKS}\s?\}}|{_TICKS})\s?)+\.?$"
+)
+"""Tick at the end, or a sign that ends a proof."""
 
 
 def bare_expression(text: str) -> str:
@@ -90,18 +106,22 @@ def bare_expression(text: str) -> str:
     it is a system of equations or has two signs.
     """
     marked = _MARKDOWN.fullmatch(text.strip())
-    bare = _FULL_STOP.sub("", text.strip() if marked is None else marked[2])
+    bare = _without_end(text.strip() if marked is None else marked[2])
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip()))
-    value = value_of(as_list(_EQUALS.sub("", _FULL_STOP.sub("", plain.strip()))))
+    value = value_of(as_list(_EQUALS.sub("", _without_end(plain.strip()))))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
 
 
 def without_marks(text: str) -> str:
-    """Returns a text without Markdown's marks of code and bold text, and without escaped signs of dollars before numbers.
-    Stars between numbers are powers, and stay.
+    """Returns a text without Markdown's marks of code and bold text, without escaped signs of dollars before numbers and
+    codes of money beside them, and without signs that end a proof. Stars between numbers are powers, and stay.
     """
-    return _ESCAPED_DOLLAR.sub("", _BOLD.sub(r"\1", text)).replace("`", " ")
+    return _MONEY.sub("", _BOLD.sub(r"\1", text)).replace("`", " ").replace("\\blacksquare", " ")
+
+
+def _without_end(text: str) -> str:
+    return _FULL_STOP.sub("", _TICK.sub("", text))
 
 
 def tidy(text: str) -> str:
@@ -126,8 +146,11 @@ def _without_si(found: re.Match[str]) -> str:
 
 
 def _with_commands(text: str) -> str:
-    """Returns a text with LaTeX's commands for raised digits, roots and signs of multiplication (x², √2, 3×10⁵)."""  # noqa: RUF002
-    raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", text)
+    """Returns a text with LaTeX's commands for fractions, raised digits, roots and signs of multiplication (x², √2, 3×10⁵)."""  # noqa: RUF002
+    fractions = _SMALL_DIGITS.sub(
+        lambda found: f"\\frac{{{found[1] or found[2]}}}{{{found[3] or found[4]}}}", _NICE_FRACTION.sub(r"\\frac", text)
+    )
+    raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", fractions)
     rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
     return _ONE.sub("1.0", _TIMES.sub(r" \\times ", rooted))
 

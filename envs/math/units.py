@@ -26,7 +26,10 @@ _TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
 _TEXT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
-_SIGN = r"(?:\\text\{\s*(?:[€£¥₹₩]|\\?\$)\s*\}|[€£¥₹₩]|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
+MONEY_CODES = "USD|EUR|GBP|JPY|CNY|INR"
+"""Codes of money that may stand for its sign."""
+_CODE = rf"(?:{MONEY_CODES})(?![A-Za-z])"
+_SIGN = rf"(?:\\text\{{\s*(?:[€£¥₹₩]|\\?\$|{_CODE})\s*\}}|[€£¥₹₩]|{_CODE}|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
 _BEFORE = re.compile(rf"([-+]?)\s?(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|({_SIGN}))\s*")
 CURRENCY = re.compile(rf"^(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|{_SIGN})\s*|\s*{_SIGN}$")
 """Sign of money before a number or behind it."""

@@ -15,6 +15,7 @@ from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, veri
 from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
+from ray_gym.envs.math.dress import without_names
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
@@ -94,7 +95,7 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
         return 0.0, "the box is taken back"
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
-    said = _tagged(answer) if box is None else box
+    said = without_names(_tagged(answer)) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
     if box is None and _is_one(expected):
@@ -109,7 +110,9 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
         expected, said, refused = _compared(expected, box, question)
         if refused:
             return 0.0, refused
-    gold, given = _read_alone(expected), _read_alone(said) if box is not None else _read_within(said, counted)
+        gold, given = _read_alone(expected), _read_alone(said)
+    else:
+        gold, given = _read_alone(_amount(expected)), _read_within(said, counted)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if _begins_with_a_relation(given) != _begins_with_a_relation(gold):
@@ -242,6 +245,14 @@ def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
 def _is_one(expected: str) -> bool:
     """Says whether a bare expected answer is one number or quantity."""
     return PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
+
+
+def _amount(expected: str) -> str:
+    """Returns the number of a bare expected quantity; other expected answers, and percentages and temperatures, as they are."""
+    quantity = split_quantity(expected)
+    if quantity is None or _IN_SIGNS & quantity[1].keys() or not PLAIN_NUMBER.fullmatch(quantity[0]):
+        return expected
+    return quantity[0]
 
 
 def _words_behind(boxed: str, expected: str, question: str) -> str | None:

@@ -18,6 +18,7 @@ from ray_gym.envs.math.verification import verify_answer
         "The answer is 12 or 13.", "The answer is 13 or 12.", "It is 13, maybe 12.", r"The answer is \$12 or \$13",
         "It is 12 cm or 13 cm.", "12 is wrong.", "The answer is not 12.", "It isn't $12$.", "more than 12", "It is 13, not 12.",
         "The answer is at least 12.", "The answer is 12 or more.", "between 11 and 12", "It is 13 rather than 12",
+        "USD 12 or USD 13", "not USD 12", r"\text{not } 12",
     ],
 )  # fmt: skip
 def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
@@ -30,7 +31,7 @@ def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
         ("13", r"\boxed{13} ~~\boxed{12}~~"), ("13", r"\boxed{13}, not \boxed{12}"), ("13", r"\boxed{13}. 12 is wrong."),
         ("13", "The answer is 13, not 12."), ("13", "It is 13 rather than 12."), ("12", "It is not 13. The answer is 12."),
         ("12", "12 is more than 11, so it is 12."), ("\\frac{1}{2}", "The answer is 1/2 or 0.5."), ("12", "About 12"),
-        ("\\{1, 2\\}", "Either $x=1$ or $x=2$"), ("12", "With 3 or 4 steps left, the answer is 12."),
+        ("\\{1, 2\\}", "Either $x=1$ or $x=2$"), ("12", "With 3 or 4 steps left, the answer is 12."), ("13", "It is USD 13, not USD 12."),
     ],
 )  # fmt: skip
 def test_an_answer_that_tells_itself_from_another_counts(expected: str, answer: str) -> None:

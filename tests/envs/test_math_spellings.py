@@ -149,3 +149,39 @@ def test_the_expected_answers_own_words_may_stand_behind_its_number() -> None:
     assert (
         verify_answer("\\{1, 2\\}", "\\boxed{1 \\text{ and } 2}")[0] == verify_answer("\\{1, 2\\}", "\\boxed{1, 2}")[0]
     )
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            r"\frac{1}{2}",
+            [r"\nicefrac{1}{2}", r"\sfrac{1}{2}", "^1/_2", r"{}^{1}\!/_{2}", r"x = \xfrac{1}{2}", r"\textstyle\nicefrac{1}{2}"],
+            [r"\nicefrac{2}{1}", "^1/_3", "x^1/_2"],
+        ),
+        ("2.5", [r"2\nicefrac{1}{2}", "2 ^1/_2"], []),
+        (
+            "12",
+            [r"12 \checkmark", "12 ✓", r"12\,✅", "12. ✔", r"12 \blacksquare", r"12\text{ cm} \checkmark"],
+            [r"13 \checkmark", "12 ✗", "12 or 13 ✓"],
+        ),
+        (
+            "12",
+            [r"\text{The answer is }12", r"\text{So the final answer is: } 12", r"\mathrm{Answer: }12", r"\textbf{It equals }12"],
+            [r"\text{The answer is }13", r"\text{The answer is not }12", r"\text{The wrong answer is }12", r"\text{at least } 12"],
+        ),
+        (
+            "5",
+            ["USD 5", "5 USD", r"\$5", "USD5", r"\text{USD }5", r"US\$5", r"5\,USD", "EUR 5.00", "GBP 5"],
+            ["USD 6", "5 USD or 6 USD", "USD 5 or USD 6"],
+        ),
+        (r"\$5", ["USD 5", "5 USD", r"\text{USD}\,5"], ["EUR 5", "5 GBP", "USD 50"]),
+        ("USD 1,500", ["1500", r"\$1,500"], ["EUR 1,500"]),
+    ],
+)  # fmt: skip
+def test_fractions_ticks_and_money_are_read_in_a_box_and_without(
+    expected: str, right: list[str], wrong: list[str]
+) -> None:
+    for said in right + wrong:
+        for answer in (f"\\boxed{{{said}}}", f"Answer: {said}", f"The answer is ${said}$."):
+            assert verify_answer(expected, answer)[0] == (said in right), answer
