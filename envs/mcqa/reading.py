@@ -39,6 +39,17 @@ _AFFIRMED = re.compile(
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
+_GAP = r"[ \t*_`]{1,9}"
+_NO_ANSWER = re.compile(
+    r"(?:\b(?<!least )(?:wrong|incorrect|false|invalid|bad|impossible|erroneous|eliminated|excluded|rejected|ruled[ -]out)"
+    rf"|(?:\bnot|n['’]t|\bnever)(?:{_GAP}(?:the|an?|my|correct|right|valid|possible|best)){{0,3}}"  # noqa: RUF001
+    r"|\b(?:students?|users?|pupils?|his|her|their)"
+    r"|\b(?!(?:let|here|there|that|it|what|question|problem|exercise|task|quiz|key|today|assistant|expert)['’])"  # noqa: RUF001
+    rf"[^\W\d_]{{2,30}}(?:['’]s|(?<=s)['’]))(?:{_GAP}(?:final|possible|own|given))?{_GAP}\Z",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""Words right before `answer` that call it wrong, or that of somebody else."""
+_LONGEST_BEFORE = 100
 _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"
 _NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
@@ -67,7 +78,7 @@ def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
-    it, also without Markdown's marks around it; None if there is none.
+    it, also without Markdown's marks around it; None if there is none. `Wrong answer:` and `Student's answer:` are none.
     """
     behind = _behind_last(_ANSWER, text)
     if behind is None:
@@ -80,7 +91,8 @@ def answer_colon(text: str, options: OptionsByLetter) -> str | None:
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, on the same line or the next; None if there is none.
 
-    Markdown's marks are ignored. Words may follow the letter, unless they name another option.
+    Markdown's marks are ignored. Words may follow the letter, unless they name another option or call the letter wrong.
+    `Wrong answer:` and `Student's answer:` are none.
     """
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
@@ -187,9 +199,12 @@ def _capital_alone(boxed: str, options: OptionsByLetter) -> str | None:
 
 
 def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
+    """Returns the text behind the last place of a pattern that no words before it call wrong; None if there is none."""
     text = without_struck(text)
-    ends = [found.end() for found in pattern.finditer(text)]
-    return text[ends[-1] :] if ends else None
+    for found in reversed(list(pattern.finditer(text))):
+        if not _NO_ANSWER.search(text, max(0, found.start() - _LONGEST_BEFORE), found.start()):
+            return text[found.end() :]
+    return None
 
 
 def _first_letter(line: str, options: OptionsByLetter) -> str | None:

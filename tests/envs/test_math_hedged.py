@@ -18,7 +18,7 @@ from ray_gym.envs.math.verification import verify_answer
         "The answer is 12 or 13.", "The answer is 13 or 12.", "It is 13, maybe 12.", r"The answer is \$12 or \$13",
         "It is 12 cm or 13 cm.", "12 is wrong.", "The answer is not 12.", "It isn't $12$.", "more than 12", "It is 13, not 12.",
         "The answer is at least 12.", "The answer is 12 or more.", "between 11 and 12", "It is 13 rather than 12",
-        "USD 12 or USD 13", "not USD 12", r"\text{not } 12",
+        "12. That would be wrong.", r"\boxed{12}. That can't be right.", "USD 12 or USD 13", "not USD 12", r"\text{not } 12",
     ],
 )  # fmt: skip
 def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:

@@ -39,13 +39,41 @@ def test_a_letter_before_another_options_text_is_no_answer(grading: str, options
     [
         "B - wrong", "B: wrong", "B) is incorrect", "B (wrong)", "B is incorrect", "B. That is wrong.", "B, which is false",
         "B. This is clearly not the answer.", "B, not correct", "B - incorrect, because it is far", "B ✗", "B: ❌",
-        "B) isn't right", "B. No, B is wrong", "B. Wrong!", "B, no", "B: the wrong answer", "~~B~~", "\\sout{B}", "\\cancel{B}",
+        "B) isn't right", "B. No, B is wrong", "B. Wrong!", "B, no", "B: the wrong answer",
+        "B. That would be wrong.", "B, can't be", "B, it cannot be right.", "B. That must be incorrect", "B. This doesn't fit.",
+        "~~B~~", "\\sout{B}", "\\cancel{B}",
         "~~B) London~~", "<del>B</del>", "B\u0336", "**~~B~~**", "\\text{\\cancel{B}}", "\\xcancel{\\text{B}}",
     ],
 )  # fmt: skip
 def test_a_letter_that_is_called_wrong_or_struck_through_is_no_answer(grading: str, said: str) -> None:
     for text in (f"**Answer:** {said}", f"Answer: {said}", rf"\boxed{{{said}}}"):
         assert READERS[grading](text, CITIES) is None, text  # type: ignore[index]
+
+
+@pytest.mark.parametrize("grading", ["answer_colon", "answer_colon_markdown"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Wrong answer", "Student's answer", "Incorrect answer", "A common **wrong** answer", "**Eliminated answer**", "The user answer",
+        "Alice\u2019s final answer", "Not the correct answer", "That isn't the answer", "His answer", "The students' answer",
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_called_wrong_or_somebody_elses_is_none(grading: str, before: str) -> None:
+    for earlier, letter in (("", None), ("Answer: B\n", "B")):
+        assert READERS[grading](f"{earlier}{before}: C", CITIES) == letter  # type: ignore[index]
+        assert READERS[grading](f"{earlier}{before}: C\nMy answer: A", CITIES) == "A"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Answer", "My final answer", "The problem's answer", "Here's my answer", "A is wrong. Answer", "A is wrong\nAnswer",
+        "I am not sure, but the answer", "Since B is false, the answer", "The least wrong answer", "Eliminated: B. Answer",
+    ],
+)  # fmt: skip
+def test_an_answer_behind_other_words_counts(before: str) -> None:
+    for behind in ("C", "C. The others are wrong.", "C because A is wrong", "(C). That would be right."):
+        assert READERS["answer_colon_markdown"](f"{before}: {behind}", CITIES) == "C"
 
 
 @pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
@@ -186,6 +214,9 @@ def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said
         "wrong",
         "wait, ",
         "no ",
+        "can't be ",
+        "wrong answer: ",
+        "Alice's answer: ",
     ],
 )
 def test_no_retraction_takes_long_to_read(part: str) -> None:
@@ -194,5 +225,6 @@ def test_no_retraction_takes_long_to_read(part: str) -> None:
         without_struck(part * 10_000),
         is_taken_back("A", part * 10_000, CITIES),
         is_taken_back("B", f" - {part * 10_000}x", CITIES),
+        READERS["answer_colon"](part * 10_000, CITIES),
     )
     assert time.process_time() - began < 2
