@@ -29,6 +29,8 @@ _ENGINE = Path(__file__).parent
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders of installed packages."""
+_CYTHON = frozenset({".pyx", ".pxi", ".pxd"})
+"""Endings of the files that frames of compiled packages name, without their folder."""
 
 
 class UserError(Exception):
@@ -158,7 +160,7 @@ def _is_an_authors(file: str, module: str) -> bool:
     path = Path(file)
     if path.is_relative_to(_ENGINE):
         return path.is_relative_to(_ENGINE / "envs")
-    if _INSTALLED.intersection(path.parts):
+    if _INSTALLED.intersection(path.parts) or path.suffix in _CYTHON:
         return _uses_ray_gym(module.partition(".")[0])
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in _LIBRARIES)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from playing import Alone, calls, play_script
 
@@ -188,6 +189,12 @@ def test_an_installed_environment_is_an_authors(monkeypatch: pytest.MonkeyPatch,
     for folder in ("site-packages", "dist-packages"):
         assert frames_of(tmp_path / folder / "my_installed" / "prices.py", "my_installed.prices")
         assert not frames_of(tmp_path / folder / "other_installed.py", "other_installed")
+
+
+def test_a_compiled_package_is_no_authors() -> None:
+    with pytest.raises(ValueError, match="population") as raised:
+        np.random.default_rng(0).choice(2, 3, replace=False)
+    assert [Path(frame.filename).name for frame in own_frames(raised.value)] == ["test_places_of_failures.py"]
 
 
 def test_a_folder_whose_name_begins_as_ours_is_an_authors() -> None:
