@@ -70,7 +70,7 @@ class Doubts:
             if found.end() not in exact and not _is_within(found.start(), praise)
         ]
         taken = sorted([*spans, *((start, end) for start, end, _ in self._others)])
-        denials = [found for found in DENIALS.finditer(said) if not _is_within(found.start(), taken)]
+        denials = [found for found in DENIALS.finditer(said) if not _is_within(found.end() - 1, taken)]
         self._answers = [found.start() for found in denials if found["answer"]]
         self._denials = [
             found.start() for found in denials if not found["answer"] and not _is_within(found.start(), praise)
@@ -259,7 +259,8 @@ _COLONS = re.compile("[:\uff1a]")
 _QUESTIONED = re.compile(rf"[{SPACES}\"'\u201d\u2019)\]]{{0,4}}[?\uff1f]")
 _RIGHT_AFTER_COLON = re.compile(rf"[:\uff1a][{SPACES}]*\Z")
 _UNSAID = re.compile(
-    r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)(?:\s+(?:say|tell|call|conclude|confirm)\w*)?[\s\"'*_`]*[:\uff1a])"
+    r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot|\bnicht|\bpas|\bno\s(?:es|son|ser\u00eda)|\bn\u00e3o\s\u00e9|\bnon\s\u00e8)"
+    r"(?:\s+(?:say|tell|call|conclude|confirm|be)\w*)?[\s\"'*_`]*[:\uff1a])"
 )
 """Denies what a colon begins: `not: YES`, `I can't say: YES`."""
 _NAME = re.compile(

@@ -108,7 +108,7 @@ NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}n
 RETRACTION = re.compile(
     r"(?i:(?:\A|[.!?;,:\u2026\u2014\u2013\n-])[\s*_\"'(]{0,6}(?:(?:oh|no|but|hmm+|well|ah)\b[\s,.]{0,4}){0,2}"
     r"(?:wait|hold\s+on|actually(?=[\s,:]{1,4}\w)|(?:on|upon|after)\s+(?:second|further|closer|more|re)?-?\s*(?:thoughts?|reflection|inspection|look|review|consideration)"
-    r"|correction|oops|whoops|never\s?mind|i\s+change\s+my|scratch\s+that|strike\s+that|i\s+take\s+(?:it|that|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
+    r"|edit(?:ed)?(?=\s?(?:\([^)\n]{0,30}\))?[\s*_]{0,4}:)|(?:disregard|ignore)\s(?:that|this|the\sabove)|correction|oops|whoops|never\s?mind|i\s+change\s+my|scratch\s+that|strike\s+that|i\s+take\s+(?:it|that|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
     r"|(?:my\s+)?(?:mistake|apologies)|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)|i\s+(?:misread|misjudged|overlooked|missed)"
     r"|moment\s?mal|halt|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
     r"|\u7b49\u7b49|\u7b49\u4e00\u4e0b|\u66f4\u6b63|\u5f85\u3063\u3066|\u8a02\u6b63)"
@@ -123,6 +123,7 @@ PRAISE = re.compile(
 DENIALS = re.compile(
     r"(?i:(?<![^\W_])(?:"
     r"(?P<answer>(?:no|nope|nah|nein|non|false|wrong|incorrect|falsch|faux|falso)(?=[\s\"'*_`)\]]*(?:[,.:;!\u2014-]|\Z)))"
+    r"|no\s(?:es|\u00e9s|son|est\u00e1n?|fue|ser\u00eda|ser\u00e1|queda)"
     r"|[a-z]+n['\u2019]t|not|cannot|never|no|none|nothing|nobody|nowhere|nor|n?either|non|without|hardly|barely|scarcely"
     r"|rarely|seldom|unlikely|doubt\w*|un(?:certain|sure|clear|able|true|warranted|justified)|fail(?:s|ed|ing|ures?)?"
     r"|lack(?:s|ed|ing)?|den(?:y|ies|ied)|refut\w+|refus\w+|reject\w*|disagree\w*|dismiss\w*|excluded?|excludes|excluding|ruled\s+out"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
+from ray_gym.graders.quotes import Quotes
 from ray_gym.models.thoughts import last_words
 
 _MOST_LABELS = 40
@@ -23,14 +24,18 @@ class _Reading(NamedTuple):
     label: str | None
     """The label; None for one that is doubtful."""
     stated: bool
-    """False for a label in the midst of a sentence, or one that is withdrawn: it is no verdict by itself."""
+    """False for a label in the midst of a sentence, or one that is withdrawn or quoted: it is no verdict by itself."""
+    quoted: bool = False
+    """True for a label of someone else's: a verdict that follows counts."""
 
 
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
     """Returns the one label in a text; None if there is none, or if there are different ones, or one with a `not` or a
     word such as `partially`, or none that stands as a verdict (`_labels_in`).
     """
-    found = set(_labels_in(text, labels))
+    found = list(_labels_in(text, labels))
+    own = max((place for place, reading in enumerate(found) if reading.stated), default=-1)
+    found = [reading for place, reading in enumerate(found) if place > own or not reading.quoted]
     (label, *others) = {reading.label for reading in found} or {None}
     return label if not others and any(reading.stated for reading in found) else None
 
@@ -49,8 +54,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     behind an empty box. One is doubtful with a `not` before it, a degree, a bound or a value beside it (`hedges`), or a
     word of negation or doubt or another label in its sentence (`Doubts`). Of two at the same place, the longer counts.
 
-    A label is a verdict if it is alone on its line, or stands in its sentence as verdicts do (`places`), and nothing
-    withdraws it later. In the midst of very many, one counts as what it spells, and is no verdict.
+    A label is a verdict if it is alone on its line, or stands in its sentence as verdicts do (`places`), is not quoted
+    (`Quotes`), and nothing withdraws it later. In the midst of very many, one counts as what it spells, and is no verdict.
     """
     finder, said = finder_of(tuple(labels)), last_words(text)
     matches = list(finder.anything.finditer(said)) if finder.labels else []
@@ -59,7 +64,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     matches = [found for found in matches if found.start() not in listed and not _is_top(said, found)]
     if not matches:  # the doubts of a long text take their time
         return
-    doubts = Doubts(said, finder, [found.span() for found in matches])
+    doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
     for place, found in enumerate(matches):
         if doubts.unticked(*found.span()):
             continue
@@ -71,6 +76,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 continue
             if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
                 yield _Reading(label, stated=False)
+            elif quotes.hold(*found.span()):
+                yield _Reading(label, stated=False, quoted=True)
             else:
                 doubtful = doubts.of(label, found.start(), found.end())
                 yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
