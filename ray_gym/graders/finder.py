@@ -21,6 +21,9 @@ _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
 _NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+)"
 """Not what makes another number of the one before it: 7%, 7:30, 7+."""
 
+_FEW = 3
+"""Largest number of labels of which a number may name an answer: of more, it is a score."""
+
 
 class Finder(NamedTuple):
     """A finder holds the regular expressions that find labels."""
@@ -38,6 +41,8 @@ class Finder(NamedTuple):
     """Labels by their texts in lower case, with and without brackets."""
     negative: frozenset[str]
     """Labels that deny (NO, INCORRECT beside CORRECT, A!=B, FAIL beside PASS): a reason with a denial agrees with them."""
+    names: frozenset[str]
+    """Labels that name one of the answers that are compared: A, [[B]], Response 1; a number only of three labels at most."""
 
     def named(self, text: str) -> str | None:
         """Returns the label that a text in another letter case spells."""
@@ -62,11 +67,17 @@ def finder_of(labels: Sequence[str]) -> Finder:
     wordy = [inner for inner in sorted(bare, key=len, reverse=True) if sum(map(str.isalpha, inner)) > 1]
     others = re.compile(f"(?i:{'|'.join(map(_pattern_of, wordy))})") if wordy else None
     negative = frozenset(label for label in ordered if _denies(label, ordered))
-    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative)
+    names = frozenset(label for label in ordered if _names_an_answer(label, len(ordered)))
+    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative, names)
 
 
 def within_brackets(label: str) -> str:
     return label.strip().strip("[](){}<>\"'*`") or label.strip()
+
+
+def _names_an_answer(label: str, of: int) -> bool:
+    kind = r"[A-Za-z]|\d" if of <= _FEW else "[A-Za-z]"
+    return re.fullmatch(rf"(?:\w{{2,12}}[\s_-])?(?![FNTYfnty]\Z)(?:{kind})", within_brackets(label)) is not None
 
 
 def _denies(label: str, labels: Sequence[str]) -> bool:

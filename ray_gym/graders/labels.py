@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
+from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.models.thoughts import last_words
 
@@ -26,7 +27,7 @@ class _Reading(NamedTuple):
     stated: bool
     """False for a label in the midst of a sentence, or one that is withdrawn or quoted: it is no verdict by itself."""
     quoted: bool = False
-    """True for a label of someone else's: a verdict that follows counts."""
+    """True for a label of someone else's, or of the answer that loses: a verdict that follows counts."""
 
 
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
@@ -54,8 +55,9 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     behind an empty box. One is doubtful with a `not` before it, a degree, a bound or a value beside it (`hedges`), or a
     word of negation or doubt or another label in its sentence (`Doubts`). Of two at the same place, the longer counts.
 
-    A label is a verdict if it is alone on its line, or stands in its sentence as verdicts do (`places`), is not quoted
-    (`Quotes`), and nothing withdraws it later. In the midst of very many, one counts as what it spells, and is no verdict.
+    A label is a verdict if it is alone on its line, or stands in its sentence as verdicts do (`places`), is neither
+    quoted (`Quotes`) nor the name of the worse answer, and nothing withdraws it later. In the midst of very many, one
+    counts as what it spells, and is no verdict.
     """
     finder, said = finder_of(tuple(labels)), last_words(text)
     matches = list(finder.anything.finditer(said)) if finder.labels else []
@@ -76,7 +78,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 continue
             if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
                 yield _Reading(label, stated=False)
-            elif quotes.hold(*found.span()):
+            elif quotes.hold(*found.span()) or (label in finder.names and names_the_loser(said, *found.span())):
                 yield _Reading(label, stated=False, quoted=True)
             else:
                 doubtful = doubts.of(label, found.start(), found.end())

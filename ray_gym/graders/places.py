@@ -98,6 +98,23 @@ _CONDITION = re.compile(
     r"|(?:but|however|although|though|yet|albeit)\b[^.;\n]{0,60}?\b(?:incomplete|missing|misses|omits|only|partial\w*))(?![^\W_]))"
 )
 """Words behind a label that make a condition or an exception of what follows."""
+_WORSE = (
+    r"(?:loser|losing|worse|worst|weaker|weakest|poorer|poorest|inferior|lesser|eliminated?|rejected|discard(?:ed)?|disqualified"
+    r"|runner-up|(?:second|last)\splace|(?:less|least)\s(?:helpful|accurate|correct|useful|complete|detailed|relevant|preferred|good))"
+)
+_OF_THE_TWO = (
+    r"(?:\s(?:one|answer|response|assistant|agent|model|option|candidate|solution|of|the|two|both|here|overall)\b){0,5}"
+)
+_LOSES_BEFORE = re.compile(
+    rf"(?i:(?:\A|[^\w\s'\u2019{DASHES}]\s{{0,4}}|\n\s{{0,4}}|\b(?:so|hence|thus|therefore|and|but)\s)(?:(?:my|the|overall|final|clear)\s){{0,2}}"
+    rf"{_WORSE}{_OF_THE_TWO}{MARKS}{{0,6}}(?:\b(?:is|was)\b|[:=|\uff1a\u2192]|[{DASHES}]>?)?{MARKS}{{0,12}}"
+    rf"(?:(?:response|assistant|answer|model)\s)?{MARKS}{{0,6}}\Z)"
+)
+_LOSES_BEHIND = re.compile(
+    rf"(?i:{MARKS}{{0,6}}(?:[,:(=\uff1a\u2014{DASHES}]|(?<=\s)){MARKS}{{0,4}}(?:(?:is|was)\s)?(?:(?:the|clearly|much|slightly|far)\s){{0,2}}"
+    rf"(?:{_WORSE}{_OF_THE_TWO}|loses|lost)(?={MARKS}{{0,4}}(?:[.,;:!]|\Z|\n)|[)\]]))"
+)
+"""These two name the answer that a judge does not prefer: Loser: A, A (eliminated)."""
 _WINDOW = 160
 """Largest number of characters that are looked at before a label, and behind it."""
 
@@ -105,6 +122,12 @@ _WINDOW = 160
 def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> bool:
     """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`."""
     return _is_led_to(said, first, start) and _is_followed(said, end, last)
+
+
+def names_the_loser(said: str, start: int, end: int) -> bool:
+    """Returns True if the name of an answer from `start` to `end` is given as that of the worse one: Loser: A."""
+    before = _LOSES_BEFORE.search(said, max(0, start - _WINDOW), start)
+    return before is not None or _LOSES_BEHIND.match(said, end) is not None
 
 
 def _is_led_to(said: str, first: int, start: int) -> bool:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ray_gym.graders.labels import clear_label, last_label
-from tests.graders.label_sets import BARE, CORRECT, GOOD, MANNER, MARKED_SCORES, PASS, ROLE, SAME, SCORES, YES
+from tests.graders.label_sets import BARE, BETTER, CORRECT, GOOD, MANNER, MARKED_SCORES, PASS, ROLE, SAME, SCORES, YES
 
 CONDITIONS = {
     CORRECT: [
@@ -340,6 +340,48 @@ def test_another_verdict_amid_very_many_makes_them_unclear(other: str) -> None:
     text = "CORRECT\n" * 60 + f"It is {other}.\n" + "CORRECT\n" * 60
     assert clear_label(text, CORRECT) is None
     assert last_label(text, CORRECT) == "CORRECT"
+
+
+LETTERS = ("A", "B")
+RESPONSES = ("Response 1", "Response 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("Loser: A", LETTERS),
+        ("Loser: 1", ("1", "2")),
+        ("The worse answer is A", LETTERS),
+        ("Eliminated: A", LETTERS),
+        ("A is worse", LETTERS),
+        ("A - the worse one", LETTERS),
+        ("Winner: A. Loser: B", LETTERS),
+        ('{"loser": "A"}', LETTERS),
+        ("**Loser:**\n[[A]]", BETTER),
+        ("The less helpful response is [[A]].", BETTER),
+        ("[[A]] (eliminated)", BETTER),
+        ("So the weaker response is Response 1.", RESPONSES),
+    ],
+)
+def test_the_name_of_the_worse_answer_is_no_verdict(text: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) is last_label(text, labels) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "labels"),
+    [
+        ("The loser is A. The winner is B.", "B", LETTERS),
+        ("B is worse: [[A]]", "[[A]]", BETTER),
+        ("B is the worse response: [[A]]", "[[A]]", BETTER),
+        ("B is worse, so [[A]]", "[[A]]", BETTER),
+        ("[[A]] is better, B loses.", "[[A]]", BETTER),
+        ("Neither is worse: [[C]]", "[[C]]", BETTER),
+        ("Worse: YES", "YES", BARE),
+        ("Worst: 1", "1", SCORES),
+    ],
+)
+def test_the_winner_beside_a_worse_answer_counts(text: str, label: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) == last_label(text, labels) == label
 
 
 @pytest.mark.parametrize(
