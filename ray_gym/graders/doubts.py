@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from ray_gym.graders.characters import DASHES, MARKS, SPACES
+from ray_gym.graders.characters import CROSSES, DASHES, MARKS, SPACES
 from ray_gym.graders.contradictions import is_contradicted, is_said_of_a_part
 from ray_gym.graders.finder import Finder, within_brackets
 from ray_gym.graders.hedges import (
@@ -22,6 +22,7 @@ from ray_gym.graders.hedges import (
     PRAISE,
     RETRACTION,
     SOME_OF_IT,
+    STRUCK,
     UNSURE,
     UNTICKED,
     UNTICKED_BEHIND,
@@ -36,7 +37,7 @@ _ENDS = re.compile(
 """Ends of sentences, of lines, and of members of a JSON object."""
 _NOT_BEFORE_COLON = re.compile(r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)[\s\"'*_`]*:)")
 _WORDS = re.compile(r"[^\W_]")
-_MORE_THAN_A_LABEL = re.compile(r"[^\W_]|[?\uff1f~\u00ac\u274c\u2717\u2718\u2716\u274e]|!(?=\Z)")
+_MORE_THAN_A_LABEL = re.compile(rf"[^\W_]|[?\uff1f~\u00ac{CROSSES}]|!(?=\Z)")
 _LONGEST_MARGIN = 24
 """Largest number of signs around a label that stands alone on its line."""
 _LONG_WORD = 4
@@ -75,15 +76,18 @@ class Doubts:
         self._denials = [
             found.start() for found in denials if not found["answer"] and not _is_within(found.start(), praise)
         ]
-        crosses = () if _TICK.search(said) else [found.start() for found in denials if found[0] in _CROSSES]
+        crosses = () if _TICK.search(said) else [found.start() for found in denials if found[0] in CROSSES]
         self._crosses = frozenset(crosses)
         self._doubting = [found.start() for found in denials if DOUBTING.match(found[0])]
         self._therefores = [found.end() for found in _THEREFORE.finditer(said)]
         self._retracted = max((found.start() for found in RETRACTION.finditer(said)), default=-1) + 1
+        self._struck = [found.span() for found in STRUCK.finditer(said)]
         self._other_starts = [start for start, _, _ in self._others]
 
     def of(self, label: str, start: int, end: int) -> bool:
         """Returns True if a label at this place is doubtful."""
+        if self._is_struck(start, end):
+            return True
         is_named = len(within_brackets(label)) == 1 and _NAME.match(self._said, end) is not None
         if not is_named and self._is_limited(label, start, end):
             return True
@@ -135,6 +139,11 @@ class Doubts:
         """Returns True if an empty box stands before a label at this place, or alone behind it."""
         before = UNTICKED.search(self._said, max(0, start - 12), start)
         return before is not None or UNTICKED_BEHIND.match(self._said, end) is not None
+
+    def _is_struck(self, start: int, end: int) -> bool:
+        """Returns True if a label is struck out, or next to something that is."""
+        at = bisect_right(self._struck, (end, _FAR)) - 1
+        return at >= 0 and self._struck[at][1] >= start
 
     def _is_limited(self, label: str, start: int, end: int) -> bool:
         """Returns True if a degree, a bound or a value beside a label makes less of it."""
@@ -267,7 +276,6 @@ _NAME = re.compile(
     rf"{MARKS}{{0,6}}[:=\uff1a\u2014({DASHES}]{MARKS}{{0,6}}[A-Z]{{2,20}}(?:[ _-][A-Z]{{2,20}})?{MARKS}{{0,8}}(?=[.,;!\r\n]|\Z)"
 )
 """Name of a label that is one letter, behind it: B: INCORRECT."""
-_CROSSES = "\u274c\u2717\u2718\u2716\u274e"
 _TICK = re.compile("[\u2705\u2714\u2611\u2713]")
 _REASON = re.compile(rf"\s[\u2014{DASHES}]\s|[(:,]|\b(?:because|since|as)\b")
 """Begins a reason that is given for a score."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ray_gym.graders.characters import DASHES, GAP, SPACES, UNSPACED
@@ -23,6 +24,12 @@ _NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+)"
 
 _FEW = 3
 """Largest number of labels of which a number may name an answer: of more, it is a score."""
+
+_LETTER = "[A-Za-z\u00c0-\u024f\u0370-\u052f]"
+_MARK = "[*`\u00ad\u200b-\u200d\u2060\ufeff]"
+_TAG = "</?(?:b|i|u|em|strong|span|mark|font|small|big|code)>"
+_IN_WORDS = re.compile(rf"(?<={_LETTER})(?:{_MARK}|{_TAG})++(?={_LETTER})")
+"""Marks of Markdown and HTML within a word."""
 
 
 class Finder(NamedTuple):
@@ -47,6 +54,22 @@ class Finder(NamedTuple):
     def named(self, text: str) -> str | None:
         """Returns the label that a text in another letter case spells."""
         return self.bare.get(text.lower())
+
+    def without_marks_in_words(self, said: str) -> str:
+        """Returns a text with its words in one piece, so that `**IN**CORRECT` is INCORRECT. Marks between two words of a
+        label stay.
+        """
+        apart = {parts for label in self.labels for parts in pairwise(_BETWEEN_WORDS.split(label.strip().lower())[::2])}
+
+        def parted(found: re.Match[str]) -> str:
+            start, end = found.span()
+            is_gap = any(
+                said[max(0, start - len(one)) : start].lower() == one and said[end : end + len(other)].lower() == other
+                for one, other in apart
+            )
+            return found[0] if is_gap else ""
+
+        return _IN_WORDS.sub(parted, said)
 
 
 @lru_cache(maxsize=64)

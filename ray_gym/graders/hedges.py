@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.graders.characters import DASHES, GAP, SPACES
+from ray_gym.graders.characters import CROSSES, DASHES, GAP, SPACES
 
 _DEGREE = (
     r"(?:an?|the|fully|entirely|completely|totally|wholly|quite|really|very|strictly|exactly|necessarily|perfectly"
@@ -138,10 +138,15 @@ DENIALS = re.compile(
     r"|[\u4e0d\u6ca1\u6c92\u672a\u65e0\u7121\u5426\u52ff\u9519\u932f]|\u975e(?!\u5e38)"  # Chinese
     r"|\u53ef\u80fd|\u6216\u8bb8|\u6216\u8a31|\u4e5f\u8bb8|\u4e5f\u8a31|\u96be\u4ee5|\u96e3\u4ee5"
     r"|\u306a\u3044|\u306a\u304f|\u306a\u304b\u3063|\u307e\u305b\u3093|\u3044\u3044\u3048|\u9055|\u8aa4|\u304b\u3082\u3057\u308c|\u7591|\uc544\ub2c8|\uc544\ub2d9|\uc54a"
-    r"|[\u00ac\u274c\u2717\u2718\u2716\u274e]|(?<!\w)!(?=\w)|~~(?=\S)"
+    rf"|[\u00ac{CROSSES}]|(?<!\w)!(?=\w)|~~(?=\S)"
 )
 """Words and signs of negation and doubt: of English, and the common ones of German, French, Spanish, Chinese and
 Japanese; and the words for `not` of some others. The group `answer` has a bare answer to the judge's question (`No.`)."""
+STRUCK = re.compile(
+    r"(?i:~~(?=\S)[^~\n]++~~|<(?P<tag>s|del|strike)\b[^<>]{0,60}>(?:[^<]++|<(?!/?(?:s|del|strike)\b))*+</(?P=tag)>"
+    r"|(?:[^\n]?[\u0335-\u0338])++)"
+)
+"""Text that is struck out, by a mark, a tag or combining signs."""
 DOUBTING = re.compile(
     r"(?i:if|unless|whether|maybe|perhaps|possibly|might|may|could|doubt\w*|un(?:certain|sure|clear|likely|warranted|justified)"
     r"|disagree\w*|withdr\w*|retract\w*|except|vielleicht|m\u00f6glicherweise|peut-\u00eatre|quiz\u00e1s?|tal\s+vez)\Z"

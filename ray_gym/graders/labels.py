@@ -59,7 +59,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     quoted (`Quotes`) nor the name of the worse answer, and nothing withdraws it later. In the midst of very many, one
     counts as what it spells, and is no verdict.
     """
-    finder, said = finder_of(tuple(labels)), last_words(text)
+    finder = finder_of(tuple(labels))
+    said = finder.without_marks_in_words(last_words(text))
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale
     listed = numbers_of_list(said) if matches else frozenset()

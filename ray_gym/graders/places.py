@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.graders.characters import DASHES, MARKS, UNSPACED
+from ray_gym.graders.characters import CROSSES, DASHES, MARKS, UNSPACED
 from ray_gym.graders.references import NAMED_REFERENCE, NAMES_THE_REFERENCE
 
 _FILLER = (
@@ -49,7 +49,7 @@ _JUDGES = (
 )
 _AROUND = rf"(?:\\[a-z]{{4,7}}\{{|[+]|{MARKS})"
 _LEAD = re.compile(
-    rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014]|[\u2705\u2714\u2611\u274c\u2717\u2718\u2716\u274e]\ufe0f?|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
+    rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014]|[\u2705\u2714\u2611{CROSSES}]\ufe0f?|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
     rf"|\b(?:{_COPULA}|{_NOUN}|{_THEREFORE})(?:\s+{_FILLER}){{0,4}}"
     rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
 )

@@ -61,9 +61,48 @@ def test_a_label_that_stands_alone_or_that_nothing_denies_counts(
     assert clear_label(text, labels) == last_label(text, labels) == label
 
 
+STRUCK = [
+    "<s>YES</s>", "<del>YES</del>", "<strike>YES</strike>", '<DEL class="x">\nYES\n</DEL>', "<s>Verdict: YES</s>",
+    "~~Verdict: YES~~", "\u0336YES", "YES\u0336", "~~NO~~YES",
+]  # fmt: skip
+CROSSED = ["YES \U0001f44e", "YES \u274c", "\U0001f44e YES", "**YES** \u26d4", "Verdict: YES \U0001f6ab"]
+
+
+@pytest.mark.parametrize("text", [*STRUCK, *CROSSED])
+@pytest.mark.parametrize("labels", [("YES", "NO"), ("[[YES]]", "[[NO]]")])
+def test_a_label_that_is_struck_or_crossed_out_is_unclear(text: str, labels: tuple[str, ...]) -> None:
+    text = text.replace("YES", labels[0])
+    assert clear_label(text, labels) is last_label(text, labels) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["[[YES]]</s>", "<s> [[YES]]", "[[YES]] \U0001f44d", "~~~\n[[YES]]\n~~~", "<b>[[YES]]</b>"]
+)
+def test_other_marks_around_a_label_strike_nothing_out(text: str) -> None:
+    assert clear_label(text, ["[[YES]]", "[[NO]]"]) == "[[YES]]"
+
+
+def test_a_negative_label_may_have_a_cross() -> None:
+    assert clear_label("NO \U0001f44e", ["YES", "NO"]) == clear_label("\U0001f6ab NO", ["YES", "NO"]) == "NO"
+
+
+@pytest.mark.parametrize(
+    "text", ["**IN**CORRECT", "IN**CORRECT**", "The answer is *IN*`CORRECT`.", "<b>IN</b>CORRECT", "IN\u200bCORRECT"]
+)
+def test_marks_within_a_word_part_no_label_from_it(text: str) -> None:
+    assert clear_label(text, CORRECT) == last_label(text, CORRECT) == "INCORRECT"
+    assert clear_label(text, ["CORRECT", "WRONG"]) is last_label(text, ["CORRECT", "WRONG"]) is None
+
+
+def test_marks_between_the_words_of_a_label_stay() -> None:
+    assert clear_label("**NOT**SUPPORTED", ["SUPPORTED", "NOT SUPPORTED"]) == "NOT SUPPORTED"
+    assert clear_label("\u7b54\u6848**\u6b63\u786e**", ["\u6b63\u786e"]) == "\u6b63\u786e"
+
+
 @pytest.mark.parametrize(
     "text", ["not CORRECT " * 20_000, "CORRECT, incorrect " * 15_000, "CORRECT? " * 30_000, "CORRECT: " * 30_000,
-             "CORRECT\n" * 30_000, "(CORRECT" * 30_000, "incorrect" * 30_000, "7 - 8 because " * 20_000],
+             "CORRECT\n" * 30_000, "(CORRECT" * 30_000, "incorrect" * 30_000, "7 - 8 because " * 20_000,
+             "<s>" * 80_000, "~~a" * 80_000, "a*" * 120_000 + "CORRECT"],
 )  # fmt: skip
 def test_doubts_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
