@@ -29,7 +29,7 @@ from ray_gym.cli import (
     view,
     weights,
 )
-from ray_gym.cli.output import DataTable, make_console, say
+from ray_gym.cli.output import DataTable, drop_unwritten, make_console, say, write_stdout_wholly
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
@@ -312,6 +312,7 @@ app.add_typer(runs.app, name="runs")
 
 def main() -> None:
     try:
+        write_stdout_wholly()
         _import_from_here()
         code = app(prog_name="ray-gym", standalone_mode=False) or 0
         if code == INTERRUPTED:  # typer turns KeyboardInterrupt into it
@@ -324,6 +325,7 @@ def main() -> None:
     except RunFailed as error:
         _fail(str(error), 1)
     except OSError as error:
+        drop_unwritten()
         _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{remedy_of(error)}", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)

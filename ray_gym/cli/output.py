@@ -4,6 +4,8 @@ command it.
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
 import typer
@@ -41,3 +43,20 @@ def say(text: str, *, err: bool = False) -> None:
 def write(content: str | bytes) -> None:
     """Writes content for a file or another program to stdout, as it is."""
     typer.echo(content, nl=False)
+
+
+def write_stdout_wholly() -> None:
+    """Gives stdout a buffer if it has none, as under `python -u`: without one, what a full disk takes only a part of is cut
+    and no error is raised.
+    """
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = open(sys.stdout.fileno(), "w", 1, encoding, errors, closefd=False)  # noqa: SIM115
+
+
+def drop_unwritten() -> None:
+    """Drops what stdout can't take, which Python would try to write again at its end, with a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
