@@ -220,10 +220,16 @@ def text_of(error: BaseException) -> str:
         return f"(its __str__ raises {type(fault).__name__})"
 
 
-def remedy_of(error: BaseException | None) -> str:
-    """Returns what the user can do about an error, for the end of a message; "" for unknown errors."""
+RESUME = "resume the run with --resume"
+"""Remedy of a run that has ended early, once the cause is gone."""
+
+
+def remedy_of(error: BaseException | None, then: str = RESUME) -> str:
+    """Returns what the user can do about an error, for the end of a message; "" for unknown errors. `then`: what to do
+    once the cause is gone.
+    """
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return ": free some space, and resume the run with --resume" if is_full else ""
+    return f": free some space, and {then}" if is_full else ""
 
 
 @contextmanager

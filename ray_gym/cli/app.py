@@ -326,7 +326,10 @@ def main() -> None:
         _fail(str(error), 1)
     except OSError as error:
         drop_unwritten()
-        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{remedy_of(error)}", 1)
+        _fail(
+            f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}{remedy_of(error, 'try again')}",
+            1,
+        )
     except KeyboardInterrupt:
         _fail("interrupted", 1)
 

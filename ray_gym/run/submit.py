@@ -13,12 +13,12 @@ from typing import Any
 from rich.console import Console
 
 from ray_gym.config.interpolations import errors_unfilled, unfilled
-from ray_gym.errors import UserError
+from ray_gym.errors import RESUME, UserError
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.logs import configure, is_json
 from ray_gym.printable import printable
 from ray_gym.run.cluster import cluster
-from ray_gym.run.directory.directory import STREAM, RunDirectory, create, find_run, plan_directory, reopen
+from ray_gym.run.directory.directory import STREAM, RunDirectory, begin, find_run, plan_directory, reopen
 from ray_gym.run.driver.carrying_out import carry_out, summary_of
 from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
@@ -69,10 +69,8 @@ def submit(
     configure(config.log, config.filled_in, run=directory.name)
     with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect(), unwind_on_signals():
         _check_room(plan, wait, wait_deadline_s)
-        create(directory)
+        begin(directory, config, Fingerprint.of(plan, config_path.parent))
         try:
-            directory.write_fingerprint(Fingerprint.of(plan, config_path.parent))
-            directory.write_config(config)
             return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
         except UserError:
             directory.remove()
@@ -159,5 +157,5 @@ def _play(plan: Plan, directory: RunDirectory, console: Console, wait_s: float) 
 
 def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:
     summary = {**summary_of(plan, directory.name, outcome), "command": sys.argv}
-    directory.write_summary(summary)
+    directory.write_summary(summary, RESUME)
     return Submitted(directory.location, summary, outcome.interrupted)

@@ -15,7 +15,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
-from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory.directory import CONFIG, RunDirectory, begin, output_root, plan_directory, reopen
 from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.driver.carrying_out import drive, load_commits, summary_of
 from ray_gym.run.driver.commits import Commits
@@ -130,9 +130,7 @@ def _open_directory(plan: Plan, config_file: Path) -> RunDirectory:
     there = child_of(output_root(config), str(config.run.name))
     if not storage_at(there).exists(CONFIG):
         directory = plan_directory(config, config_file)
-        create(directory)
-        directory.write_fingerprint(Fingerprint.of(plan, config_file.parent))
-        directory.write_config(config)
+        begin(directory, config, Fingerprint.of(plan, config_file.parent))
         return directory
     directory = reopen(there, config.output)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -19,10 +20,21 @@ from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.commit_order import name_when_staged, number_of
-from ray_gym.run.directory.directory import RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory.directory import (
+    RunDirectory,
+    begin,
+    create,
+    find_run,
+    output_root,
+    plan_directory,
+    reopen,
+)
 from ray_gym.run.directory.owner import FileOwner
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.fingerprint import Fingerprint
 
 CONFIG = Path("configs/mine.yaml")
+BEGAN = Fingerprint("envs.a:A", 1, "x")
 
 
 def config(folder: Path, **run: Any) -> RunConfig:
@@ -216,6 +228,25 @@ def test_a_journal_that_cannot_be_made_leaves_no_run_behind(tmp_path: Path) -> N
     with pytest.raises(UserError, match=r"output\.journal_dir: can't make .*file/mine: Not a directory"):
         new(config(tmp_path, name="mine").model_copy(update={"output": output}))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["epoch", "plan.json", "run.yaml"])
+def test_a_run_that_cannot_begin_on_a_full_disk_leaves_nothing_and_begins_later(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_until_full(storage: PosixStorage, file: str, data: bytes) -> None:
+        if file == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(storage, file, data)
+
+    write, mine = PosixStorage.write, config(tmp_path / "runs", name="mine")
+    monkeypatch.setattr(PosixStorage, "write", write_until_full)
+    with pytest.raises((UserError, RunFailed), match=r"No space left on device: free some space, and start again$"):
+        begin(plan_directory(mine, CONFIG), mine, BEGAN)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    begin(plan_directory(mine, CONFIG), mine, BEGAN)
+    assert find_run(tmp_path / "runs" / "mine").read_fingerprint() == BEGAN
 
 
 def test_names_are_in_the_order_of_the_commits_also_over_drivers(directory: RunDirectory) -> None:

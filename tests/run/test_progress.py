@@ -237,4 +237,5 @@ def test_rewards_out_of_range_are_counted() -> None:
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
     assert "free some space, and resume the run with --resume" in remedy_of(OSError(number, "full"))
+    assert remedy_of(OSError(number, "full"), "try again") == ": free some space, and try again"
     assert remedy_of(OSError(errno.EACCES, "denied")) == remedy_of(None) == remedy_of(ValueError("x")) == ""

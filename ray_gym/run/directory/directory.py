@@ -20,7 +20,7 @@ from typing import Any
 
 from ray_gym.config.file import as_yaml, read_config_text
 from ray_gym.config.sections import OutputSection, RunConfig
-from ray_gym.errors import RunFailed, UserError, remedy_of
+from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
 from ray_gym.run.directory.commit_order import CommitOrder
 from ray_gym.run.directory.location import absolute, child_of, is_relative, parent_of, shell_quoted, storage_at
 from ray_gym.run.directory.ownership import Owner
@@ -30,6 +30,7 @@ from ray_gym.run.directory.storage import SUMMARY, Storage
 from ray_gym.run.fingerprint import Fingerprint
 
 CONFIG, PLAN, JOURNAL, STREAM = "run.yaml", "plan.json", "journal", "stream.json"
+AGAIN = "start again"
 
 
 @dataclass
@@ -170,19 +171,19 @@ class RunDirectory:
         """
         kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
-        self.write(CONFIG, as_yaml(kept))
+        self.write(CONFIG, as_yaml(kept), AGAIN)
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
         """Writes the fingerprint of the run's plan to plan.json. Errors: RunFailed if it can't be written, if another
         driver took over, or if the directory was not opened.
         """
-        self.write(PLAN, fingerprint.as_json())
+        self.write(PLAN, fingerprint.as_json(), AGAIN)
 
-    def write_summary(self, summary: dict[str, Any]) -> None:
-        """Writes summary.json. Errors: RunFailed if it can't be written, if another driver took over, or if the
-        directory was not opened.
+    def write_summary(self, summary: dict[str, Any], then: str = AGAIN) -> None:
+        """Writes summary.json. `then`: see `write`. Errors: RunFailed if it can't be written, if another driver took
+        over, or if the directory was not opened.
         """
-        self.write(SUMMARY, json.dumps(summary, indent=2) + "\n")
+        self.write(SUMMARY, json.dumps(summary, indent=2) + "\n", then)
 
     def remove(self) -> None:
         """Gives up and deletes the open directory, the folders that were made for it, and the run's journals. Does
@@ -211,15 +212,18 @@ class RunDirectory:
             self.storage.delete_folder(self.storage.staging.partition("/")[0])
         self.owner.release()
 
-    def write(self, name: str, text: str) -> None:
-        """Writes a file of the open directory, whole or not at all. Errors: RunFailed if it can't be written, if another
-        driver took over, or if the directory was not opened.
+    def write(self, name: str, text: str, then: str = RESUME) -> None:
+        """Writes a file of the open directory, whole or not at all. `then`: what the user does once a full disk has space
+        again. Errors: RunFailed if the file can't be written, if another driver took over, or if the directory was not
+        opened.
         """
         try:
             self._owner().check()
             self.storage.write(name, text.encode())
         except OSError as error:
-            raise RunFailed(f"{self.location}: {name} can't be written: {_reason(error)}{remedy_of(error)}") from error
+            raise RunFailed(
+                f"{self.location}: {name} can't be written: {_reason(error)}{remedy_of(error, then)}"
+            ) from error
 
     def _owner(self) -> Owner:
         if self.owner is None:
@@ -247,7 +251,9 @@ class RunDirectory:
         try:
             self.journal.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UserError(f"output.journal_dir: can't make {self.journal}: {_reason(error)}") from None
+            raise UserError(
+                f"output.journal_dir: can't make {self.journal}: {_reason(error)}{remedy_of(error, AGAIN)}"
+            ) from None
 
 
 def output_root(config: RunConfig) -> str:
@@ -293,9 +299,9 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
 
 
 def create(directory: RunDirectory) -> None:
-    """Creates the directory, opens it, and makes the folder of journals. If only that folder can't be made, the
-    directory is removed again. Errors: UserError if another run has taken the name, if another driver owns the
-    directory, or if nothing can be written there.
+    """Creates the directory, opens it, and makes the folder of journals. If one of these can't be made, the directory is
+    removed again. Errors: UserError if another run has taken the name, if another driver owns the directory, or if
+    nothing can be written there.
     """
     try:
         directory.storage.create()
@@ -303,10 +309,27 @@ def create(directory: RunDirectory) -> None:
     except FileExistsError:
         raise _name_is_taken(directory) from None
     except OSError as error:
-        raise UserError(f"output.dir: can't write in {parent_of(directory.location)}: {_reason(error)}") from None
+        if isinstance(directory.storage, PosixStorage):  # in an object store, another driver may have made it
+            with contextlib.suppress(OSError):
+                directory.storage.remove()
+        told = f"{_reason(error)}{remedy_of(error, AGAIN)}"
+        raise UserError(f"output.dir: can't write in {parent_of(directory.location)}: {told}") from None
     try:
         directory.make_journal()
     except UserError:
+        directory.remove()
+        raise
+
+
+def begin(directory: RunDirectory, config: RunConfig, fingerprint: Fingerprint) -> None:
+    """Creates the directory of a run with its first files. If one of these can't be written, the directory is removed
+    again. Errors: as of `create`; RunFailed if a file can't be written.
+    """
+    create(directory)
+    try:
+        directory.write_fingerprint(fingerprint)
+        directory.write_config(config)
+    except BaseException:
         directory.remove()
         raise
 
