@@ -1,7 +1,8 @@
-"""Runs the command line. Its exit codes are 0 for done, 1 for a run that failed or was interrupted, and 2 for wrong
+"""Runs the command line. Its exit codes are 0 for done, 1 for what failed or was interrupted by a signal, and 2 for wrong
 input.
 """
 
+import atexit
 import sys
 from pathlib import Path
 
@@ -12,12 +13,13 @@ def main() -> None:
     """
     first = sys.path[0]  # Ray puts a folder of its own before it
     try:
-        from ray_gym.run.signals import heed_interrupts
+        from ray_gym.run.signals import end_on_signals, unwind_on_signals
 
-        heed_interrupts()  # before all else: of a signal that is still ignored, nobody would know
-        from ray_gym.cli.app import main as run
+        with unwind_on_signals():  # before all else: what comes sooner is ignored, or ends the process without a word
+            atexit.register(end_on_signals)
+            from ray_gym.cli.app import main as run
 
-        run()
+            run()
     except KeyboardInterrupt:
         _end("interrupted", 1)
     except Exception as error:

@@ -92,7 +92,6 @@ def _open_judges(change: Change, run: str) -> Iterator[Mapping[str, Model]]:
     """
     from ray_gym.run.cluster import cluster
     from ray_gym.run.plan import Plan, check_plan, engines_of
-    from ray_gym.run.signals import unwind_on_signals
 
     engines = engines_of(change.config, change.judges, f"{run}/run.yaml")
     plan = Plan(change.config, change.environment, change.judges, engines, [])
@@ -100,7 +99,6 @@ def _open_judges(change: Change, run: str) -> Iterator[Mapping[str, Model]]:
     with ExitStack() as started:
         if any(map(needs_cluster, engines.values())):
             started.enter_context(cluster.connect())
-            started.enter_context(unwind_on_signals())  # Ray has put a handler of its own
             cluster.check_gpus(engines, False, None)
         for name, engine in engines.items():
             started.callback(engine.stop)

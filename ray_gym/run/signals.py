@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 
 def stop_signals() -> list[signal.Signals]:
@@ -14,15 +16,6 @@ def stop_signals() -> list[signal.Signals]:
     """
     hangs_up = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
     return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hangs_up else [])]
-
-
-def heed_interrupts() -> None:
-    """Makes SIGINT raise KeyboardInterrupt also where it is ignored, as a shell does that to what its scripts start in the
-    background. Call it before imports: what comes while a signal is ignored is lost. Errors: ValueError outside of the
-    main thread.
-    """
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager
@@ -36,6 +29,19 @@ def unwind_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_on_signals() -> None:
+    """Makes a signal that stops end this process at once, with a line and exit code 1. It is for a process that is ending
+    anyway: a KeyboardInterrupt would be a traceback out of what others do at its end.
+    """
+    for number in stop_signals():
+        signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os.write(2, b"ray-gym: interrupted\n")
+    os._exit(1)
 
 
 def serve_until_signalled(serve: Callable[[], int]) -> int:

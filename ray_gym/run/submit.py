@@ -67,7 +67,7 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, config.filled_in, run=directory.name)
-    with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect(), unwind_on_signals():
+    with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect():
         _check_room(plan, wait, wait_deadline_s)
         begin(directory, config, Fingerprint.of(plan, config_path.parent))
         try:
@@ -116,8 +116,7 @@ def resume(
     directory = reopen(run, config.output)
     configure(config.log, config.filled_in, run=directory.name)
     try:
-        with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect(), unwind_on_signals():
-            # The second time since Ray, which is up now, has put a handler of its own.
+        with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect():
             _check_room(plan, wait, wait_deadline_s)
             return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
     finally:

@@ -65,9 +65,7 @@ def _serve(config: RunConfig, config_path: Path, say: Callable[[str], None], wai
     gateway: Gateway = find_gateway()(config.service, directory, folder)
     config = config.model_copy(update={"service": gateway.check()})
     setup = ServiceSetup(config, folder, directory, engines)
-    # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
-    # long.
-    with unwind_on_signals(), cluster.connect(gateway.environment), unwind_on_signals():
+    with unwind_on_signals(), cluster.connect(gateway.environment):
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         if cluster.is_one_node():  # `ray-gym doctor` looks at the nodes of others

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from ray._private import utils
 
 from ray_gym import cli
+from ray_gym.run.cluster.cluster import _init
 from ray_gym.run.signals import serve_until_signalled, stop_signals, unwind_on_signals
 from ray_gym.trainers.areal import weight_server
 from ray_gym.trainers.nemo_rl import agent
@@ -40,14 +44,35 @@ def test_a_hangup_that_is_ignored_stays_ignored() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_in_the_background_is_interrupted_while_it_is_imported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    by: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    monkeypatch.setattr("ray_gym.cli.app.main", lambda: os.kill(os.getpid(), signal.SIGINT))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    monkeypatch.setattr("ray_gym.cli.app.main", lambda: os.kill(os.getpid(), by))
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1 and capsys.readouterr().err == "ray-gym: interrupted\n"
+
+
+def test_ray_takes_no_signal_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: object) -> None:
+        utils.set_sigterm_handler(signal.SIG_IGN)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(KeyboardInterrupt), unwind_on_signals():
+        _init()
+
+
+def test_a_signal_at_the_very_end_is_a_line() -> None:
+    script = (  # as Ray does much at the end of a process
+        "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from ray_gym.cli import main; sys.argv = ['ray-gym', '--version']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "ray-gym: interrupted\n")
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import ray
 from ray._private import ray_constants
+from ray._private import utils as ray_utils
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
@@ -90,7 +92,7 @@ def _init(**options: Any) -> None:
     are.
     """
     try:
-        with _without_uv_hook():
+        with _without_uv_hook(), _own_handler():
             ray.init(**options)
     except Exception as error:
         if type(error) is not Exception:  # Ray has no narrower one for processes that don't come up in time
@@ -109,6 +111,22 @@ def _without_uv_hook() -> Iterator[None]:
         yield
     finally:
         ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = before
+
+
+@contextmanager
+def _own_handler() -> Iterator[None]:
+    """Keeps this process's handler of SIGTERM. In the block Ray would set one that ends the process without a word, and,
+    below Python, one that prints a stack and aborts.
+    """
+    before = ray_utils.set_sigterm_handler
+    ray_utils.set_sigterm_handler = lambda handler: None
+    try:
+        yield
+    finally:
+        ray_utils.set_sigterm_handler = before
+        handler = signal.getsignal(signal.SIGTERM)
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 def is_up() -> bool:

@@ -22,7 +22,7 @@ from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
-from ray_gym.run.signals import stop_signals
+from ray_gym.run.signals import stop_signals, unwind_on_signals
 from ray_gym.run.worker.garbage import freeze_objects
 from ray_gym.run.worker.worker import WorkerSetup
 
@@ -54,7 +54,10 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait_s))
+        with (
+            unwind_on_signals()
+        ):  # afterwards the loop would leave SIGTERM to the system, which ends what is taken down
+            return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait_s))
 
 
 async def _until_signalled(
