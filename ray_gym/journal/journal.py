@@ -172,7 +172,7 @@ class Journal:
             try:
                 flush_folder(self.path.parent)
             except OSError as error:
-                self.broken = OSError(f"journal {self.path}: {error.strerror or error}")
+                self.broken = self._named(error)
                 raise
         self._flushed = self._appended
 
@@ -204,10 +204,14 @@ class Journal:
             self._size += written
             self._appended += written
             if written < len(data):
-                raise OSError(f"only {written} of {len(data)} bytes could be written; is the disk full?")
+                raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes could be written; is the disk full?")
         except OSError as error:
-            self.broken = OSError(f"journal {self.path}: {error.strerror or error}")
+            self.broken = self._named(error)
             raise self.broken from error
+
+    def _named(self, error: OSError) -> OSError:
+        """Returns an error of the same number that names the journal."""
+        return OSError(error.errno, f"journal {self.path}: {error.strerror or error}")
 
 
 def _create(path: Path) -> int:

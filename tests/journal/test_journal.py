@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ray_gym.errors import remedy_of
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
 from ray_gym.journal.journal import Journal
@@ -263,6 +264,7 @@ def test_a_full_disk_breaks_the_journal_and_says_so(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         journal.append(called("e", 0))
     assert journal.broken is not None and "1-0.journal" in str(journal.broken)
+    assert remedy_of(journal.broken) == ": free some space, and resume the run with --resume"
 
 
 WRITER = """

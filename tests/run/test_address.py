@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import free_port, ray_gym
 
-from ray_gym.errors import UserError
-from ray_gym.run.cluster import address
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.cluster import address, cluster
 from ray_gym.run.cluster.address import NoCluster, address_here, check_address
 
 CONFIG = "configs/tic_tac_toe_scripted.yaml"
@@ -91,3 +92,21 @@ def test_a_token_that_the_cluster_does_not_take_is_said_and_nothing_is_played_el
     assert f":{port} refuses this process's token" in done.stderr and "Traceback" not in done.stderr
     assert time.monotonic() - began < 45
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_full_disk_is_told_before_ray_starts_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.setattr(cluster, "address_here", lambda: None)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: Namespace(free=2**20))
+    with pytest.raises(RunFailed, match=rf"^{tmp_path}, where Ray keeps its files, is full: "), cluster.connect():
+        pass
+
+
+def test_processes_of_ray_that_do_not_come_up_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: object) -> None:
+        raise RuntimeError("Timed out waiting for gcs_server_port")
+
+    monkeypatch.setattr(cluster, "address_here", lambda: None)
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(RunFailed, match=r"^Ray did not come up on this machine.*gcs_server_port"), cluster.connect():
+        pass

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import ray
+from ray._common.utils import get_default_system_temp_dir
 from ray._private import ray_constants
 from ray._private import utils as ray_utils
 from ray.job_config import JobConfig
@@ -29,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Size in bytes of a local cluster's object store. Only specifications and receipts pass through it."""
+LOCAL_FILES_BYTES = 8 * 2**20
+"""Size in bytes of the sockets and logs that a local cluster writes at once."""
 NONE_RUNNING = (
     "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
     "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
@@ -56,7 +60,9 @@ def _connect(environment: Mapping[str, str]) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **_for_workers(environment)}
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
-    address_here()  # raises if the cluster refuses this process, which below would look as if it were gone
+    # It raises if the cluster refuses this process, which below would look as if it were gone.
+    if address_here() is None:
+        _check_space(Path(get_default_system_temp_dir()))
     try:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.
@@ -69,6 +75,17 @@ def _connect(environment: Mapping[str, str]) -> None:
         if address:
             raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
         _init(address="local", **local)  # the one that `ray start` told of is gone
+
+
+def _check_space(folder: Path) -> None:
+    """Checks that a local cluster has room for its files in the folder: on a full disk Ray ends with a traceback, minutes
+    later, or each worker dies. Errors: RunFailed.
+    """
+    with suppress(OSError):  # Ray makes a folder that is missing
+        if shutil.disk_usage(folder).free < LOCAL_FILES_BYTES:
+            raise RunFailed(
+                f"{folder}, where Ray keeps its files, is full: free some space, or set RAY_TMPDIR to another folder"
+            )
 
 
 def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -95,7 +112,8 @@ def _init(**options: Any) -> None:
         with _without_uv_hook(), _own_handler():
             ray.init(**options)
     except Exception as error:
-        if type(error) is not Exception:  # Ray has no narrower one for processes that don't come up in time
+        # Ray has no narrower ones for processes that don't come up in time.
+        if type(error) not in (Exception, RuntimeError):
             raise
         raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
 
