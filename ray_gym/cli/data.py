@@ -15,6 +15,8 @@ from ray_gym.errors import UserError, refused_writes
 
 MOST_IDS = 10
 """Number of ids of one kind that a conflict shows."""
+MOST_TASKS = 10_000_000
+"""Most tasks that are generated: they are held until they are written."""
 
 app = typer.Typer(no_args_is_help=True, help="Validate files of tasks, prepare them for runs, and generate them.")
 
@@ -119,7 +121,7 @@ def prepare(
 @app.command()
 def generate(
     env: EnvironmentName,
-    n: Annotated[int, typer.Option("--n", min=1, help="Number of tasks.")],
+    n: Annotated[int, typer.Option("--n", min=1, max=MOST_TASKS, help="Number of tasks.")],
     seed: Annotated[
         int, typer.Option(help="Seed of the tasks, which are those of a run with this `run.seed` and `tasks.generate`.")
     ] = 0,

@@ -22,6 +22,8 @@ Placed = tuple[str, Task]
 """A task with its place, for messages."""
 MAX_PROBLEMS = 20
 """Number of problems of a file that are shown. Further ones are only counted."""
+MOST_EPISODES = 10_000_000
+"""Most episodes that are planned: a driver holds them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +40,27 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     folder, in which a relative path starts.
 
     Errors: UserError for a file that is missing or can't be read, a row that is no task (with file, line and field), an
-    id that is given twice, a generator that fails, or no tasks at all.
+    id that is given twice, a generator that fails, no tasks at all, or more than MOST_EPISODES of them.
     """
     if section.path is not None:
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
+        check_number(count)
         tasks = told_if_slow(generate_tasks(environment, seed, count), f"{type(environment).__name__}.generate")
     rows = list(with_ids(tasks))
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
     return rows
+
+
+def check_number(episodes: int) -> None:
+    """Checks that no more than MOST_EPISODES are planned. Errors: UserError."""
+    if episodes > MOST_EPISODES:
+        raise UserError(
+            f"tasks: these are more than {MOST_EPISODES:,} episodes; lower tasks.generate, tasks.repeats or groups.extra, or set "
+            "tasks.limit"
+        )
 
 
 def locate(path: str, config_dir: Path) -> Path:

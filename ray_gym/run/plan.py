@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import validate
 from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.sections import RunConfig
-from ray_gym.data.tasks import TaskRow, read_tasks
+from ray_gym.data.tasks import TaskRow, check_number, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
@@ -28,7 +28,7 @@ SUBMISSION = 0
 has one submission."""
 
 
-ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]
+ReadsTasks = Callable[[Environment[Any, Any]], Sequence[TaskRow]]
 """Function that returns the rows of tasks for an environment."""
 
 
@@ -210,11 +210,13 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     return construct(environment_class, options, f"environment.id: {config.environment.id}")
 
 
-def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
+def make_specs(config: RunConfig, tasks: Sequence[TaskRow]) -> list[EpisodeSpec]:
     """Makes the specifications of all episodes: `tasks.repeats` and `groups.extra` consecutive ones for each task, in the
     order of the tasks. Ids and seeds depend only on the run's seed, the id of the task and the number of the repeat.
+    Errors: UserError if they are too many.
     """
-    seed = config.run.seed
+    seed, repeats = config.run.seed, config.tasks.repeats + config.groups.extra
+    check_number(len(tasks) * repeats)
     return [
         EpisodeSpec(
             episode_id=stable_id(seed, SUBMISSION, row.task_id, repeat),
@@ -225,7 +227,7 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
             task=row.task,
         )
         for row in tasks
-        for repeat in range(config.tasks.repeats + config.groups.extra)
+        for repeat in range(repeats)
     ]
 
 

@@ -224,6 +224,12 @@ def test_generated_tasks_are_the_seeds() -> None:
     assert not {row.task for row in generated(5, seed=1)} & {row.task for row in generated(5)}
 
 
+def test_more_tasks_than_can_be_planned_are_refused_at_once() -> None:
+    with pytest.raises(UserError, match=r"^tasks: these are more than 10,000,000 episodes; lower tasks\.generate"):
+        generated(10**23)
+    assert len(generated(10**23, limit=1)) == 1
+
+
 def test_an_environment_without_a_generator_says_what_to_do() -> None:
     class Silent(Adding):
         generate = Environment.generate

@@ -40,6 +40,13 @@ def error_of(**sections: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "many", [{"tasks": {"generate": 2, "repeats": 10**23}}, {"groups": {"extra": 10**23}, "tasks": {"generate": 1}}]
+)
+def test_more_episodes_than_can_be_planned_are_refused_at_once(many: dict[str, Any]) -> None:
+    assert error_of(**many).startswith("tasks: these are more than 10,000,000 episodes; lower tasks.generate")
+
+
 def test_a_plan_has_every_episode_with_an_id_of_its_own() -> None:
     made = plan(tasks={"generate": 3, "repeats": 2})
     assert (
