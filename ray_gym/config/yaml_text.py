@@ -17,6 +17,7 @@ from ray_gym.errors import UserError
 LITERAL = r"; for a text with a literal ${, write \${"
 """End of a message about a ${...} that can't be filled in."""
 _OCTAL = re.compile(r"[-+]?0[0-9_]+")
+_ODD_INDENT = re.compile(r" *([^\S \t\r\n])")
 _BEGUN = ("while scanning a quoted scalar", "while scanning a simple key")
 """Contexts of errors that are noticed behind the line with the mistake."""
 _COLLECTIONS = (
@@ -39,7 +40,11 @@ def parse(text: str, file: str, top_keys: list[str]) -> Any:
         raise UserError(f"{file}:{lost.line}: {lost.complaint}")
     root = None
     try:
-        for line, name in _unused_anchors(text):
+        tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
+        for token in tokens:
+            if isinstance(token, yaml.ScalarToken) and token.plain:
+                _refuse_indent(text, file, token.start_mark.line)
+        for line, name in _unused_anchors(tokens):
             raise UserError(f"{file}:{line}: YAML takes &{name} for the name of what follows; put the text in quotes")
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if not (root is None or isinstance(root, yaml.MappingNode) or root.tag.endswith(":null")):
@@ -50,6 +55,7 @@ def parse(text: str, file: str, top_keys: list[str]) -> Any:
     except UserError:
         raise
     except yaml.MarkedYAMLError as error:
+        _refuse_indent(text, file)
         at, told = _place(error, text)
         raise UserError(f"{file}{at}: not valid YAML: {told}") from None
     except yaml.reader.ReaderError as error:
@@ -106,11 +112,22 @@ def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
                 nodes += [(str(key.value), value), (above, key)]
 
 
-def _unused_anchors(text: str) -> Iterator[tuple[int, str]]:
-    """Yields the line, from 1, and the name of each anchor before a text, or before nothing, that no alias refers to: it is
-    left out of the text. Errors: MarkedYAMLError.
+def _refuse_indent(text: str, file: str, only: int | None = None) -> None:
+    """Refuses the first line with an indentation by something else than spaces, such as no-break spaces, which YAML takes
+    for letters. `only`: number of the one line to look at, from 0. Errors: UserError.
     """
-    tokens = list(yaml.scan(text, Loader=yaml.SafeLoader))
+    for number, line in enumerate(text.splitlines()):
+        if (found := _ODD_INDENT.match(line)) and only in (None, number):
+            odd = f"U+{ord(found[1]):04X}"
+            raise UserError(
+                f"{file}:{number + 1}: {odd} in its indentation, which is no space for YAML; put spaces there"
+            )
+
+
+def _unused_anchors(tokens: list[yaml.Token]) -> Iterator[tuple[int, str]]:
+    """Yields the line, from 1, and the name of each anchor before a text, or before nothing, that no alias refers to: it is
+    left out of the text.
+    """
     used = {token.value for token in tokens if isinstance(token, yaml.AliasToken)}
     for token, following in pairwise(tokens):
         if not isinstance(token, yaml.AnchorToken) or token.value in used:

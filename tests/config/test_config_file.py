@@ -201,6 +201,17 @@ def test_broken_yaml_is_told_with_its_line(config: Path, text: str, line: int) -
         merge_overrides(text, "x", [])
 
 
+@pytest.mark.parametrize("text", ["a:\n\u00a0 b: 1", "a: 1\n\u00a0 b\nc: 1", "a:\n  \u3000b: 1"])
+def test_an_indentation_that_is_no_space_is_named(text: str) -> None:
+    with pytest.raises(UserError, match=r"^x:2: U\+(00A0|3000) in its indentation, which is no space for YAML; "):
+        merge_overrides(text, "x", [])
+
+
+def test_other_spaces_in_texts_are_kept() -> None:
+    text = "a: |\n  \u00a0b\nc: \u00a0d\ne: '\n  \u00a0f'"
+    assert dict(merge_overrides(text, "x", [])) == {"a": "\u00a0b\n", "c": "\u00a0d", "e": " \u00a0f"}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
