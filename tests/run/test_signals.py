@@ -75,6 +75,21 @@ def test_a_signal_at_the_very_end_is_a_line() -> None:
     assert (done.returncode, done.stderr) == (1, "ray-gym: interrupted\n")
 
 
+@pytest.mark.parametrize("server", [weight_server, agent])
+def test_a_signal_in_the_imports_of_a_trainers_service_is_a_line(server: ModuleType) -> None:
+    script = f"""
+import os, runpy, signal, sys
+class Finder:
+    def find_spec(self, name, *more):
+        if name == "ray_gym.trainers.service":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+runpy.run_module("{server.__name__}", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "ray-gym: interrupted\n")
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("server", "arguments"), [(weight_server, ["app", "--root", "/"]), (agent, ["--repeats", "1", "--tokenizer", "t"])]

@@ -18,8 +18,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from ray_gym.run.signals import end_on_signals, serve_until_signalled
+
+if __name__ == "__main__":
+    end_on_signals()  # the imports below take seconds, and a KeyboardInterrupt out of them would be a traceback
+
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.run.signals import serve_until_signalled
 from ray_gym.trainers.kept_checkpoint import Update, serve_copy
 from ray_gym.trainers.service import WeightsCommand
 

@@ -21,10 +21,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, get_args
 
+from ray_gym.run.signals import end_on_signals, serve_until_signalled
+
+if __name__ == "__main__":
+    end_on_signals()  # the imports below take seconds, and a KeyboardInterrupt out of them would be a traceback
+
 from ray_gym.client import Client, RolloutRequest, ServiceError
 from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.run.signals import serve_until_signalled
 from ray_gym.trainers.checkout import check_commit
 from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.nemo_rl import TESTED
