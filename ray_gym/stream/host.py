@@ -270,6 +270,10 @@ class Host:
         )
         return removed
 
+    async def slow_start(self) -> str:
+        """Returns what is said about workers that take long to start; "" if none does."""
+        return self._commits.tally.slow_start
+
     async def status(self) -> dict[str, Any]:
         """Returns the stream's numbers by name: those of `Outbox.status`, and four more.
 

@@ -43,7 +43,8 @@ from ray_gym.stream.starting import join_cluster, say, start_host, start_model
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
-"""Seconds without a group after which a line says, once, that the stream waits for the trainer."""
+"""Seconds without a group after which a line says, once, that the stream waits for the trainer, and another, each time,
+which workers take long to start."""
 OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
@@ -338,7 +339,9 @@ class Stream:
         done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         if not done:
             await self._explain_wait()
-            await asyncio.wait({self._delivery_task})
+        while not done:
+            await self._tell_slow_start()
+            done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         task, self._delivery_task = self._delivery_task, None
         return task.result()
 
@@ -347,6 +350,13 @@ class Stream:
         counts = await self.status()
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
             say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
+
+    async def _tell_slow_start(self) -> None:
+        """Prints which workers take long to start, if any do: the host's own log is not on this terminal. Errors: RunFailed
+        if the host does not answer.
+        """
+        if told := await await_answer(self._host.slow_start.remote()):
+            say(told)
 
     def _send(self, reference: Any) -> None:
         """Keeps the reference of a call to the host, whose result is checked before the next group."""

@@ -1,0 +1,53 @@
+"""Checks that the process which opens a stream is told which of the stream's workers take long to start."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+
+from ray_gym.models.versions import Versions
+from ray_gym.stream import stream
+from ray_gym.stream.calls import Delivery
+from ray_gym.stream.options import StreamOptions
+
+NOBODY, NOW = "no worker has started within 60 s", Delivery(None, (), frozenset(), Versions())
+
+
+class LateHost:
+    """Delivers once it was asked twice which workers take long to start."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Semaphore(0)
+
+    def __getattr__(self, name: str) -> Any:
+        answer: Callable[..., Coroutine[Any, Any, Any]] = getattr(type(self), f"answer_{name}")
+        return Namespace(remote=lambda *given: answer(self))
+
+    async def answer_next(self) -> Delivery:
+        await self._asked.acquire()
+        await self._asked.acquire()
+        return NOW
+
+    async def answer_status(self) -> dict[str, int]:
+        return {"open": 0, "max_open": 1, "ahead": 0, "max_ahead": 0}
+
+    async def answer_slow_start(self) -> str:
+        self._asked.release()
+        return NOBODY
+
+
+async def test_a_trainer_is_told_as_long_as_no_worker_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stream, "STUCK_S", 0.001)
+    opened = stream.Stream(
+        REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml", ["run.name=mine"], StreamOptions(), None, 0
+    )
+    opened._host = LateHost()
+    assert await opened._next_delivery() == NOW
+    assert capsys.readouterr().err.startswith(f"{NOBODY}\n{NOBODY}\n")
