@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ray_gym.agents.program import AgentProgram, Output, Site
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.installed.cache import agents_dir
-from ray_gym.sandbox.sandbox import Ended, ProgramEnd, Sandbox, SandboxGone, SandboxRefused
+from ray_gym.sandbox.sandbox import ProgramEnd, Sandbox, SandboxGone, SandboxRefused
 
 BIN = "node_modules/.bin"
 """Folder of the programs in `agents_dir`."""
@@ -60,23 +60,13 @@ class Launcher:
 
     async def _run(self, words: str, turn: int, ending: asyncio.Event) -> ProgramEnd:
         start = self.program.start(self.site, words, turn)
-        running = asyncio.create_task(
-            self.sandbox.run(
-                with_path(start.command), stdin=start.input.encode(), env=start.environment, deadline_s=self.deadline_s
-            )
+        return await self.sandbox.run(
+            with_path(start.command),
+            stdin=start.input.encode(),
+            env=start.environment,
+            deadline_s=self.deadline_s,
+            kill=ending,
         )
-        told = asyncio.create_task(ending.wait())
-        try:
-            await asyncio.wait([running, told], return_when=asyncio.FIRST_COMPLETED)
-            if not running.done():
-                running.cancel()
-                await asyncio.wait([running])
-                return ProgramEnd(-9, Ended.KILLED, 0.0, b"", b"")
-            return running.result()
-        finally:
-            running.cancel()
-            told.cancel()
-            await asyncio.gather(running, told, return_exceptions=True)
 
     async def _output(self, end: ProgramEnd) -> Output:
         files = {}

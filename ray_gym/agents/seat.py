@@ -9,6 +9,7 @@ try.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -74,18 +75,12 @@ class Seat:
         self._ending.clear()
         self._asked.clear()
         async with self.calls.open():
-            left = await self.launcher.run(self._words(), self._turns, self._ending)
+            left = await self._run()
         self._turns += 1
-        self._record_refusals()
         if self._broken is not None:
             raise self._broken
         if self.episode.stopped:
             return
-        if left.dropped:
-            self.episode.note(
-                f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"
-            )
-        self._record_error(left)
         if self.calls.cut:
             self.episode.note(
                 f"{self.launcher.name}: calls that nobody waited for when its turn ended: {self.calls.cut}"
@@ -96,6 +91,23 @@ class Seat:
             self.episode.note(f"{self.launcher.name}: its steps were used up, and {left.why_ended}")
         self._say(turn, self.launcher.program.answer(left.output))
         self._heard = len(self.episode.threads[self.participant.name].messages)
+
+    async def _run(self) -> Left:
+        """Runs the program to its end, and records what it left beside its answer. If this call is cancelled, as at the
+        episode's deadline, the program is ended, and what it left is recorded too.
+
+        Errors: EpisodeFailure if the sandbox is gone.
+        """
+        running = asyncio.create_task(self.launcher.run(self._words(), self._turns, self._ending))
+        try:
+            left = await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self.end()
+            with contextlib.suppress(EpisodeFailure):
+                self._record(await running)
+            raise
+        self._record(left)
+        return left
 
     async def ask(self, call: AgentCall) -> AgentAnswer | None:
         """Makes a model call of the program, as a step of the turn. None means that the episode is over.
@@ -158,13 +170,16 @@ class Seat:
         turn.words = []
         turn.add_words(said.content)
 
-    def _record_refusals(self) -> None:
+    def _record(self, left: Left) -> None:
+        """Records the calls that were refused, and what a program left beside its answer."""
         if self.refused:
             codes = ", ".join(f"{count} {code}" for code, count in sorted(self.refused.items()))
             self.episode.note(f"{self.launcher.name}: calls that were refused: {codes}")
             self.refused.clear()
-
-    def _record_error(self, left: Left) -> None:
+        if left.dropped:
+            self.episode.note(
+                f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"
+            )
         if canonical_text(left.errors):
             self.episode.note(f"{self.launcher.name} on standard error: {left.errors[-LONGEST_ERROR:]}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -99,11 +100,13 @@ class Sandbox(Protocol):
         folder: str = ".",
         deadline_s: float | None = None,
         output_bytes: int = OUTPUT_BYTES,
+        kill: asyncio.Event | None = None,
     ) -> ProgramEnd:
         """Runs a program to its end. If this call is cancelled, the program and all that it has started are killed.
 
         `env`: environment beside PATH, HOME, TMPDIR and LANG. `folder`: in which it starts. `deadline_s`: seconds; None:
-        those of the limits. `output_bytes`: bytes that are kept of each of its outputs.
+        those of the limits. `output_bytes`: bytes that are kept of each of its outputs. `kill`: once it is set, they are
+        killed too, and the program's end has what it had printed.
 
         Errors: SandboxRefused for a folder that is none of the sandbox's; SandboxGone.
         """

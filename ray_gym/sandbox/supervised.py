@@ -125,18 +125,23 @@ class SupervisedSandbox:
         folder: str = ".",
         deadline_s: float | None = None,
         output_bytes: int = OUTPUT_BYTES,
+        kill: asyncio.Event | None = None,
     ) -> ProgramEnd:
         """Runs a program to its end; see `Sandbox.run`."""
         seconds = deadline_s if deadline_s is not None else self._limits.seconds
         request = _request(command, env, folder, seconds, output_bytes, is_stream=False)
         program = SupervisedProgram(self._link, command[0], self._explain)
         try:
-            async with asyncio.timeout(seconds + BACKSTOP_S):
+            async with asyncio.timeout(seconds + BACKSTOP_S) as backstop:
                 await program.begin(request, stdin)
-                return await program.wait()
+                killing = asyncio.create_task(_kill_once_set(kill or asyncio.Event(), program, backstop))
+                try:
+                    return await program.wait()
+                finally:
+                    killing.cancel()
         except TimeoutError:
             await self.close()
-            raise SandboxGone(f"the sandbox did not end {command[0]} at its deadline, and was ended itself") from None
+            raise SandboxGone(f"the sandbox did not end {command[0]} in time, and was ended itself") from None
         except asyncio.CancelledError:
             await asyncio.shield(_end(program))
             raise
@@ -178,6 +183,13 @@ class SupervisedSandbox:
         if self._closing is None:
             self._closing = asyncio.create_task(_remove(self._link, self._place))
         await asyncio.shield(self._closing)
+
+
+async def _kill_once_set(told: asyncio.Event, program: SupervisedProgram, backstop: asyncio.Timeout) -> None:
+    """Kills a program once an event is set; what waits for its end then waits `BACKSTOP_S` at most."""
+    await told.wait()
+    backstop.reschedule(asyncio.get_running_loop().time() + BACKSTOP_S)
+    await _end(program)
 
 
 async def _end(program: SupervisedProgram) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cast import play_with, program
-from playing import Talk, with_tokens
+from playing import Reply, Talk, with_tokens
 
 from ray_gym import Episode, Opening, Task
 from ray_gym.agents.command import Command, CommandOptions
@@ -220,6 +220,28 @@ async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: st
     assert played.failure is not None and played.status == "completed" and played.score is not None
     assert (played.failure.kind, played.failure.where) == ("policy", "agent mine")
     assert told in played.failure.message
+
+
+@pytest.mark.parametrize(
+    ("limits", "ended_by"),
+    [({"token_budget": 1}, "token_budget"), ({"episode_deadline_s": 3.0}, "deadline"), ({}, "failed")],
+    ids=["token budget", "episode's deadline", "failing model"],
+)
+async def test_what_a_program_that_is_ended_said_of_errors_is_kept(limits: dict[str, Any], ended_by: str) -> None:
+    code = """
+print("before", "x" * 3000, "last words", file=sys.stderr)
+while True:
+    ask([{"role": "user", "content": words}])
+"""
+
+    async def hangs(request: CompletionRequest) -> Completion:
+        return await asyncio.Future()
+
+    said: dict[str, list[Reply]] = {"token_budget": [with_tokens("a", [1], [2, 3])], "deadline": [hangs], "failed": []}
+    played, _ = await play_with({"policy": program(code)}, said[ended_by], **limits)
+    assert played.episode.stop is not None and played.episode.stop.reason == ended_by and played.active_s < 20
+    [note] = [event.content for event in played.episode.events if event.content.startswith("mine on standard error: ")]
+    assert note.endswith(" last words\n") and len(note) < 2100
 
 
 async def test_a_simulated_user_that_fails_fails_the_episode() -> None:
