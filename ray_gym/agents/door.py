@@ -25,6 +25,7 @@ from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.mcp.offering import VERSION, answer_post
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.headers import is_retry, key_of
 from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused, not_found
 from ray_gym.openai_api.request import ApiRequest
@@ -44,7 +45,6 @@ BODY_S = 60.0
 """Seconds in which a body has to arrive."""
 AT_ONCE = 4
 """Calls that begin in one turn of the event loop."""
-RETRIES = "x-stainless-retry-count"
 PATHS = {
     "/openai/chat/completions": CHAT,
     "/openai/v1/chat/completions": CHAT,
@@ -152,8 +152,7 @@ class AgentDoor:
 
     def _seat(self, request: web.Request) -> Seat:
         """Returns the seat whose key a request has. Errors: Refused (401)."""
-        given = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if (seat := self._entrance(request).seats.get(given)) is None:
+        if (seat := self._entrance(request).seats.get(key_of(request.headers) or "")) is None:
             raise Refused(401, "invalid_api_key", "the key is that of no episode here")
         return seat
 
@@ -170,8 +169,7 @@ class AgentDoor:
 
         def parse(body: bytes) -> tuple[ApiRequest, AgentCall]:
             asked = _without_seed(dialect.read(parse_json(body)))
-            is_again = request.headers.get(RETRIES, "0") != "0"
-            return asked, AgentCall.of(asked, is_again=is_again, is_named=False)
+            return asked, AgentCall.of(asked, is_again=is_retry(request.headers), is_named=False)
 
         return await self._parsed(request, parse)
 

@@ -110,6 +110,26 @@ async def test_a_key_holds_at_the_door_of_its_own_sandbox_alone() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": f"bearer {KEY}", "x-api-key": "another service's"}, 200),
+        ({"Authorization": f"BEARER  {KEY} "}, 200),
+        ({"X-Api-Key": KEY}, 200),
+        ({"Authorization": "Bearer another", "x-api-key": KEY}, 401),
+        ({"Authorization": KEY}, 401),
+        ({}, 401),
+    ],
+)
+async def test_the_key_is_that_of_authorization_or_else_of_x_api_key(headers: dict[str, str], status: int) -> None:
+    """The gateway has the same rule."""
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        line[1].write(f"GET /openai/models HTTP/1.1\r\nHost: x\r\n{head}\r\n".encode())
+        assert (await answer(line))[0] == status
+
+
 async def test_a_sandbox_has_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "MOST_CONNECTIONS", 2)
     async with opened() as (_, entrance):
@@ -160,6 +180,23 @@ async def test_a_body_that_may_unpack_to_any_size_is_refused(caplog: pytest.LogC
             status, told = await answer(line)
             assert (status, told["error"]["code"]) == (415, "compressed_body")
     assert not caplog.records
+
+
+@pytest.mark.parametrize(("header", "is_again"), [("1", True), ("", False)])
+async def test_a_client_says_that_it_repeats_a_call(
+    header: str, is_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+
+    async def ask(self: Sitting, call: AgentCall) -> AgentAnswer:
+        told.append(call.is_again)
+        return AgentAnswer(Completion(Message("assistant", "")), "policy", 1)
+
+    monkeypatch.setattr(Sitting, "ask", ask)
+    async with opened() as (_, entrance):
+        line = await connected(entrance)
+        line[1].write(request("abc", header=f"x-stainless-retry-count: {header}\r\n"))
+        assert (await answer(line))[0] == 200 and told == [is_again]
 
 
 async def test_a_websocket_is_refused_so_that_the_client_falls_back() -> None:

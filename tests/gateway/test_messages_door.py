@@ -74,7 +74,7 @@ async def test_the_key_may_be_in_either_header(door: Door) -> None:
             for headers in ({"x-api-key": key}, {"Authorization": f"Bearer {key}"}):
                 answer = await web.post(path, json=BODY, headers={"anthropic-version": "2023-06-01", **headers})
                 assert answer.status_code == 200, answer.text
-        both = {"Authorization": f"Bearer {door.key}", "x-api-key": "another service's"}
+        both = {"Authorization": f"bearer {door.key}", "x-api-key": "another service's"}
         assert (await web.post(session, json=BODY, headers=both)).status_code == 200
 
 

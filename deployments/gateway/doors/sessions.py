@@ -24,6 +24,7 @@ from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
 from ray_gym.deployments.gateway.guards.leaving import GONE, WatchedResponse, answer_unless_gone
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.headers import is_retry
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.play.agent_call import AgentCall
@@ -43,8 +44,6 @@ from ray_gym.service.sessions import views
 from ray_gym.service.sessions.views import DRIVEN
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-RETRIES = "x-stainless-retry-count"
-"""Header by which OpenAI's and Anthropic's clients say that a request is a retry."""
 
 OVER: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorAnswer, "description": "The episode is over, or the session was closed meanwhile"}
@@ -311,8 +310,7 @@ def _read_call(dialect: Dialect, body: dict[str, Any], headers: Headers) -> tupl
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
         )
-    says_again = headers.get(RETRIES, "0") not in ("", "0")
-    return asked, AgentCall.of(asked, is_again=says_again, is_named="Idempotency-Key" in headers)
+    return asked, AgentCall.of(asked, is_again=is_retry(headers), is_named="Idempotency-Key" in headers)
 
 
 def _command_key(given: str | None) -> str:

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ray_gym.deployments.gateway.guards.tokens import digest
+from ray_gym.openai_api.headers import key_of
 from ray_gym.openai_api.refused import Refused
 
 LOCAL = "local"
@@ -44,31 +45,23 @@ class Doorkeeper:
     digests: Mapping[str, bytes] = field(repr=False)
     """Digests of the callers' tokens, by the caller's name; {} if no token is needed."""
 
-    def caller(self, authorization: str | None, path: str) -> str:
-        """Returns the name of a request's caller. `authorization`: value of that header. `path`: path of the request.
-        Errors: Refused (401 without a valid token, 403 for the key of another session).
-        """
-        return self.identify(authorization, path)[0]
-
-    def identify(self, authorization: str | None, path: str) -> tuple[str, bool]:
+    def identify(self, key: str | None, path: str) -> tuple[str, bool]:
         """Returns the caller's name, and True if it has only the key of a session. If the service has no tokens,
         callers without a session's key are `LOCAL`.
 
-        `authorization`: value of that header. `path`: path of the request. Errors: Refused (401 without a valid token,
-        403 for the key of another session).
+        `key`: key of the request; None without one. `path`: path of the request. Errors: Refused (401 without a valid
+        token, 403 for the key of another session).
         """
-        scheme, _, given = (authorization or "").partition(" ")
-        given = given.strip()
-        if given and scheme.lower() == "bearer":
-            if (known := self._find_by_token(given)) is not None:
+        if key:
+            if (known := self._find_by_token(key)) is not None:
                 return known, False
-            if (owner := self._find_by_session_key(given)) is not None:
-                if not _is_of_session(path, given.rpartition(".")[0]):
+            if (owner := self._find_by_session_key(key)) is not None:
+                if not _is_of_session(path, key.rpartition(".")[0]):
                     raise Refused(403, "wrong_session", "this key opens the paths of its own session only")
                 return owner, True
         if not self.digests:
             return LOCAL, False
-        if authorization is None:
+        if key is None:
             raise Refused(401, "no_token", "a token is needed: Authorization: Bearer TOKEN")
         raise Refused(401, "wrong_token", "this is no token of the service: Authorization: Bearer TOKEN")
 
@@ -120,17 +113,9 @@ class Authentication:
             if not self._doorkeeper.digests:
                 check_host(headers.get("host", ""))
                 check_origin(headers.get("origin"))
-            caller, is_agent = self._doorkeeper.identify(_authorization(headers), path)
+            caller, is_agent = self._doorkeeper.identify(key_of(headers), path)
             scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
         await self._app(scope, receive, send)
-
-
-def _authorization(headers: Headers) -> str | None:
-    """Returns the header Authorization, or in its place the token of x-api-key, by which Anthropic's clients send it;
-    None without both.
-    """
-    given, key = headers.get("authorization"), headers.get("x-api-key")
-    return f"Bearer {key}" if given is None and key is not None else given
 
 
 def check_host(host: str) -> None:
