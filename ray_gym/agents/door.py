@@ -233,7 +233,7 @@ def _without_seed(asked: ApiRequest) -> ApiRequest:
     if asked.sampling.get("seed") is None:
         return asked
     sampling = {name: value for name, value in asked.sampling.items() if name != "seed"}
-    return replace(asked, sampling=sampling, left_out=tuple(sorted({*asked.left_out, "seed"})))
+    return replace(asked, sampling=sampling, left_out=("seed", *asked.left_out))
 
 
 def _described(seat: Seat) -> dict[str, Any]:

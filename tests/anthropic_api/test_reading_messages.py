@@ -360,7 +360,8 @@ def test_sampling_and_format() -> None:
 def test_names_that_come_from_the_caller_are_plain_and_few() -> None:
     odd = {"bad\r\nX-Evil: 1": 1, "snow\u2603": 1, **{f"field_{number}": 1 for number in range(100)}}
     asked = read(**odd, tools=[{"type": "a, b"}, {"type": "\n"}])
-    assert len(asked.left_out) == MOST_LEFT_OUT and all(name.startswith("field_") for name in asked.left_out)
+    assert asked.left_out[:4] == ("%0A", "a%2C%20b", "bad%0D%0AX-Evil:%201", "field_0")
+    assert len(asked.left_out) == MOST_LEFT_OUT + 1 and asked.left_out[-1] == "and 72 more"
 
 
 def test_the_shape_of_what_a_coding_agent_sends() -> None:
