@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from benchmarks.agent_capture.__main__ import (
     NEMO_GYM,
     OURS,
+    SANDBOX,
     VERIFIERS,
     Round,
     Way,
@@ -22,14 +24,13 @@ from benchmarks.agent_capture.__main__ import (
 from benchmarks.measure import MeasurementFailed
 from ray_gym.installed.cache import cache_dir
 
-VENVS = {
-    "RAY_GYM_VERIFIERS_PYTHON": cache_dir() / "verifiers" / "bin" / "python",
-    "RAY_GYM_NEMO_PYTHON": cache_dir() / "nemo-gym" / "bin" / "python",
-}
+VENVS = {VERIFIERS: ("RAY_GYM_VERIFIERS_PYTHON", "verifiers"), NEMO_GYM: ("RAY_GYM_NEMO_PYTHON", "nemo-gym")}
+"""Variables that name the Pythons of the packages, and the folders where `make verifiers` and `make nemo-gym` put them."""
 
 
-def pythons() -> list[Path]:
-    return [Path(os.environ.get(variable) or usual) for variable, usual in VENVS.items()]
+def their_pythons() -> dict[str, Path]:
+    usual = {name: cache_dir() / folder / "bin" / "python" for name, (_, folder) in VENVS.items()}
+    return {name: Path(os.environ.get(variable) or usual[name]) for name, (variable, _) in VENVS.items()}
 
 
 def test_ours_is_compared_with_the_faster_of_the_two_in_each_round() -> None:
@@ -52,12 +53,26 @@ def test_a_host_that_does_not_come_up_is_told() -> None:
         measure(Way("none", ("false",)), 1, 1)
 
 
-@pytest.mark.agents
-@pytest.mark.parametrize("number", range(4))
-def test_all_calls_are_answered_and_captured(number: int) -> None:
-    try:
-        way = ways(*pythons())[number]
-    except MeasurementFailed as error:
-        pytest.skip(str(error))
+def assert_it_captures(way: Way) -> None:
     found = measure(way, conversations=6, at_once=3)
     assert found.calls_per_s > 0 and found.cpu_ms > 0 and found.p50_ms > 0
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("name", [OURS, SANDBOX])
+def test_ours_answers_and_captures_all_calls(name: str) -> None:
+    here = Path(sys.executable)
+    [way] = [way for way in ways(here, here) if way.name == name]
+    assert_it_captures(way)
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("name", [VERIFIERS, NEMO_GYM])
+def test_all_calls_are_answered_and_captured(name: str) -> None:
+    """Skips without the venv of the package; where all parts have to be had, it fails."""
+    pythons = {one: python if one == name else Path(sys.executable) for one, python in their_pythons().items()}
+    try:
+        [way] = [way for way in ways(pythons[VERIFIERS], pythons[NEMO_GYM]) if way.name == name]
+    except MeasurementFailed as error:
+        pytest.fail(str(error)) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(str(error))
+    assert_it_captures(way)
