@@ -106,10 +106,22 @@ async def test_a_program_that_is_not_there_is_told_before_the_run(tmp_path: Path
             "{python: 'no_such_agent:play'}",
             "it fails (ModuleNotFoundError: No module named 'no_such_agent') in a sandbox",
         ),
-        ("{python: 'json:play'}", "it fails (AttributeError: module 'json' has no attribute 'play'"),
-        ("{python: 'sys:path'}", "it fails (sys:path is not a function"),
+        pytest.param(
+            "{python: 'json:play'}",
+            "it fails (AttributeError: module 'json' has no attribute 'play'",
+            marks=pytest.mark.agents,
+        ),
+        pytest.param(
+            "{python: 'sys:path'}",
+            "it fails (sys:path is not a function",
+            marks=pytest.mark.agents,
+        ),
         ("{python: 'json:dumps', interpreter: python9}", "python9 is not in a sandbox of kind process"),
-        ("{id: openai-agents, interpreter: python3}", "it fails (ModuleNotFoundError: No module named 'agents') in a"),
+        pytest.param(
+            "{id: openai-agents, interpreter: python3}",
+            "it fails (ModuleNotFoundError: No module named 'agents') in a",
+            marks=pytest.mark.agents,
+        ),
         (
             "{id: mini-swe-agent, interpreter: /nowhere/python}",
             "/nowhere/python is not in a sandbox of kind process: `make",

@@ -63,6 +63,7 @@ async def test_two_turns_are_one_conversation(subtests: pytest.Subtests) -> None
     assert notes == ["mine on standard error: thinking\n"] * 2
 
 
+@pytest.mark.agents
 async def test_the_user_may_be_a_program_too() -> None:
     both = {
         "policy": program("print(text_of(ask([{'role': 'user', 'content': words}])))"),
@@ -224,7 +225,11 @@ async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: st
 
 @pytest.mark.parametrize(
     ("limits", "ended_by"),
-    [({"token_budget": 1}, "token_budget"), ({"episode_deadline_s": 3.0}, "deadline"), ({}, "failed")],
+    [
+        ({"token_budget": 1}, "token_budget"),
+        pytest.param({"episode_deadline_s": 3.0}, "deadline", marks=pytest.mark.agents),
+        ({}, "failed"),
+    ],
     ids=["token budget", "episode's deadline", "failing model"],
 )
 async def test_what_a_program_that_is_ended_said_of_errors_is_kept(limits: dict[str, Any], ended_by: str) -> None:

@@ -54,6 +54,7 @@ async def conversations_of(agent: AgentProgram, kind: str) -> int:
     return len(threads)
 
 
+@pytest.mark.agents
 async def test_an_agent_on_the_anthropic_package() -> None:
     assert await conversations_of(of_examples("anthropic_agent"), "process") == 1
 

@@ -90,6 +90,7 @@ async def test_the_arguments_of_all_calls_have_a_limit(monkeypatch: pytest.Monke
     assert played.episode.answer == f"[False, False, False, True] {told}"
 
 
+@pytest.mark.agents
 @pytest.mark.parametrize("calls", [100])
 async def test_many_calls_at_once_lose_nothing(calls: int) -> None:
     code = f"""

@@ -48,6 +48,7 @@ def test_a_venv_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "there is no /nowhere/python: make verifiers" in capsys.readouterr().err
 
 
+@pytest.mark.agents
 def test_a_host_that_does_not_come_up_is_told() -> None:
     with pytest.raises(MeasurementFailed, match="its host did not come up"):
         measure(Way("none", ("false",)), 1, 1)

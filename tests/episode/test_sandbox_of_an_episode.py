@@ -107,6 +107,7 @@ async def test_what_is_refused_is_told_to_the_caller(supply: SandboxSupply) -> N
     assert "none.txt: No such file or directory" in told(played)[1][0]
 
 
+@pytest.mark.agents
 async def test_a_program_that_takes_memory_or_time_is_a_result_of_its_tool(supply: SandboxSupply) -> None:
     eat = "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(9)'"
     played = await play_workshop(supply, [calls("sh", command=eat), "Done"])

@@ -164,9 +164,13 @@ BAD: dict[str, tuple[dict[str, McpServer], str]] = {
     "clash": ({"x": plain(), "y": plain()}, "server x and server y both have a tool 'add': give the server a `prefix`"),
     "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "environment.servers.x: ConnectError"),
 }  # fmt: skip
+SLOW = ("a flood", "garbage alone", "a deep schema")
+"""Names of the servers in `BAD` whose tests take seconds."""
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.agents) if name in SLOW else name for name in BAD]
+)
 async def test_what_is_wrong_with_a_server_is_told_before_the_run(name: str) -> None:
     servers, why = BAD[name]
     with pytest.raises(UserError) as refused:
