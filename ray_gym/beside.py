@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,27 +15,37 @@ from pathlib import Path
 
 from ray_gym.errors import UserError
 
-_folders: dict[str, Path] = {}
-"""Folders of the configs that this process has read, by their entry of `sys.path`."""
+VARIABLE = "RAY_GYM_BESIDE"
+"""Environment variable, for this process and for those that are started from it: the folder in which workers look for
+modules first, and the folders of the configs that were read.
+"""
 
 
 def expect_beside(folder: Path) -> None:
-    """Makes `refuse_hidden` check the modules of a config's folder, as long as the folder is in `sys.path`."""
-    _folders[str(folder)] = folder
-
-
-def refuse_hidden(module: str, where: str) -> None:
-    """Checks that a module, and all that it imports, is taken from beside the config if there is one of that name. No
-    module is run for it. `where`: the config's field that names the module. Errors: UserError, which names both files.
+    """Makes `refuse_hidden` check the modules of a config's folder, as long as the folder is in `sys.path`, here and in
+    processes that get the environment variable.
     """
-    for folder in [each for path, each in _folders.items() if path in sys.path]:
+    folders = dict.fromkeys([*_folders(), str(folder)])
+    os.environ[VARIABLE] = os.pathsep.join([str(Path.cwd()), *folders])
+
+
+def _folders() -> list[str]:
+    return os.environ.get(VARIABLE, "").split(os.pathsep)[1:]
+
+
+def refuse_hidden(module: str, where: str, *, with_imports: bool = True) -> None:
+    """Checks that a module, and all that it imports unless `with_imports` is False, is taken from beside the config if
+    there is one of that name. No module is run for it. `where`: the config's field that names the module. Errors:
+    UserError, which names both files.
+    """
+    for folder in [Path(path) for path in _folders() if path in sys.path]:
         waiting, seen = [module], set[str]()
         while waiting:
             name = waiting.pop()
             own = _file_in(folder, name)
             if name not in seen and own is not None:
                 _refuse_other(own, folder, name, where)
-                waiting += _imported(own, name)
+                waiting += _imported(own, name) if with_imports else ()
             seen.add(name)
             waiting += [parent for parent in [name.rpartition(".")[0]] if parent and parent not in seen]
 
@@ -63,14 +74,14 @@ def _file_in(folder: Path, name: str) -> Path | None:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Finds a module as it is loaded, or as Ray's workers find it, where the current folder goes first; None without
+    """Finds a module as it is loaded, or as Ray's workers find it, where the command's folder goes first; None without
     one.
     """
     if (loaded := sys.modules.get(name)) is not None:
         return getattr(loaded, "__spec__", None)
     parent = name.rpartition(".")[0]
     if not parent:
-        here = PathFinder.find_spec(name, [str(Path.cwd())])
+        here = PathFinder.find_spec(name, os.environ[VARIABLE].split(os.pathsep)[:1])
         return here if here is not None and here.origin else importlib.util.find_spec(name)
     above = _spec(parent)
     within = above.submodule_search_locations if above is not None else None

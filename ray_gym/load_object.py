@@ -19,11 +19,16 @@ FORMER_PACKAGES = ("envs", "deployments")
 
 
 def load_module(name: str, where: str) -> ModuleType:
-    """Imports a module, and returns it. `where`: the config's field that names it, for a warning.
+    """Imports a module of which the name alone is known, and returns it. `where`: the config's field that names it.
 
-    A name under `FORMER_PACKAGES` that is not found is looked up in `ray_gym`, with a FutureWarning. Errors:
-    ImportError; exceptions of the module's own code.
+    A name under `FORMER_PACKAGES` that is not found is looked up in `ray_gym`, with a FutureWarning. Errors: UserError
+    if another module hides it from beside the config; ImportError; exceptions of the module's own code.
     """
+    refuse_hidden(name, where)
+    return _import(name, where)
+
+
+def _import(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -55,7 +60,7 @@ def load_object(path: str, where: str) -> Any:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
     refuse_hidden(module_name, where)
     try:
-        found: Any = load_module(module_name, where)
+        found: Any = _import(module_name, where)
     except ImportError as error:
         is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
         told = f"{error}{place_of(error)}{_searched() if is_missing else ''}"

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 from ray_gym.beside import refuse_hidden
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError, describe, placed
-from ray_gym.load_object import load_object
+from ray_gym.load_object import load_module, load_object
 from ray_gym.sandbox.kind import SandboxKind
 
 MadeT = TypeVar("MadeT")
@@ -164,7 +164,7 @@ def left_out(kind: PluginKind) -> dict[str, str]:
     reasons = {}
     for module in _users_modules(kind).values():
         try:
-            importlib.import_module(module)
+            load_module(module, kind.what)
         except (Exception, SystemExit) as error:
             reasons[module] = placed(error)
     return reasons
@@ -273,7 +273,7 @@ def _mentions_ray_gym(folder: Path, name: str) -> bool:
 
 
 def _exported_class(kind: PluginKind, module_name: str) -> Any | None:
-    module = importlib.import_module(module_name)
+    module = load_module(module_name, kind.what)
     found = [value for value in vars(module).values() if _fits(kind, value, module)]
     return found[0] if found else None
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from ray_gym.agents import function_turn
 from ray_gym.agents.command import variables
 from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.beside import refuse_hidden
 from ray_gym.config.programs import Variables
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
@@ -46,7 +47,9 @@ class Python(AgentProgram):
         super().__init__(options)
         given = Path(options.interpreter).expanduser()
         self._interpreter = str(given.absolute()) if len(given.parts) > 1 else options.interpreter
-        self._package = _places(options.python.partition(":")[0].partition(".")[0])
+        module = options.python.partition(":")[0]
+        refuse_hidden(module, "agent.python", with_imports=False)  # its own folder goes first for these
+        self._package = _places(module.partition(".")[0])
 
     def needs(self) -> tuple[str, ...]:
         """Returns the interpreter."""

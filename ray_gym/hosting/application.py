@@ -19,7 +19,7 @@ from ray.serve.schema import ApplicationStatus
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting import tls
-from ray_gym.hosting.import_paths import as_variable
+from ray_gym.hosting.import_paths import as_variables
 from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, find_janitor, start_janitor
 from ray_gym.hosting.room import SAY_S, no_place
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
@@ -109,7 +109,7 @@ class DeploymentSpec:
         runtime_env, the driver's is used.
         """
         runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
-        env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}
+        env_vars = {**as_variables(), **runtime_env.get("env_vars", {})}
         return {**self.actor_options, "runtime_env": {**runtime_env, "env_vars": env_vars}}
 
 

@@ -11,7 +11,7 @@ from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
-from ray_gym.beside import expect_beside
+from ray_gym.beside import VARIABLE, expect_beside
 from ray_gym.errors import UserError
 from ray_gym.installed.configs import FOLDER
 from ray_gym.installed.first_folder import PYTHONS, hiding
@@ -107,6 +107,28 @@ def refuse_hidden_modules(folder: Path) -> None:
         raise UserError(hiding(str(path), _owner(path)))
 
 
-def as_variable() -> dict[str, str]:
-    """Returns the environment variable PYTHONPATH with the import paths, as a dict, for another process."""
-    return {"PYTHONPATH": os.pathsep.join(import_paths())}
+def as_variables() -> dict[str, str]:
+    """Returns the environment variables for another process: PYTHONPATH with the import paths, and the folders of
+    configs.
+    """
+    return {"PYTHONPATH": os.pathsep.join(import_paths()), **beside_configs()}
+
+
+def beside_configs() -> dict[str, str]:
+    """Returns the environment variable by which other processes refuse modules that are hidden from beside a config;
+    {} if no import path has a module of a name that one before it has, too.
+    """
+    paths = import_paths()
+    known = VARIABLE in os.environ and any(_are_names_shared(Path(path), paths[:at]) for at, path in enumerate(paths))
+    return {VARIABLE: os.environ[VARIABLE]} if known else {}
+
+
+def _are_names_shared(folder: Path, before: list[str]) -> bool:
+    """Says whether a folder has a module or package of a name that one of other folders has."""
+    with suppress(OSError):
+        for place in folder.iterdir():
+            name = place.stem if place.suffix == ".py" else place.name
+            is_there = name.isidentifier() and PathFinder.find_spec(name, before) is not None
+            if is_there and (place.suffix == ".py" or next(place.rglob("*.py"), None) is not None):
+                return True
+    return False

@@ -8,12 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from ray_gym.beside import refuse_hidden
-from ray_gym.errors import UserError
-from ray_gym.hosting.import_paths import as_variable, hidden_modules, import_from, import_paths, refuse_hidden_modules
+from ray_gym.agents.python import Python, PythonOptions
+from ray_gym.beside import VARIABLE, refuse_hidden
+from ray_gym.errors import EpisodeFailure, UserError
+from ray_gym.hosting.import_paths import (
+    as_variables,
+    beside_configs,
+    hidden_modules,
+    import_from,
+    import_paths,
+    refuse_hidden_modules,
+)
 from ray_gym.installed.configs import FOLDER
 from ray_gym.installed.place import PACKAGE
 from ray_gym.load_object import load_object
+from ray_gym.run.cluster.cluster import _for_workers
+from ray_gym.tools.isolated import process_slots
+from ray_gym.tools.library import Libraries
 
 
 @pytest.fixture
@@ -24,6 +35,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "nego_of_a_test.py").write_text("VALUE = 7\n")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv(VARIABLE, "")
     monkeypatch.delitem(sys.modules, "nego_of_a_test", raising=False)
     return folder
 
@@ -37,7 +49,7 @@ def test_a_module_beside_the_config_is_found_here_and_by_workers(elsewhere: Path
     import_from(elsewhere)
     assert load_object("nego_of_a_test:VALUE", "environment.id") == 7
     assert sys.path.count(str(elsewhere)) == 1 and import_paths().count(str(elsewhere)) == 1
-    assert str(elsewhere) in as_variable()["PYTHONPATH"].split(os.pathsep)
+    assert str(elsewhere) in as_variables()["PYTHONPATH"].split(os.pathsep)
     assert import_paths().index(str(elsewhere)) > import_paths().index(str(Path.cwd()))
 
 
@@ -68,6 +80,55 @@ def test_a_module_beside_the_config_that_the_current_folder_hides_is_refused(
     assert helped not in sys.modules
     (here / "hidden_of_a_test.py").write_text("VALUE = 1\n")  # a copy does no harm
     refuse_hidden(helped, "environment.id")
+
+
+@pytest.fixture
+def twice(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Starts in a folder that hides modules which a config's folder has, and returns the latter."""
+    for folder, value in ((elsewhere, 1), (tmp_path / "here", 2)):
+        (folder / "kit_of_a_test").mkdir(parents=True)
+        (folder / "kit_of_a_test" / "mine.py").write_text(f"VALUE = {value}\n")
+        (folder / "twice_of_a_test.py").write_text(f"def check():\n    return {value}\n")
+    monkeypatch.chdir(tmp_path / "here")
+    sys.path.insert(0, str(tmp_path / "here"))
+    return elsewhere
+
+
+async def test_names_in_texts_are_refused_here_and_in_workers(twice: Path) -> None:
+    """A worker's processes know a config's folder by the variable."""
+    libraries = Libraries(process_slots())
+    try:
+        assert await libraries.call("twice_of_a_test:check", "[]", 10, None) == ("2", None)
+        await libraries.close()
+        import_from(twice)
+        libraries = Libraries(process_slots())
+        with pytest.raises(
+            EpisodeFailure, match=r"project/twice_of_a_test\.py, .*here/twice_of_a_test\.py: start from"
+        ):
+            await libraries.call("twice_of_a_test:check", "[]", 10, None)
+    finally:
+        await libraries.close()
+    with pytest.raises(UserError, match=r"agent\.python: .*project/twice_of_a_test\.py, .*here/twice_of_a_test\.py"):
+        Python(PythonOptions(python="twice_of_a_test:check"))
+
+
+def test_an_agents_own_folder_goes_first_for_what_it_imports(twice: Path) -> None:
+    (twice / "agent_of_a_test.py").write_text("import twice_of_a_test\n")
+    import_from(twice)
+    assert Python(PythonOptions(python="agent_of_a_test:play")).reads()[0] == twice / "agent_of_a_test.py"
+
+
+def test_workers_get_the_configs_folder_where_a_name_is_there_twice(twice: Path) -> None:
+    """The variable is left out else: Ray starts new workers for it."""
+    assert beside_configs() == {} and "job_config" in _for_workers({})
+    import_from(twice)
+    assert beside_configs() == {VARIABLE: os.pathsep.join([str(Path.cwd()), str(twice)])}
+    assert as_variables().items() >= beside_configs().items()
+    assert _for_workers({}) == {"runtime_env": {"env_vars": as_variables()}}
+    (twice / "twice_of_a_test.py").unlink()
+    assert beside_configs(), "a folder with modules is there twice, too"
+    (twice / "kit_of_a_test" / "mine.py").unlink()
+    assert beside_configs() == {}
 
 
 def test_packages_and_their_relative_imports_are_looked_at(

@@ -20,7 +20,7 @@ from ray._private import utils as ray_utils
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.hosting.import_paths import as_variable, import_paths, refuse_hidden_modules
+from ray_gym.hosting.import_paths import as_variables, beside_configs, import_paths, refuse_hidden_modules
 from ray_gym.models.base import Engine
 from ray_gym.run.cluster.address import address_here
 from ray_gym.run.cluster.gpu_wait import gpus_of_nodes, wait_for_gpus
@@ -92,16 +92,16 @@ def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
     """Returns the options of `ray.init` that let processes started from here import everything that this one can, and
     that give them the variables of `environment`.
 
-    A list of paths is enough without such variables, and lets Ray use the workers that it has started beforehand. For a
+    A list of paths is enough without variables, and lets Ray use the workers that it has started beforehand. For a
     runtime environment it starts new ones, and each takes 0.6 s of CPU time before it runs our code. A submitted job
     has a runtime environment anyway.
     """
-    if not environment and not under_submitted_job():
+    if not environment and not under_submitted_job() and not beside_configs():
         # Ray puts each in front of those before it.
         return {"job_config": JobConfig(_py_driver_sys_path=import_paths()[::-1])}
     # The job may set a PYTHONPATH, too, which Ray would refuse beside ours; ours has all of it.
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
-    return {"runtime_env": {"env_vars": {**environment, **as_variable()}}}
+    return {"runtime_env": {"env_vars": {**environment, **as_variables()}}}
 
 
 def _init(**options: Any) -> None:
