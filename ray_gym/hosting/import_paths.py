@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.metadata import PackageNotFoundError, metadata, packages_distributions, requires
 from pathlib import Path
 
 from ray_gym.beside import VARIABLE, expect_beside
@@ -20,7 +21,8 @@ from ray_gym.paths import absolute_path
 
 PROJECT = "ray-gym"
 """Name under which the package is installed."""
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_REQUIREMENT = re.compile(r"(?P<package>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
+_OF_EXTRA = re.compile(r"""extra == ['"]([^'"]+)""")
 HERE = PACKAGE.parent
 """Folder that contains the folder `ray_gym`."""
 
@@ -81,22 +83,39 @@ def _is_installed(name: str) -> bool:
 
 @cache
 def _built_on() -> frozenset[str]:
-    """Returns the names of the modules that ray_gym needs and that come from other packages, which need others."""
-    needed: set[str] = set()
-    waiting = [PROJECT]
+    """Returns the names of the modules that ray_gym needs and that come from other packages, which need others. Of its
+    extras, all count that a user may have installed.
+    """
+    asked: set[tuple[str, str]] = set()
+    waiting = {(PROJECT, extra) for extra in ("", *_extras())}
     while waiting:
-        name = waiting.pop()
-        with suppress(PackageNotFoundError):
-            asked = [line for line in requires(name) or () if "extra ==" not in line]
-            found = {_normal(_NAME.match(line)[0]) for line in asked}  # type: ignore[index]
-            waiting += found - needed
-            needed |= found
+        asked |= waiting
+        waiting = {needed for each in waiting for needed in _needed_by(*each)} - asked
+    packages = {package for package, _ in asked}
     modules = packages_distributions().items()
-    return frozenset(module for module, owners in modules if needed.intersection(map(_normal, owners)))
+    return frozenset(module for module, owners in modules if packages.intersection(map(_normal, owners)))
+
+
+def _extras() -> list[str]:
+    """Returns the names of ray_gym's extras, without the one for its own developers."""
+    with suppress(PackageNotFoundError):
+        return [extra for extra in metadata(PROJECT).get_all("Provides-Extra") or () if extra != "dev"]
+    return []
+
+
+def _needed_by(package: str, extra: str) -> Iterator[tuple[str, str]]:
+    """Yields the packages that a package needs for one of its extras ("": for none), each as often as extras of it are
+    asked for, with one of them: ray[serve] is ("ray", "") and ("ray", "serve").
+    """
+    with suppress(PackageNotFoundError):
+        for line in requires(package) or ():
+            if extra in (list(map(_normal, _OF_EXTRA.findall(line))) or [""]) and (found := _REQUIREMENT.match(line)):
+                yield from ((_normal(found["package"]), _normal(name)) for name in (found["extras"] or "").split(","))
+                yield _normal(found["package"]), ""
 
 
 def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def refuse_hidden_modules(folder: Path) -> None:
