@@ -59,8 +59,10 @@ def unreadable_in(fields: Mapping[str, Any]) -> str:
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Returns the rows of a batch. If some value can't be read, the others are read one by one."""
+    held = pa.schema([_field_held(field) for field in batch.schema])
     try:
-        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+        batch_held = batch if held.equals(batch.schema) else batch.cast(held)
+        rows: list[dict[str, Any]] = batch_held.to_pylist(maps_as_pydicts="strict")
     except Exception:  # it depends on the type which exceptions pyarrow raises
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         rows = [{name: _value(column, row) for name, column in columns.items()} for row in range(batch.num_rows)]
@@ -69,9 +71,37 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 def _value(column: pa.Array, row: int) -> Any:
     try:
-        return column[row].as_py(maps_as_pydicts="strict")
+        held = _type_held(column.type)
+        value = column[row] if held == column.type else column.take([row]).cast(held)[0]  # a slice keeps other values
+        return value.as_py(maps_as_pydicts="strict")
     except Exception as error:  # as above
         return Unreadable(f"a {column.type} that can't be read: {describe(error)}")
+
+
+def _type_held(kind: pa.DataType) -> pa.DataType:
+    """Returns a type whose values Python can hold: of times with nanoseconds, at any depth, the same with microseconds.
+    pyarrow casts to it only what has no nanoseconds.
+    """
+    types = pa.types
+    if types.is_time64(kind):
+        return pa.time64("us")
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if types.is_struct(kind):
+        return pa.struct([_field_held(kind.field(at)) for at in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(_field_held(kind.key_field), _field_held(kind.item_field))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_field_held(kind.value_field), kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return (pa.list_ if types.is_list(kind) else pa.large_list)(_field_held(kind.value_field))
+    if types.is_dictionary(kind) and (held := _type_held(kind.value_type)) != kind.value_type:
+        return held
+    return kind
+
+
+def _field_held(field: pa.Field) -> pa.Field:
+    return field.with_type(_type_held(field.type))
 
 
 def _batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:

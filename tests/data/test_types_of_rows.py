@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -293,14 +292,46 @@ def test_one_odd_value_is_one_bad_row_with_its_field(tmp_path: Path, kind: str) 
     assert rows[3].fields == {"name": "d"}
 
 
-def test_nanoseconds_are_read_where_pandas_is_installed(tmp_path: Path) -> None:
-    """Python's own times have none, and pyarrow takes those of pandas."""
-    pq.write_table(pa.table({"when": pa.array([1], pa.timestamp("ns"))}), tmp_path / "rows.parquet")
-    [row] = TaskFile(tmp_path / "rows.parquet").rows()
-    if find_spec("pandas") is None:
-        assert row.fields is None and row.problem.startswith("when")
-    else:
-        assert row.fields == {"when": "1970-01-01T00:00:00.000000001"}
+NANOSECONDS: dict[str, tuple[pa.DataType, Any, Any]] = {
+    "time": (pa.time64("ns"), lambda at: at, "00:00:00.000001"),
+    "timestamp": (pa.timestamp("ns"), lambda at: at, "1970-01-01T00:00:00.000001"),
+    "zone": (pa.timestamp("ns", "UTC"), lambda at: at, "1970-01-01T00:00:00.000001+00:00"),
+    "list": (pa.list_(pa.time64("ns")), lambda at: [0, at], ["00:00:00", "00:00:00.000001"]),
+    "struct": (
+        pa.struct(
+            [
+                (
+                    "a",
+                    pa.large_list(
+                        pa.time64("ns"),
+                    ),
+                )
+            ]
+        ),
+        lambda at: {"a": [at]},
+        {"a": ["00:00:00.000001"]},
+    ),
+    "map": (pa.map_(pa.time64("ns"), pa.int64()), lambda at: [(at, 1)], {"00:00:00.000001": 1}),
+    "pair": (pa.list_(pa.time64("ns"), 1), lambda at: [at], ["00:00:00.000001"]),
+}
+
+
+@pytest.mark.parametrize("kind", NANOSECONDS)
+def test_nanoseconds_that_python_would_lose_are_a_bad_row(tmp_path: Path, kind: str) -> None:
+    """Python's own times have none; those of pandas, which pyarrow takes where it is installed, have."""
+    type_, made, read = NANOSECONDS[kind]
+    table = {"when": pa.array([made(1000), made(1001), None], type_), "blob": pa.array(["[1]"] * 3, pa.json_())}
+    pq.write_table(pa.table(table), tmp_path / "rows.parquet")
+    good, bad, none = TaskFile(tmp_path / "rows.parquet").rows()
+    assert (good.fields, none.fields) == ({"when": read, "blob": [1]}, {"blob": [1]})
+    assert bad.fields is None and bad.problem.startswith("when: a ") and "would lose data: 1001" in bad.problem
+
+
+def test_times_of_a_dictionary_are_read_as_others(tmp_path: Path) -> None:
+    times = pa.array([1000, 1001], pa.timestamp("ns")).dictionary_encode()
+    pq.write_table(pa.table({"when": times}), tmp_path / "rows.parquet")
+    good, bad = TaskFile(tmp_path / "rows.parquet").rows()
+    assert good.fields == {"when": "1970-01-01T00:00:00.000001"} and bad.fields is None
 
 
 @pytest.mark.parametrize(
