@@ -85,7 +85,9 @@ which tokens can be drawn.
 """
 
 CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "function_calls"})
-"""Ends of an answer that say that there is a call in it. Without one, the server has lost it."""
+"""Ends of an answer that say that there is a call in it (without one, the server has lost it), and fields of a message
+that hold calls.
+"""
 ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "pause_turn"), "stop"),
     **dict.fromkeys(("endoftext", *CALLED), "stop"),
@@ -297,7 +299,7 @@ def own_fields(extra: Mapping[str, Any]) -> list[str]:
     """
     found = []
     for name, value in extra.items():
-        plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        plain = _spelled(name)
         if plain in OWN_FIELDS or plain in _OTHER_NAMES or plain.endswith("_seed"):
             found.append(name)
         elif plain in _HOLDERS and isinstance(value, Mapping):
@@ -346,21 +348,27 @@ def _read_finish_reason(given: Any) -> FinishReason:
 
 
 def _spelled(given: Any) -> str:
-    """Returns a `finish_reason` as `ENDS` spells it; "" for what is no text."""
-    return given.lower().replace("-", "_") if isinstance(given, str) else ""
+    """Returns a `finish_reason`, or the name of a field, in lower case with underscores; "" for what is no text."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", given).lower() if isinstance(given, str) else ""
 
 
 def _read_message(given: Json, request: CompletionRequest) -> Message:
     """Returns the message of an answer. Errors: `BadAnswer` for content that is no text, or bytes that are no UTF-8."""
     try:
-        calls = elements(given.get("tool_calls"))
-        if not calls and value_of(given.get("function_call")):  # the API's earlier form: one call, without an id
-            calls.append({"function": given["function_call"]})
+        calls = elements(given.get("tool_calls")) or _calls_elsewhere(given)
         reasoning, words = read_answer({name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS})
         made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     except ValueError as error:
         raise BadAnswer(str(error)) from None
     return Message("assistant", words, reasoning or None, _with_own_ids(made, request))
+
+
+def _calls_elsewhere(given: Json) -> list[Any]:
+    """Returns the calls of a message that has no `tool_calls`: those of the first other field that holds any, which is
+    `function_call` in the API's earlier form. Beside `tool_calls`, such fields say the same again.
+    """
+    fields = (elements(value) for name, value in given.items() if _spelled(name) in CALLED)
+    return next(filter(None, fields), [])
 
 
 def _with_own_ids(calls: tuple[ToolCall, ...], request: CompletionRequest) -> tuple[ToolCall, ...]:
@@ -379,12 +387,12 @@ def _make_id(request: CompletionRequest, index: int) -> str:
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
-    """Returns a call of an answer. One that can't be read, or has its arguments elsewhere, has no name, and its whole
-    JSON as its arguments: it is answered with an error, and the calls beside it are carried out. An id that is neither a
-    text nor a whole number is made anew.
+    """Returns a call of an answer, which may have name and arguments itself, or in its `function`. One that can't be
+    read, or has its arguments elsewhere, has no name, and its whole JSON as its arguments: it is answered with an error,
+    and the calls beside it are carried out. An id that is neither a text nor a whole number is made anew.
     """
     fields = members(call)
-    function = members(fields.get("function"))
+    function = members(fields.get("function", call))
     given = value_of(fields.get("id"))
     id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
     name, arguments = value_of(function.get("name")), function.get("arguments")

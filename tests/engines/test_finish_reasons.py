@@ -251,6 +251,39 @@ def test_a_call_in_both_forms_is_one_call(function: dict[str, Any]) -> None:
     assert [(call.id, call.name) for call in read.message.tool_calls] == [(GOOD["id"], "look")]
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"tool_call": {"id": "b", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}},
+        {"tool_call": {"name": "look", "arguments": '{"at": 1}'}},
+        {"toolCalls": [{"id": "b", "name": "look", "arguments": '{"at": 1}'}]},
+        {"function_calls": [{"name": "look", "arguments": {"at": 1}}], "tool_calls": []},
+        {"tool_calls": {"name": "look", "arguments": {"at": 1}}, "tool_call": {"name": "look"}},
+        {
+            "function_call": None,
+            "tool_calls": None,
+            "tool-call": [{"function": {"name": "look", "arguments": {"at": 1}}}],
+        },
+    ],
+)
+@pytest.mark.parametrize("ends", ["stop", "tool_calls"])
+def test_a_call_under_another_name_is_a_call(field: dict[str, Any], ends: str) -> None:
+    given = answer(message={"role": "assistant", "content": "I look.", **field}, finish_reason=ends)
+    for sent in (given, wire.read(json.dumps(given).encode())):
+        read = wire.completion(sent, request(), False, {})
+        assert [(call.name, json.loads(call.arguments)) for call in read.message.tool_calls] == [("look", {"at": 1})]
+        assert read.message.tool_calls[0].id and read.message.content == "I look."
+
+
+@pytest.mark.parametrize("name", ["tool_call", "function_call", "tool_use"])
+@pytest.mark.parametrize("call", ["look", {"name": "look", "input": {"at": 1}}, {"at": 1}, ["look"]])
+def test_what_cannot_be_read_as_a_call_is_answered_with_what_it_was(name: str, call: Any) -> None:
+    given = answer(message={"role": "assistant", "content": "I look.", name: call}, finish_reason="stop")
+    for sent in (given, wire.read(json.dumps(given).encode())):
+        [read] = wire.completion(sent, request(), False, {}).message.tool_calls
+        assert read.name == "" and json.loads(read.arguments) == (call[0] if isinstance(call, list) else call)
+
+
 ANSWER = '{"choices": [{"finish_reason": "tool_calls", "message": {"content": "", "tool_calls": [%s, %s]}}]}'
 CALL = '{"id": "b", "function": {"name": "look", "arguments": %s}}'
 
