@@ -13,10 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff"
-    "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0010fffe\U0010ffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0010fffe\U0010ffff]"
 )
-"""Control characters but tab and line feed, marks of direction, invisible characters but joiners, and lone surrogates."""
+"""Control characters but tab and line feed, marks of direction, characters that Unicode calls ignorable by default but
+joiners and the choice of an emoji's form, and lone surrogates. The viewer has the same (`viewer/src/parts/visible.ts`).
+"""
 
 _MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
 """A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,22 @@ def test_no_short_text_is_altered_by_markup_around_it() -> None:
     assert len(texts) == 9331 and not altered
 
 
+@pytest.mark.parametrize("letter", "\u202e\u206b\u206f\u3164\uffa0\u17b4\ufff0")
+def test_what_is_not_seen_is_made_visible(letter: str) -> None:
+    assert printable(f"ad{letter}min") == f"ad\\u{ord(letter):04x}min"
+
+
 def test_other_text_stays_as_it_is() -> None:
     text = "Größe: 你好\t👩‍👩‍👧\nnext"
     assert printable(text) == text
+
+
+def test_the_viewer_makes_the_same_characters_visible() -> None:
+    source = (PACKAGE.parent / "viewer" / "src" / "parts" / "visible.ts").read_text()
+    [class_] = re.findall(r"HIDDEN =\s+/(\[.*\])/gu;", source)
+    theirs = re.compile(re.sub(r"\\u\{(\w+)\}", lambda found: f"\\U{found[1]:0>8}", class_))
+    letters = list(map(chr, range(0x110000)))
+    assert [letter for letter in letters if (printable(letter) != letter) != (theirs.match(letter) is not None)] == []
 
 
 def test_only_output_writes_to_the_terminal() -> None:
@@ -75,14 +89,21 @@ def test_only_output_writes_to_the_terminal() -> None:
             assert not [name for name in names if name.endswith(".add_row")], file
 
 
+def test_what_else_prints_makes_it_printable() -> None:
+    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "logs.py"}:  # whose formatters do
+        calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+        printed = [ast.unparse(node.args[0]) for node in calls if ast.unparse(node.func) == "print"]
+        assert all(text.startswith("printable(") for text in printed), f"{file}: {printed}"
+
+
 @pytest.mark.parametrize("text", EVIL)
 def test_cells_of_tables_are_printed_as_text(text: str) -> None:
-    table = DataTable("what")
+    table = DataTable(text)
     table.add_data(text)
     console = make_console()
     with console.capture() as shown:
         console.print(table, highlight=False)
-    assert shown.get().splitlines()[1].strip() == printable(text).strip()
+    assert [line.strip() for line in shown.get().splitlines()] == [printable(text).strip()] * 2
 
 
 class Evil(Environment[Task, None]):

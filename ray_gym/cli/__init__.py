@@ -25,7 +25,9 @@ def main() -> None:
     except Exception as error:
         if (told := _hiding(first)) is None:
             raise
-        _end(f"{told} ({type(error).__name__}: {error})", 2)
+        from ray_gym.printable import printable
+
+        _end(printable(f"{told} ({type(error).__name__}: {error})"), 2)
 
 
 def _hiding(first: str) -> str | None:

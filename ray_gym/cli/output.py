@@ -25,10 +25,10 @@ def make_console() -> Console:
 
 
 class DataTable(Table):
-    """Represents a table whose cells are data, which it makes safe to print."""
+    """Represents a table whose heads and cells are data, which it makes safe to print."""
 
     def __init__(self, *columns: str) -> None:
-        super().__init__(*columns, box=None, header_style="bold")
+        super().__init__(*map(data, columns), box=None, header_style="bold")
 
     def add_data(self, *cells: object) -> None:
         """Adds a row of data, each of whose cells is a line."""

@@ -43,7 +43,7 @@ def runs(
 
     found = sorted(runs_in(folder), key=lambda run: run.changed)
     if as_json:
-        write("".join(f"{json.dumps(asdict(run), ensure_ascii=False)}\n" for run in found))
+        write("".join(f"{json.dumps(asdict(run), ensure_ascii=True)}\n" for run in found))
         return
     if not found:
         say(f"no runs in {folder}")

@@ -90,7 +90,7 @@ def line_of(row: dict[str, Any]) -> str:
         else f"  {data(_cell(row, 'stop_text'))}"
     )
     head = f"{data(_cell(row, 'episode_id'))}  {data(_cell(row, 'task_id'))}  repeat {row['repeat']}"
-    return f"{head}  {row['status']}, {row['stop_reason']}, {row['turns']} turns{reward}{why}".rstrip()
+    return f"{head}  {data(row['status'])}, {data(row['stop_reason'])}, {row['turns']} turns{reward}{why}".rstrip()
 
 
 def _cell(row: dict[str, Any], column: str) -> str:

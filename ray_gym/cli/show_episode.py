@@ -107,7 +107,7 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
     text = "\n".join(part["text"] for part in event["content"])
     name = event["participant"] or ""
     said_by = data(name)
-    kind = event["kind"]
+    kind = data(event["kind"])
     if kind == "stop":
         return
     seen_by = event["visible_to"]
@@ -144,10 +144,14 @@ def _print_calls(console: Console, event: dict[str, Any], label: str, style: str
 
 def _print_end(console: Console, row: dict[str, Any]) -> None:
     console.rule(style="dim")
-    console.print(f"[bold]{row['status']}[/bold], stopped by {row['stop_reason']}: {data(row['stop_text'] or '-')}")
+    console.print(
+        f"[bold]{data(row['status'])}[/], stopped by {data(row['stop_reason'])}: {data(row['stop_text'] or '-')}"
+    )
     if row["failure"]:
         failure = row["failure"]
-        console.print(f"[red]{failure['kind']} failure in {data(failure['where'])}: {data(failure['message'])}[/]")
+        console.print(
+            f"[red]{data(failure['kind'])} failure in {data(failure['where'])}: {data(failure['message'])}[/]"
+        )
         console.print(f"[dim]{data(row['traceback'] or '')}[/]", highlight=False, end="\n" * bool(row["traceback"]))
     for reward in row["rewards"]:
         console.print(f"{data(reward['participant'])} {data(reward['name'])}: {reward['value']:g}")

@@ -21,6 +21,7 @@ from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.models.versions import Versions
+from ray_gym.printable import printable
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.driver.carrying_out import setup_of, summary_of
 from ray_gym.run.driver.driver import Driver, Outcome
@@ -108,7 +109,7 @@ class Host:
         state = await asyncio.to_thread(read_state, self._directory, self._source, self._cursor, self._known, metrics)
         self._commits = state.commits
         for problem in self._commits.fences.problems:
-            print(f"journal: {problem}", file=sys.stderr, flush=True)
+            print(printable(f"journal: {problem}"), file=sys.stderr, flush=True)
         await self._restore_groups(state)
         without = state.finished | state.begun | self._known | set(self._cursor.beyond)
         self._supply = Supply(self._source, self._cursor.next, without, self._wake)

@@ -13,6 +13,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ray_gym.hosting.application import Application
 from ray_gym.models.engine import Engine
+from ray_gym.printable import printable
 from ray_gym.run.cluster import cluster
 from ray_gym.stream.calls import HostSetup
 from ray_gym.stream.host import Host
@@ -53,4 +54,4 @@ def start_host(kind: type[Host], setup: HostSetup, **options: Any) -> Any:
 
 def say(text: str) -> None:
     """Shows a line to the user on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)

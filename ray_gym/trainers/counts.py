@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ray_gym.printable import printable
 from ray_gym.stream import Group
 from ray_gym.trainers.rows import Row
 
@@ -48,5 +49,9 @@ def add_and_say(
     """
     for name, text in left_out.items():
         if counts[name] and not totals[name]:
-            print(f"ray_gym: {counts[name]} {text}; the log counts them as {prefix}{name}", file=sys.stderr, flush=True)
+            print(
+                printable(f"ray_gym: {counts[name]} {text}; the log counts them as {prefix}{name}"),
+                file=sys.stderr,
+                flush=True,
+            )
     totals.update(counts)

@@ -94,6 +94,8 @@ def test_a_folder_whose_name_is_not_utf8_is_named_and_the_others_are_listed(tmp_
     shutil.copytree(os.fsencode(tmp_path / "good"), odd)
     done = ray_gym_here("runs", "--dir", str(tmp_path))
     assert done.returncode == 0 and "good" in done.stdout and "its name is not UTF-8: rename it" in done.stdout
+    done = ray_gym_here("runs", "--dir", str(tmp_path), "--json")
+    assert {json.loads(line)["name"] for line in done.stdout.splitlines()} >= {"good"}, done.stderr
     done = ray_gym_here("stats", os.fsdecode(odd))
     assert done.returncode == 2 and "this path is not UTF-8" in done.stderr and "Traceback" not in done.stderr
 
@@ -129,6 +131,10 @@ def test_a_name_that_commands_the_terminal_is_shown_with_escapes(tmp_path: Path)
     (tmp_path / "plain").rename(tmp_path / "a\x1b]0;x\x07[red]")
     done = ray_gym_here("runs", "--dir", str(tmp_path))
     assert done.returncode == 0 and "\x1b" not in done.stdout and "[red]" in done.stdout
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a\x1b]0;x\x07[red]").rename(tmp_path / "b" / "c\x9b2J\u202e")
+    done = ray_gym_here("runs", "--dir", str(tmp_path / "b"), "--json")
+    assert done.stdout.isascii() and json.loads(done.stdout)["name"] == "c\x9b2J\u202e"
 
 
 def test_show_without_a_name_takes_the_newest_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
+from shown_runs import episode, event, write
 
 from ray_gym import Environment, Task
-from ray_gym.cli.show import mean_line, show_run
+from ray_gym.cli.show import line_of, mean_line, show_run
 from ray_gym.cli.show_episode import show_episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
@@ -190,6 +191,21 @@ def test_data_is_shown_as_text(tmp_path: Path) -> None:
     shown = out.getvalue()
     assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
     assert shown.count(r"[/b]\x1b]0;title\x07\u202e") >= 5
+
+
+@pytest.mark.parametrize("given", [{"status": EVIL}, {"stop_reason": EVIL}, {"failure": EVIL}, {"kind": EVIL}])
+def test_words_that_a_record_itself_has_are_shown_as_text(tmp_path: Path, given: dict[str, str]) -> None:
+    """A run of somebody else's may hold anything where ours hold one of a few words."""
+    failure = {"kind": given.get("failure", "infra"), "where": "x", "message": "y"}
+    events = [event(0, given.get("kind", "message"), "Hi.")]
+    words = {name: text for name, text in given.items() if name in ("status", "stop_reason")}
+    write(tmp_path, {**episode(1), "failure": failure, "events": events, **words})
+    console = Console(file=io.StringIO(), width=300)
+    console.print(line_of({**episode(1), "failure": failure, **words}))
+    show_run(console, load(tmp_path))
+    show_episode(console, load(tmp_path), "e1")
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown) and r"[/b]\x1b]0;title\x07\u202e" in shown
 
 
 def test_a_judges_question_and_its_answer_are_told_apart(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 
 from ray_gym.errors import RunFailed
 from ray_gym.models.placement import Replicas
+from ray_gym.printable import printable
 from ray_gym.run.cluster.gpus import missing_gpus
 
 LOOK_S = 2.0
@@ -45,7 +46,7 @@ def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | 
                 raise RunFailed(f"models: {problem}, after {waited:.0f} s of waiting (--wait-deadline, wait_s)")
             if time.monotonic() - said_at >= SAY_S:
                 said_at = time.monotonic()
-                print(f"waiting for GPUs since {waited:.0f} s: {problem}", file=sys.stderr, flush=True)
+                print(printable(f"waiting for GPUs since {waited:.0f} s: {problem}"), file=sys.stderr, flush=True)
             if stopped.wait(LOOK_S):
                 return
     finally:

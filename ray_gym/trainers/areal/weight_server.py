@@ -24,6 +24,7 @@ if __name__ == "__main__":
     end_on_signals()  # the imports below take seconds, and a KeyboardInterrupt out of them would be a traceback
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.printable import printable
 from ray_gym.trainers.kept_checkpoint import Update, serve_copy
 from ray_gym.trainers.service import WeightsCommand
 
@@ -95,7 +96,7 @@ def make_server(weights: SavedWeights, host: str, port: int) -> ThreadingHTTPSer
         def _answer(self, status: int, message: str) -> None:
             body = json.dumps({"success": status == 200, "message": message}).encode()
             if status >= 400:
-                print(f"{self.path}: {message}", file=sys.stderr, flush=True)
+                print(printable(f"{self.path}: {message}"), file=sys.stderr, flush=True)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -124,16 +125,16 @@ def main(arguments: list[str]) -> int:
 def serve(given: argparse.Namespace) -> int:
     """Serves, and returns the exit code 2 if the arguments don't fit. `given`: those."""
     if not given.root.is_dir():
-        print(f"--root: {given.root} is no folder", file=sys.stderr)
+        print(printable(f"--root: {given.root} is no folder"), file=sys.stderr)
         return 2
     command = WeightsCommand(given.app, (sys.executable, "-m", "ray_gym"))
     try:
-        print(f"{given.app} serves version {command.served()}", flush=True)
+        print(printable(f"{given.app} serves version {command.served()}"), flush=True)
     except (RunFailed, UserError) as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     with make_server(SavedWeights(given.root, command.update), given.host, given.port) as server:
-        print(f"ready: AREAL_LLM_SERVER_ADDRS={given.host}:{server.server_address[1]}", flush=True)
+        print(printable(f"ready: AREAL_LLM_SERVER_ADDRS={given.host}:{server.server_address[1]}"), flush=True)
         server.serve_forever()
     return 0
 

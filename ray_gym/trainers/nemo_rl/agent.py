@@ -29,6 +29,7 @@ if __name__ == "__main__":
 from ray_gym.client import Client, RolloutRequest, ServiceError
 from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.printable import printable
 from ray_gym.trainers.checkout import check_commit
 from ray_gym.trainers.counts import add_and_say
 from ray_gym.trainers.nemo_rl import TESTED
@@ -124,7 +125,7 @@ def make_server(
         def _answer(self, status: int, answer: dict[str, Any]) -> None:
             body = json.dumps(answer).encode()
             if status == 422:
-                print(f"{self.path}: {answer['error']}", file=sys.stderr, flush=True)
+                print(printable(f"{self.path}: {answer['error']}"), file=sys.stderr, flush=True)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -174,18 +175,18 @@ def serve(given: argparse.Namespace) -> int:
     try:
         client = Client(given.url)
     except ValueError as error:
-        print(f"--url: {error}", file=sys.stderr)
+        print(printable(f"--url: {error}"), file=sys.stderr)
         return 2
     with client:
         try:
             check(client, given)
         except (UserError, ServiceError, OSError) as error:
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
             return 2
         agent = Agent(client, given.forks, given.temperature, given.longest, given.environment)
         gathering = Gathering(agent.play, given.repeats, given.gather_s)
         with make_server(gathering, given.host, given.port, agent.check_parameters) as server:
-            print(f"ready: http://{given.host}:{server.server_address[1]}/run", flush=True)
+            print(printable(f"ready: http://{given.host}:{server.server_address[1]}/run"), flush=True)
             server.serve_forever()
     return 0
 

@@ -1,8 +1,8 @@
 /** Finds the characters of a text that nobody sees, or that change how others are seen. */
 
-/** Control characters but tab and newline, marks of direction, zero-width and tag characters, and lone surrogates. */
+/** The characters that `ray_gym/printable.py` makes visible, too: a test holds the two to one another. */
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{10fffe}\u{10ffff}]/gu;
 
 export interface Piece {
   text: string;
@@ -21,9 +21,14 @@ export function sign(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+/** Says whether a text has no characters that are not seen. */
+export function isSeen(text: string): boolean {
+  return text.search(HIDDEN) < 0;
+}
+
 /** Splits a text at the characters that are not seen. */
 export function pieces(text: string): Piece[] {
-  if (text.search(HIDDEN) < 0) return [{ text, isMark: false }];
+  if (isSeen(text)) return [{ text, isMark: false }];
   const found: Piece[] = [];
   let at = 0;
   for (const match of text.matchAll(HIDDEN)) {

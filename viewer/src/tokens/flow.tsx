@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { memo } from "../base/memo";
 import { useList } from "../base/virtual";
-import { pieces } from "../parts/visible";
+import { isSeen, pieces } from "../parts/visible";
 import { blockAt, blocksOf, type Block } from "./blocks";
 import type { Scale } from "./scales";
 
@@ -107,12 +107,12 @@ const Tokens = memo(function Tokens({ block, texts, isControl, scale, current }:
   return <>{made}</>;
 });
 
-const SPECIAL = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u206f\ufeff\ufff9-\ufffd\ud800-\udfff]|^ +$| {2}/;
+const SPACES = /[\n\t\ufffd]|^ +$| {2}/;
 
 /** Shows the text of a token with its white space and its unseen characters. */
 function shownText(text: string) {
   if (text === "") return <i>∅</i>;
-  if (!SPECIAL.test(text)) return text;
+  if (!SPACES.test(text) && isSeen(text)) return text;
   return text.split(/(\n|\t|^ +$| {2,}|\ufffd)/).map((part) => {
     if (part === "\n") return <i>{"⏎\n"}</i>;
     if (part === "\t") return <i>{"⇥\t"}</i>;
