@@ -1,11 +1,13 @@
 """Checks that a participant is not told its own words as somebody else's.
 
-An echo is a line that a participant said, which `relay` then tells it, although nobody else has said it. Short lines are
-no echoes, since they come up by chance.
+An echo is a line that a participant said, which `relay` then tells it, although nobody else has said it; it may have a
+name with a colon before it, as in a transcript, or brackets or quotes around it. Short lines are no echoes, since they
+come up by chance.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -33,10 +35,24 @@ def _echoes(play: Play) -> Iterator[Finding]:
         if name not in said:
             continue
         if event.kind == "message":
-            said[name] |= set(long_lines(event.content, SHORTEST))
+            said[name] |= set(map(_bare, long_lines(event.content, SHORTEST)))
         elif event.kind == "relay":
             others = {line for other, lines in said.items() if other != name for line in lines}
             for line in long_lines(event.content, SHORTEST):
-                if line in said[name] - others:
+                known = next((bare for bare in _inside(line) if bare in others | said[name]), None)
+                if known is not None and known not in others and len(known) >= SHORTEST:
                     what = f"{name} is told its own words: {shorten(line, 80)!r} ({play.scene})"
                     yield Finding(f"{type(play.stage.environment).__name__}, to {name}", what, _MEND)
+
+
+def _bare(line: str) -> str:
+    """Returns a line without signs around it, such as brackets and quotes."""
+    return re.sub(r"^[\W_]+|[\W_]+$", "", line)
+
+
+def _inside(line: str) -> Iterator[str]:
+    """Yields a line without signs around it, and what is left of it without the words before each of its colons."""
+    bare = _bare(line)
+    yield bare
+    for colon in re.finditer(r":\s", bare):
+        yield _bare(bare[colon.end() :])

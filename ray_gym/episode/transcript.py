@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ray_gym.episode.calls import Answered
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
@@ -74,11 +76,14 @@ class Transcript:
             self.put(thread, "system", Message("system", chosen))
 
     def put(self, thread: str, kind: EventKind, message: Message) -> Event:
-        """Appends a message to a thread, records it as an event, and returns the event.
+        """Appends a message to a thread, records it as an event, and returns the event. Its content is kept as a plain
+        `str`: a subclass (of templates, NumPy or an enum) could not be encoded.
 
         Errors: TypeError if its content is no text.
         """
         on = self.threads[thread]
+        if type(message.content) is not str and isinstance(message.content, str):
+            message = replace(message, content=str(message.content))
         event = self.write(
             kind,
             participant=on.participant.name,

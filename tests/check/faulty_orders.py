@@ -250,6 +250,24 @@ class TellsOwnWords(Sound):
         return "\n".join([*own[-1:], turn.text])
 
 
+class TellsATranscript(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return "\n".join(f"[{event.thread}: {event.content!r}]" for event in episode.events if event.kind == "message")
+
+
+class TellsQuotes(Sound):
+    """Has no fault: the user itself quotes what it was told, after a colon."""
+
+    def perfect(self, task: OrderTask) -> Mapping[str, Player]:
+        def buyer(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", f"You said: {request.messages[-1].content}")
+
+        return {**Sound.perfect(self, task), "user": buyer}
+
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return turn.text and f"{turn.speaker}: {turn.text}"
+
+
 class AsciiOnly(Sound):
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         return turn.text.encode("ascii").decode() or "Well?" if listener.name != turn.speaker else None

@@ -33,7 +33,9 @@ from faulty_orders import (
     TellsALimit,
     TellsASecret,
     TellsAShortAnswer,
+    TellsATranscript,
     TellsOwnWords,
+    TellsQuotes,
     TellsWhatAToolSaid,
     ToolForNobody,
     UnseededRandomness,
@@ -66,6 +68,7 @@ async def found_in(environment_class: type[Sound], other_process: OtherProcess) 
 
 async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
+    assert await found_in(TellsQuotes, other_process) == {}
 
 
 async def test_what_a_tool_did_may_be_told_in_other_words(other_process: OtherProcess) -> None:
@@ -100,6 +103,7 @@ async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
         (TellsAShortAnswer, "leaks", "TellsAShortAnswer, to user", "what only policy was told by sell: 'sold: "),
         (TellsALimit, "leaks", "TellsALimit, to policy", "told by count_coins: 'SECRET: the limit is 5'"),
         (TellsOwnWords, "echoes", "TellsOwnWords, to ", "is told its own words: '"),
+        (TellsATranscript, "echoes", "TellsATranscript, to ", "is told its own words: "),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
         (OthersOutOfRange, "score", "OthersOutOfRange.score", "a reward of 17 for user, out of the declared range"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),

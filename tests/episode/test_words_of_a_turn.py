@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playing import Reply, Talk, calls, play_script
 
-from ray_gym import Episode, Participant, ToolError, Turn, tool
+from ray_gym import Episode, Opening, Participant, ToolError, Turn, tool
 from ray_gym.errors import FailureKind
 
 
@@ -152,6 +152,24 @@ async def test_a_blank_text_of_relay_tells_nothing(blank: str) -> None:
     assert game.models["policy"].seen()[0][0] == "user" and game.models["user"].seen() == [("user", "Hello.")]
     assert [event.participant for event in game.episode.events if event.kind == "relay"] == []
     assert all(text.strip(blank) for _, text in game.models["policy"].seen())
+
+
+class Markup(str):
+    """Stands for a class of jinja2, which makes such texts."""
+
+
+class Templates(Office):
+    def opening(self, task: Any, state: Any) -> Opening:
+        return Opening(system={"policy": Markup("Be kind.")}, messages={"policy": Markup("Hi.")})
+
+    def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return Markup(f"<p>{turn.text}</p>")
+
+
+async def test_texts_of_templates_are_texts() -> None:
+    game = await play_script(Templates(), ["Hello.", "bye"], ["Good day."], policy={"stop_text": "bye"})
+    assert game.stop == ("stop_text", "bye") and game.models["user"].seen() == [("user", "<p>Hello.</p>")]
+    assert {type(event.content) for event in game.episode.events} == {str}
 
 
 @pytest.mark.parametrize("last", ["", "  \n", "\u200b", "<think>hm</think>\ufeff"])
