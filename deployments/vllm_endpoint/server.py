@@ -7,10 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decode_json
+from ray_gym.engines.openai_wire import read_ids, read_logprobs
 from ray_gym.errors import EpisodeFailure, FailureKind
 
 PATH = "/completions"
@@ -66,9 +65,8 @@ def read_generation(answer: Any) -> Generation:
     """
     try:
         (choice,) = answer["choices"]
-        token_ids = np.array(choice["token_ids"], dtype=np.int32)
-        logprobs = np.array(choice["logprobs"]["token_logprobs"], dtype=np.float32)
-        prompt_ids = [int(token) for token in choice["prompt_token_ids"]]
+        token_ids, logprobs = read_ids(choice["token_ids"]), read_logprobs(choice["logprobs"]["token_logprobs"])
+        prompt_ids = read_ids(choice["prompt_token_ids"]).tolist()
         text, finish_reason = str(choice["text"]), choice["finish_reason"]
         stop_text = choice.get("stop_reason")
         details = (answer.get("usage") or {}).get("prompt_tokens_details") or {}

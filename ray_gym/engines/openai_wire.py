@@ -444,14 +444,14 @@ def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] |
         return None
     entries = _object(choice.get("logprobs")).get("content") or []
     try:
-        logprobs = _read_logprobs([entry["logprob"] for entry in entries])
+        logprobs = read_logprobs([entry["logprob"] for entry in entries])
     except (TypeError, KeyError):
         raise BadAnswer("logprobs that are not numbers") from None
-    prompt_ids, token_ids = _read_ids(prompt), _read_ids(generated)
+    prompt_ids, token_ids = read_ids(prompt), read_ids(generated)
     return (prompt_ids, token_ids, logprobs) if len(logprobs) == len(token_ids) else None
 
 
-def _read_ids(given: Any) -> TokenIds:
+def read_ids(given: Any) -> TokenIds:
     """Returns token ids, int32 [n]. Errors: `BadAnswer` unless they are whole numbers from 0 that an int32 holds: NumPy
     alone would also take true, 1.7 and "7".
     """
@@ -462,7 +462,7 @@ def _read_ids(given: Any) -> TokenIds:
     return np.array(given, dtype=np.int32)
 
 
-def _read_logprobs(given: list[Any]) -> Logprobs:
+def read_logprobs(given: list[Any]) -> Logprobs:
     """Returns logprobs, float32 [n]. Errors: `BadAnswer` unless they are numbers of at most 0."""
     if not set(map(type, given)) <= {int, float}:
         raise BadAnswer("logprobs that are not numbers")

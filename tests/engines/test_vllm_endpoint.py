@@ -140,6 +140,9 @@ def test_an_answer_is_read() -> None:
         {"logprobs": {"token_logprobs": [-0.5, -0.5]}},
         {"finish_reason": "abort"},
         {"token_ids": ["x"]},
+        *({"token_ids": [odd]} for odd in (1.7, "7", True, -1, 2**31, None)),
+        *({"prompt_token_ids": [1, odd]} for odd in (1.7, "7", True, -1)),
+        *({"logprobs": {"token_logprobs": [odd]}} for odd in ("-0.5", True, None, 0.5, float("nan"))),
     ],
 )
 def test_ids_are_never_invented(wrong: dict[str, Any]) -> None:
