@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from rich.console import Console
 
@@ -148,6 +148,11 @@ def _rows_of(run: Run, columns: Iterable[str], damages: list[str]) -> list[dict[
     return [row for batch in intact_rows(run.storage, list(columns), ROWS, damages) for row in batch.to_pylist()]
 
 
+def _number(value: Any) -> str:
+    """Returns a figure of an environment's, as a text: also one that is no number."""
+    return f"{value:.3f}" if isinstance(value, SupportsFloat) and not isinstance(value, bool) else f"{value!r:.40}"
+
+
 def _print_metrics(console: Console, run: Run) -> None:
     """Prints the environment's metrics of the run. If they can't be computed, as the environment is not installed or
     has changed, prints a remark instead of failing. A run without episodes prints nothing.
@@ -166,7 +171,7 @@ def _print_metrics(console: Console, run: Run) -> None:
         if not (rows := _rows_of(run, environment.metrics_columns, damages)) and damages:
             raise UserError(damages[0])  # no file has such a column
         figures = environment.metrics(rows)
-        shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
+        shown = "  ".join(f"{figure} {_number(value)}" for figure, value in figures.items())
     except (Exception, SystemExit) as error:
         why = str(error) if isinstance(error, UserError) else placed(error)
         console.print(f"[dim]the metrics of {data(name)} can't be worked out: {data(why)}[/]", soft_wrap=True)

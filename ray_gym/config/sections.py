@@ -17,6 +17,9 @@ from pydantic import (
     Field,
     PrivateAttr,
     SerializerFunctionWrapHandler,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
     model_serializer,
     model_validator,
@@ -25,7 +28,7 @@ from pydantic import (
 from ray_gym.config.interpolations import Interpolation, as_written
 from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.models.base import Sampling
-from ray_gym.models.numbers import Integer, Real
+from ray_gym.models.numbers import NO_BOOL, Integer, Real
 from ray_gym.models.price import Price
 from ray_gym.sandbox.limits import SandboxLimits
 
@@ -249,6 +252,19 @@ class RetriesSection(Section):
     """New tries of an episode whose replay diverged from the record."""
 
 
+def _count_or_fraction(value: Any, read: ValidatorFunctionWrapHandler) -> int | float | None:
+    """Reads a number of episodes, or a fraction of all of them. Errors: ValueError for any other value."""
+    try:
+        number: int | float | None = read(float(value) if isinstance(value, str) and "." in value else value)
+    except (ValidationError, ValueError):
+        if isinstance(value, bool):
+            raise ValueError(f"{NO_BOOL} (found {value})") from None
+        number = -1
+    if number is None or (number >= 0 and (isinstance(number, int) or number <= 1)):
+        return number
+    raise ValueError(f"expected a whole number of episodes, or a fraction of all from 0.0 to 1.0 (found {value!r:.40})")
+
+
 class LimitsSection(Section):
     """This section limits the turns, tokens and seconds of an episode, and the failures and the cost of a run."""
 
@@ -268,7 +284,7 @@ class LimitsSection(Section):
     score_deadline_s: Seconds = 600
     """Seconds that the scoring of an episode, or of a group, may take."""
     retries: RetriesSection = RetriesSection()
-    max_failed: Annotated[Integer, Field(ge=0)] | Annotated[Real, Field(ge=0, le=1)] | None = None
+    max_failed: Annotated[Integer | Real | None, WrapValidator(_count_or_fraction)] = None
     """Most episodes that may fail before the run is stopped: a whole number, or a fraction of all episodes as a decimal
     number. Default: no limit."""
     max_cost: Annotated[Real, Field(gt=0, allow_inf_nan=False)] | None = None

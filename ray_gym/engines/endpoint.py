@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import os
 import re
@@ -32,6 +33,8 @@ CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
 LONGEST_ERROR = 400
 """Characters of an error that are shown at most."""
+SLOW_S, SAY_S = 10.0, 60.0
+"""Seconds after which it is told why a call has no answer, and between two such lines."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTEXT_IS_FULL = re.compile(
@@ -52,6 +55,7 @@ _CONTEXT_IS_FULL = re.compile(
 )
 
 Result = TypeVar("Result")
+logger = logging.getLogger(__name__)
 
 
 class EndpointOptions(BaseModel):
@@ -146,6 +150,7 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._calls: Pool | Proxied | None = None
+        self._said_at = -math.inf
         self.rate = RateLimit.of(options.requests_per_minute, options.tokens_per_minute)
         """Limit of the calls a minute, for which the caller of `post` has waited; None if there is none."""
 
@@ -161,11 +166,13 @@ class Endpoint:
         """
         data = encode_json(body)
         tried, began = 0, time.monotonic()
+        first = began
         while isinstance(outcome := await self._call(path, data, session_id, read), _LostCall):
             if tried == self._options.retries:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
+            self._tell_slow(outcome.problem, time.monotonic() - first)
             await asyncio.sleep(pause)
             if self.rate is not None:
                 self.rate.count_again()
@@ -186,6 +193,14 @@ class Endpoint:
     def shown(self, text: str) -> str:
         """Returns a text about an error, with the key masked, and cut if it is long."""
         return shown_error(text, self._key)
+
+    def _tell_slow(self, problem: str, waited_s: float) -> None:
+        """Logs why a call is tried again, if it has taken `SLOW_S` seconds: once in `SAY_S` seconds of all calls."""
+        now = time.monotonic()
+        if waited_s >= SLOW_S and now - self._said_at >= SAY_S:
+            self._said_at = now
+            told = f"no answer in {waited_s:.0f} s, and it is called again: {self.shown(problem)}"
+            logger.warning(f"model {self._options.base_url}: {told}")
 
     async def _call(
         self, path: str, data: bytes, session_id: str, read: Callable[[bytes], Result]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import AllowInfNan, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 NO_BOOL = "Input should be a number; true, yes, on and the like are none"
@@ -19,5 +19,5 @@ def _refuse_bool(value: Any) -> Any:
 
 Integer = Annotated[int, BeforeValidator(_refuse_bool)]
 """Whole number of a config, which may be a text of digits but no bool."""
-Real = Annotated[float, BeforeValidator(_refuse_bool)]
-"""Number of a config, which may be a text of digits but no bool."""
+Real = Annotated[float, BeforeValidator(_refuse_bool), AllowInfNan(False)]
+"""Number of a config, which may be a text of digits but no bool, and no infinity: JSON, in which runs are kept, has none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,8 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """Returns one message for each participant in `not_plain`, and one for each that is trained on groups without
-        spread; an empty list if there is none.
+        """Returns one message for each participant in `not_plain`, for each that is trained on groups without spread, and
+        for each tool of somebody who does not take part; an empty list if there is none.
         """
         reshaped = [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
@@ -98,7 +98,13 @@ class Plan:
             for p in self.participants.values()
             if p.trainable and p.sampling.greedy and repeats > 1
         ]
-        return reshaped + equal
+        return reshaped + equal + list(self._tools_of_nobody())
+
+    def _tools_of_nobody(self) -> Iterator[str]:
+        known = self.environment.participants
+        for name, tool in self.environment.tools.items():
+            for nobody in sorted(set(tool.participants or ()) - set(known)):
+                yield f"environment: tool {name} is for {nobody!r}, who does not take part (known: {', '.join(known)})"
 
     @property
     def not_plain(self) -> dict[str, str]:

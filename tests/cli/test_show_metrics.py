@@ -49,6 +49,12 @@ class Misspelt(Counted):
     metrics_columns = ("seed", "statsu")
 
 
+class Partly(Environment[Task, None]):
+    @classmethod
+    def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        return {"won": 0.5, "turns": None, "name": "[b]"}  # type: ignore[dict-item]
+
+
 class Broken(Environment[Task, None]):
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
@@ -76,6 +82,10 @@ def test_metrics_are_shown_below_the_episodes(tmp_path: Path) -> None:
     text = shown(tmp_path, "test_show_metrics:Counted")
     assert "metrics: episodes 3.000  seeds@[2] 1.500\n" in text
     assert text.index("e2") < text.index("metrics:") < text.index("one of them")
+
+
+def test_a_figure_that_is_no_number_loses_no_other(tmp_path: Path) -> None:
+    assert "metrics: won 0.500  turns None  name '[b]'\n" in shown(tmp_path, "test_show_metrics:Partly")
 
 
 def test_environments_without_metrics_and_runs_without_episodes_show_none(tmp_path: Path) -> None:

@@ -445,6 +445,28 @@ def test_a_bool_is_no_number_of_failures(config: Path, value: bool) -> None:
     assert "Input should be a number; true, yes" in error_of(config, f"limits.max_failed={value}")
 
 
+@pytest.mark.parametrize("value", ["-1", "1.5", "abc", "'nan'", "[1]"])
+def test_a_wrong_number_of_failures_is_told_in_plain_words(config: Path, value: str) -> None:
+    told = error_of(config, f"limits.max_failed={value}")
+    assert (
+        "limits.max_failed: expected a whole number of episodes, or a fraction of all from 0.0 to 1.0 (found " in told
+    )
+
+
+@pytest.mark.parametrize(("value", "most"), [("1", 1), ("1.0", 1.0), ("'1.0'", 1.0), ("'3'", 3), ("null", None)])
+def test_a_fraction_of_failures_is_no_number_of_them(config: Path, value: str, most: float | None) -> None:
+    found = read(config, f"limits.max_failed={value}").limits.max_failed
+    assert found == most and type(found) is type(most)
+
+
+@pytest.mark.parametrize(
+    "key", ["limits.episode_deadline_s", "limits.score_deadline_s", "participants.policy.sampling.top_p"]
+)
+@pytest.mark.parametrize("number", ["'inf'", "'nan'", "inf"])
+def test_no_text_is_an_infinite_number(config: Path, key: str, number: str) -> None:
+    assert f"{key}: Input should be" in error_of(config, f"{key}={number}")
+
+
 @pytest.mark.parametrize("number", ["010", "0100", "0777", "-010", "+010", "0_10", "[1, 010]"])
 def test_a_number_that_begins_with_a_zero_is_refused(config: Path, number: str) -> None:
     for key in ("tasks.limit", "run.seed", "environment.option"):

@@ -14,6 +14,7 @@ from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running
 from openai_calls import MOVE, MOVE_NOW, check, complete, options, request
 from pydantic import ValidationError
 
+from ray_gym.engines import endpoint as endpoint_module
 from ray_gym.engines import endpoint_check as check_module
 from ray_gym.engines.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
 from ray_gym.engines.proxied import proxy_to
@@ -283,6 +284,19 @@ async def test_errors_for_ever_are_infra(endpoint: EndpointDouble) -> None:
     assert caught.value.failure.kind is FailureKind.INFRA
     assert caught.value.failure.where == f"model {endpoint.base_url}"
     assert len(endpoint.requests) == 3
+
+
+async def test_why_a_call_has_no_answer_is_told_once_in_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(endpoint_module, "SLOW_S", 0.0)
+    model = OpenAIModel(options(f"http://127.0.0.1:{free_port()}/v1", retries=3), None, False, first_pause_s=0.001)
+    with pytest.raises(EpisodeFailure):
+        await model.complete(request())
+    told = [record.getMessage() for record in caplog.records if record.name == endpoint_module.__name__]
+    assert len(told) == 1 and "no answer in 0 s, and it is called again: " in told[0]
+    assert "can't connect to 127.0.0.1" in told[0]
+    await model.close()
 
 
 async def test_a_lost_connection_is_infra() -> None:

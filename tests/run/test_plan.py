@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
 
-from ray_gym import Environment, Task
+from ray_gym import Environment, Participant, Task, tool
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import ParticipantSection, RunConfig
 from ray_gym.data.tasks import TaskRow
@@ -219,6 +220,31 @@ def test_groups_of_equal_episodes_are_remarked(
     remarks = [line for line in made.warnings if f"sampling.{told}, so the 4 episodes of a task" in line]
     assert len(remarks) == (told is not None)
     assert not any("episodes of a task" in line for line in made.warnings) or told
+
+
+class Misspelt(Environment[Task, Any]):
+    """Has a tool for `usr`."""
+
+    participants = ("policy", "user")
+
+    def generate(self, rng: random.Random, index: int) -> Task:
+        return Task()
+
+    def setup(self, task: Task, episode: Any) -> None:
+        return None
+
+    @tool(participants=("usr",))
+    def pay(self, state: Any, caller: Participant) -> str:
+        return "paid"
+
+    def score(self, state: Any, episode: Any) -> float:
+        return 1.0
+
+
+def test_a_tool_of_nobody_is_remarked() -> None:
+    made = plan(environment={"id": "test_plan:Misspelt"}, models={"small": RANDOM})
+    told = "environment: tool pay is for 'usr', who does not take part (known: policy, user)"
+    assert [line for line in made.warnings if "tool" in line] == [told]
 
 
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}

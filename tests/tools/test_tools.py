@@ -308,3 +308,16 @@ def test_a_subclass_inherits_tools_and_replaces_those_that_it_writes_anew() -> N
 def test_an_error_is_told_as_a_text_never_as_an_object(given: tuple[Any, ...], told: str) -> None:
     with pytest.raises(TypeError, match=told):
         ToolError(*given)
+
+
+@pytest.mark.parametrize(
+    ("participants", "told"),
+    [
+        ("seller_boss", r"write \('seller_boss',\), with a comma"),
+        ((1,), "tuple of names"),
+        (["user", None], "tuple of names"),
+    ],
+)
+def test_participants_of_a_tool_are_names(participants: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        tool(participants=participants)
