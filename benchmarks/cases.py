@@ -32,7 +32,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.hosting.affinity import Transport
-from ray_gym.hosting.import_paths import as_variable
+from ray_gym.hosting.import_paths import as_variables
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.play.play import Played, play
@@ -193,7 +193,7 @@ def _ray(lags: Path) -> Iterator[None]:
         address="local",
         include_dashboard=False,
         object_store_memory=cluster.LOCAL_OBJECT_STORE_BYTES,
-        runtime_env={"env_vars": {**as_variable(), LAGS: str(lags)}},
+        runtime_env={"env_vars": {**as_variables(), LAGS: str(lags)}},
         log_to_driver=False,
         logging_level="ERROR",
     )
