@@ -11,8 +11,10 @@ import pytest
 from rich.console import Console
 
 from ray_gym.cli.closing_lines import print_summary
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import remedy_of
-from ray_gym.run.directory.receipt import Receipt
+from ray_gym.record.schema import failed_row
+from ray_gym.run.directory.receipt import Receipt, receipt_of
 from ray_gym.run.driver import panel, progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
 from ray_gym.run.driver.progress import Reporter
@@ -231,7 +233,16 @@ def test_rewards_out_of_range_are_counted() -> None:
     tally = Tally.of_resumed(10, [receipt(reward=2.0)], (0.0, 1.0))
     for reward in (0.0, 0.5, 1.0, -0.1, 1.1):
         tally.add(receipt(reward=reward))
-    assert tally.summary()["rewards_out_of_range"] == 3 and tally.summary()["rewarded"] == 6
+    for others in ((0.0, 1.0), (0.5, 7.0), (-1.0, 7.0)):
+        tally.add(receipt(reward=1.0, others=others))
+    assert tally.summary()["rewards_out_of_range"] == 5 and tally.summary()["rewarded"] == 9
+
+
+def test_a_receipt_has_the_rewards_of_others() -> None:
+    row = failed_row(EpisodeSpec("e0", "group", "task", 0, 0, "{}"), "run", "env", "stopped")
+    rewards = [("policy", "reward", 1.0), ("policy", "style", 3.0), ("user", "reward", 7.0)]
+    told = [{"participant": name, "name": part, "value": value} for name, part, value in rewards]
+    assert receipt_of({**row, "rewards": told}).others == (7.0,) and receipt_of(row).others == ()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

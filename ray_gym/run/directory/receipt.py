@@ -23,6 +23,7 @@ COLUMNS = (
     "stop_text",
     "failure",
     "reward",
+    "rewards",
     "turns",
     "usage",
     "costs",
@@ -55,6 +56,8 @@ class Receipt:
     """Cost of each participant's calls that has a price, with its model."""
     versions: tuple[tuple[str, int], ...] = ()
     """Oldest version of the weights that generated trainable tokens, by model."""
+    others: tuple[float, ...] = ()
+    """Rewards of the other participants."""
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
@@ -76,6 +79,9 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
         replayed=replayed,
         costs=tuple((cost["model"], cost["cost"]) for cost in row["costs"] or ()),
         versions=versions,
+        others=tuple(
+            one["value"] for one in row["rewards"] or () if one["name"] == "reward" and one["participant"] != "policy"
+        ),
     )
 
 

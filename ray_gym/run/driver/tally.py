@@ -154,7 +154,8 @@ class Tally:
         if receipt.reward is not None and receipt.status == "completed":
             self.rewarded += sign
             self.reward_sum += sign * receipt.reward
-            self.out_of_range += sign * (not self.reward_range[0] <= receipt.reward <= self.reward_range[1])
+            low, high = self.reward_range
+            self.out_of_range += sign * any(not low <= reward <= high for reward in (receipt.reward, *receipt.others))
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
             self.by_outcome[outcome] += sign
