@@ -50,8 +50,8 @@ def write_stdout_wholly() -> None:
     and no error is raised.
     """
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        sys.stdout = open(sys.stdout.fileno(), "w", 1, encoding, errors, closefd=False)  # noqa: SIM115
+        buffered = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
+        sys.stdout = io.TextIOWrapper(buffered, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 
 
 def drop_unwritten() -> None:

@@ -58,7 +58,7 @@ def test_an_endpoint_may_not_tell_its_tokens() -> None:
     ("given", "told"),
     [
         ({"input": -1, "output": 1}, "greater than or equal to 0"),
-        ({"input": float("nan"), "output": 1}, "greater than or equal to 0"),
+        ({"input": float("nan"), "output": 1}, "finite number"),
         ({"input": 1, "output": "inf"}, "finite number"),
         ({"input": 1, "output": True}, "should be a number"),
         ({"input": 1}, "Field required"),
