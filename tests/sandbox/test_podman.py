@@ -99,6 +99,7 @@ async def test_programs_run_within_limits(options: dict[str, Any]) -> None:
         assert await sandbox.read("file") == b"1"
         assert (await sandbox.run(["sleep", "99"], deadline_s=0.2)).ended is Ended.DEADLINE
         assert (await sandbox.run(["dd", "if=/dev/zero", "of=big", "bs=1M"])).ended is Ended.DISK
+        await sandbox.run(["sh", "-c", ": > big"])  # on a full disk, no program lives long enough to take memory
         end = await sandbox.run(["python3", "-c", "held = b'1' * 300 * 2**20; import time; time.sleep(99)"])
         assert end.ended is Ended.MEMORY
 
