@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,10 +54,18 @@ class Launcher:
             if not turn:
                 for path, text in self.program.files(self.site).items():
                     await self.sandbox.write(path, text.encode())
+            else:
+                await self._clear_answers()
             end = await self._run(words, turn, ending)
             return Left(await self._output(end), end.stderr.decode("utf-8", "replace"), _why(end), end.stdout_dropped)
         except (SandboxGone, SandboxRefused, OSError) as error:
             raise EpisodeFailure(FailureKind.INFRA, f"sandbox of {self.name}", str(error)) from error
+
+    async def _clear_answers(self) -> None:
+        """Empties the files of the last answer: a program that does not end well may leave them as they are."""
+        for path in self.program.answer_files:
+            with contextlib.suppress(OSError, SandboxRefused):  # whatever it has made of the file, it is no answer
+                await self.sandbox.write(path, b"")
 
     async def _run(self, words: str, turn: int, ending: asyncio.Event) -> ProgramEnd:
         start = self.program.start(self.site, words, turn)

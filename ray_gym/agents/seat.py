@@ -60,6 +60,8 @@ class Seat:
     """Error of a call, which ends the turn."""
     _asked: dict[bytes, asyncio.Task[AgentAnswer | None]] = field(default_factory=dict)
     """Last calls of the turn in the same words, by their digest: one that its client repeats is not made again."""
+    _last_words: str = ""
+    """Words of the last answer to a call of the turn."""
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
     """Set if the program has to be ended."""
 
@@ -71,7 +73,7 @@ class Seat:
 
         Errors: EpisodeFailure if the program fails, or one of its calls does; exceptions of the calls.
         """
-        self._is_full, self._broken = False, None
+        self._is_full, self._broken, self._last_words = False, None, ""
         self._ending.clear()
         self._asked.clear()
         async with self.calls.open():
@@ -88,8 +90,9 @@ class Seat:
         if left.why_ended is not None:
             if not self._is_full:
                 raise self._fault(left)
+            # What it printed may be its client's error, as further calls were refused.
             self.episode.note(f"{self.launcher.name}: its steps were used up, and {left.why_ended}")
-        self._say(turn, self.launcher.program.answer(left.output))
+        self._say(turn, self.launcher.program.answer(left.output) if left.why_ended is None else self._last_words)
         self._heard = len(self.episode.threads[self.participant.name].messages)
 
     async def _run(self) -> Left:
@@ -138,6 +141,8 @@ class Seat:
             raise Refused(400, "invalid_request", f"{answer.where}: {answer.message}")
         if answer is None or self.episode.stopped:
             self.end()
+        if answer is not None:
+            self._last_words = answer.completion.message.content
         return answer
 
     def end(self) -> None:

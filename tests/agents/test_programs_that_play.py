@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cast import play_with, program
+from cast import ASK, play_with, program
 from playing import Reply, Talk, with_tokens
 
 from ray_gym import Episode, Opening, Task
@@ -180,6 +180,33 @@ async def test_whatever_it_makes_of_its_answer_is_scored(code: str) -> None:
     agent = Writing(CommandOptions(command=("python3", "-c", f"import os; {code}")))
     played, _ = await play_with({"policy": agent}, [], ["Bye"])
     assert (played.status, played.failure, played.episode.answer) == ("completed", None, "nothing")
+
+
+FULL = """
+import pathlib
+first = not pathlib.Path("been").exists()
+pathlib.Path("been").touch()
+said = [text_of(ask([{"role": "user", "content": words}])) for _ in range(2)]
+if first:
+    open("answer", "w").write("FIRST ANSWER")
+    print("FIRST ANSWER")
+else:
+    print("API Error:", ask([{"role": "user", "content": "more"}])["error"]["code"])
+    sys.exit(1)
+"""
+"""Answers in its first turn, and uses up its steps in the second, in which its client's error is all that it prints."""
+
+
+@pytest.mark.parametrize("kind", [Writing, Command])
+async def test_a_turn_whose_steps_are_used_up_ends_with_its_last_words(kind: type[Command]) -> None:
+    agent = kind(CommandOptions(command=("python3", "-c", ASK + FULL)))
+    said = ["a", "b", "c", "the last words"]
+    played, _ = await play_with({"policy": agent}, said, ["Go on.", "Bye"], max_turns=2, max_steps_per_turn=2)
+    assert (played.status, played.failure, played.episode.answer) == ("completed", None, "the last words")
+    heard = [
+        event.content for event in played.episode.events if event.participant == "policy" and event.kind == "message"
+    ]
+    assert "API Error" not in str(heard) and heard.count("FIRST ANSWER") == 1
 
 
 async def test_a_seed_is_left_out_and_noted() -> None:
