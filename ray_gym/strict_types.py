@@ -80,15 +80,20 @@ def _validator(model: type[BaseModel]) -> SchemaValidator:
     return SchemaValidator(_exact(model.__pydantic_core_schema__), _use_prebuilt=False)
 
 
-def _exact(node: Any) -> Any:
-    """Returns a core schema, or a part of one, in which no type takes values that stand for others."""
+def _exact(node: Any, in_python: bool = False) -> Any:
+    """Returns a core schema, or a part of one, in which no type takes values that stand for others. `in_python`: a
+    function gets the value before, so that it is no longer JSON, of which strict types take a list for a tuple.
+    """
     if isinstance(node, list | tuple):
-        return type(node)(map(_exact, node))
+        return type(node)(_exact(part, in_python) for part in node)
     if not isinstance(node, Mapping):
         return node
     if _is_leaf(node):
         return _checked(node, _require_same)
-    made = {key: value if key in _NO_TYPES else _exact(value) for key, value in node.items()}
+    inside = in_python or _kind(node) == "function-before"
+    made = {key: value if key in _NO_TYPES else _exact(value, inside) for key, value in node.items()}
+    if in_python and _kind(node) == "tuple":
+        return _from_list(made)
     if node.get("type") == "float":
         finite = {**made, "allow_inf_nan": False}
         return _checked(finite, _require_same) if node.get("strict") is False else finite
@@ -98,6 +103,17 @@ def _exact(node: Any) -> Any:
         pairs = zip(node["choices"], made["choices"], strict=True)
         return {**made, "choices": [(new, _kind(old)) if _is_leaf(old) else new for old, new in pairs]}
     return made
+
+
+def _from_list(node: dict[str, Any]) -> dict[str, Any]:
+    """Returns the core schema of a tuple that takes a list, too."""
+
+    def made(given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+    bare = {key: value for key, value in node.items() if key != "ref"}
+    taking = dict(core_schema.no_info_before_validator_function(made, bare))
+    return {**taking, **({"ref": node["ref"]} if "ref" in node else {})}
 
 
 def _kind(node: Any) -> Any:

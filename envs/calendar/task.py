@@ -28,10 +28,12 @@ class UserLine(BaseModel):
 
 
 def _as_list(given: Any) -> Any:
-    """Returns events that stand under their ids as a list, and other data unchanged."""
+    """Returns events that stand under their ids as a list, and other data unchanged. JSON has ids as texts there."""
     if not isinstance(given, Mapping):
         return given
-    return [{"event_id": key, **event} if isinstance(event, Mapping) else event for key, event in given.items()]
+    ids = [int(key) if isinstance(key, str) and key.isdecimal() else key for key in given]
+    pairs = zip(ids, given.values(), strict=True)
+    return [{"event_id": key, **event} if isinstance(event, Mapping) else event for key, event in pairs]
 
 
 class CalendarTask(Task):

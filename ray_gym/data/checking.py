@@ -18,6 +18,7 @@ from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
+from ray_gym.openai_api.conversation import EarlierMessage
 from ray_gym.strict_types import read_strictly
 from ray_gym.task import Task
 
@@ -76,7 +77,7 @@ def _check(task: Task, environment: Environment[Any, Any]) -> None:
 
 def _merged_keys(given: Any, read: Any, location: tuple[Any, ...] = ()) -> Iterator[str]:
     """Yields a line for each mapping of a row of which two keys became one."""
-    if type(read) is str:  # most values are texts
+    if type(read) is str or type(read) is EarlierMessage:  # most values are texts, and messages have only texts
         return
     if isinstance(read, BaseModel) and isinstance(given, Mapping):
         for name, key in _keys_by_field(type(read)):
