@@ -25,12 +25,13 @@ def expect_beside(folder: Path) -> None:
     """Makes `refuse_hidden` check the modules of a config's folder, as long as the folder is in `sys.path`, here and in
     processes that get the environment variable.
     """
-    folders = dict.fromkeys([*_folders(), str(folder)])
+    folders = dict.fromkeys([*map(str, config_folders()), str(folder)])
     os.environ[VARIABLE] = os.pathsep.join([str(Path.cwd()), *folders])
 
 
-def _folders() -> list[str]:
-    return os.environ.get(VARIABLE, "").split(os.pathsep)[1:]
+def config_folders() -> list[Path]:
+    """Returns the folders of the configs that were read."""
+    return [Path(path) for path in os.environ.get(VARIABLE, "").split(os.pathsep)[1:]]
 
 
 def refuse_hidden(module: str, where: str, *, with_imports: bool = True) -> None:
@@ -38,7 +39,7 @@ def refuse_hidden(module: str, where: str, *, with_imports: bool = True) -> None
     there is one of that name. No module is run for it. `where`: the config's field that names the module. Errors:
     UserError, which names both files.
     """
-    for folder in [Path(path) for path in _folders() if path in sys.path]:
+    for folder in [path for path in config_folders() if str(path) in sys.path]:
         waiting, seen = [module], set[str]()
         while waiting:
             name = waiting.pop()

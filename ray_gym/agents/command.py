@@ -7,9 +7,11 @@ from pathlib import Path
 from pydantic import Field
 
 from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
+from ray_gym.beside import config_folders
 from ray_gym.config.programs import CommandLine, Variables
 
-SEES = 'for f; do test -e "$f" || { echo "$f is not seen there: name it in sandbox.read_only" >&2; exit 1; }; done'
+UNSEEN = "$f is not seen there: give its absolute path, and name that in sandbox.read_only"
+SEES = f'for f; do test -e "$f" || {{ echo "{UNSEEN}" >&2; exit 1; }}; done'
 
 
 class CommandOptions(AgentOptions):
@@ -35,13 +37,23 @@ class Command(AgentProgram):
         return (program,) if "/" not in program or program.startswith("/") else ()
 
     def trial(self) -> tuple[str, ...]:
-        """Returns a command that fails if the sandbox lacks a file of this machine that the command names."""
-        files = [one for one in self.options.command[1:] if one.startswith("/") and Path(one).is_file()]
+        """Returns a command that fails if the sandbox lacks a file of this machine that the command names: by its path,
+        or from the folder of the command line or the config's.
+        """
+        program, *arguments = self.options.command
+        files = [one for one in [*([program] if "/" in program else []), *arguments] if _is_file_here(one)]
         return ("sh", "-c", SEES, "sh", *files) if files else ()
 
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command, with the door in the variables that clients of both APIs read."""
         return Start(self.options.command, {**variables(site, turn), **self.options.environment}, words)
+
+
+def _is_file_here(name: str) -> bool:
+    try:
+        return any((folder / name).is_file() for folder in (Path(), *config_folders()))
+    except OSError:  # a program's code is no name of a file
+        return False
 
 
 def variables(site: Site, turn: int) -> dict[str, str]:

@@ -90,12 +90,18 @@ def _is_installed(place: Path) -> bool:
 
 
 def _home_of(interpreter: Path) -> tuple[Path, ...]:
-    """Returns the folders of an interpreter: its venv, and the Python that this was made with; () for the system's."""
+    """Returns the folders of an interpreter: its venv, and the Python that this was made with; () for the system's, and
+    for one that is not there.
+    """
     venv = interpreter.parent.parent
     settings = venv / "pyvenv.cfg"
     if not settings.is_file():
         prefix = interpreter.resolve().parent.parent
-        return (prefix,) if interpreter.is_absolute() and not prefix.is_relative_to("/usr") else ()
+        return (
+            (prefix,)
+            if interpreter.is_absolute() and interpreter.exists() and not prefix.is_relative_to("/usr")
+            else ()
+        )
     lines = (line.partition("=") for line in settings.read_text("utf-8").splitlines())
     homes = [Path(value.strip()) for name, _, value in lines if name.strip() == "home"]
     bases = dict.fromkeys(place.parent for home in homes for place in (home, home.resolve()))

@@ -60,6 +60,8 @@ class Seat:
     """Error of a call, which ends the turn."""
     _asked: dict[bytes, asyncio.Task[AgentAnswer | None]] = field(default_factory=dict)
     """Last calls of the turn in the same words, by their digest: one that its client repeats is not made again."""
+    _is_answered: bool = False
+    """True once the model has answered a call of the program."""
     _last_words: str = ""
     """Words of the last answer to a call of the turn."""
     _ending: asyncio.Event = field(default_factory=asyncio.Event)
@@ -142,6 +144,7 @@ class Seat:
         if answer is None or self.episode.stopped:
             self.end()
         if answer is not None:
+            self._is_answered = True
             self._last_words = answer.completion.message.content
         return answer
 
@@ -189,11 +192,14 @@ class Seat:
             self.episode.note(f"{self.launcher.name} on standard error: {left.errors[-LONGEST_ERROR:]}")
 
     def _fault(self, left: Left) -> EpisodeFailure:
-        """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's."""
+        """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's; before the
+        model's first answer nothing was the policy's doing.
+        """
         said = left.errors.strip().splitlines()
         message = f"{left.why_ended}: {said[-1][:200]}" if said else str(left.why_ended)
         if is_policy(self.participant):
-            return EpisodeFailure(FailureKind.POLICY, f"agent {self.launcher.name}", message)
+            kind = FailureKind.POLICY if self._is_answered else FailureKind.ENVIRONMENT
+            return EpisodeFailure(kind, f"agent {self.launcher.name}", message)
         return fault_of(self.participant, f"agent {self.launcher.name}: {message}", judges=False)
 
 

@@ -73,8 +73,11 @@ async def test_two_turns_are_one_conversation(package: Path, kind: str) -> None:
     ],
 )
 async def test_a_function_that_fails_is_the_policys_own_fault(package: Path, code: str, told: str) -> None:
-    (package / "odd.py").write_text(f"def play(words, context):\n    {code}\n")
-    played, _ = await play_with({"policy": function("shop_agent.odd:play")}, [])
+    asks = "ask(context, [{'role': 'user', 'content': words}])"
+    (package / "odd.py").write_text(
+        f"from shop_agent.asking import ask\ndef play(words, context):\n    {asks}\n    {code}\n"
+    )
+    played, _ = await play_with({"policy": function("shop_agent.odd:play")}, ["42"])
     assert played.failure is not None and played.failure.kind == "policy" and told in played.failure.message
 
 

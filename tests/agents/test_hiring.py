@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,10 @@ async def test_a_program_that_is_not_there_is_told_before_the_run(tmp_path: Path
             marks=pytest.mark.agents,
         ),
         (
+            "{python: 'json:dumps', interpreter: /nowhere/python}",
+            "/nowhere/python is not in a sandbox of kind process: in bubblewrap",
+        ),
+        (
             "{id: mini-swe-agent, interpreter: /nowhere/python}",
             "/nowhere/python is not in a sandbox of kind process: `make",
         ),
@@ -142,10 +147,28 @@ async def test_a_script_that_the_sandbox_does_not_show_is_told_before_the_run(tm
     script = tmp_path / "mine.py"
     script.touch()
     unseen: Any = hired(tmp_path, f"{{command: [python3, {script}]}}", "{kind: bubblewrap}")
-    with pytest.raises(UserError, match=r"mine.py is not seen there: name it in sandbox.read_only"):
+    with pytest.raises(UserError, match=r"mine.py is not seen there: give its absolute path, and name that in"):
         await unseen.check()
     seen: Any = hired(tmp_path, f"{{command: [python3, {script}]}}", f"{{kind: bubblewrap, read_only: [{script}]}}")
     await seen.check()
+
+
+@pytest.mark.parametrize("command", ["[python3, mine.py]", "[./mine.py]"])
+async def test_a_script_beside_the_config_is_no_file_of_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "mine.py").touch()
+    monkeypatch.setenv("RAY_GYM_BESIDE", os.pathsep.join(["/", str(tmp_path)]))
+    crew: Any = hired(tmp_path, f"{{command: {command}}}")
+    with pytest.raises(UserError, match=r"mine.py is not seen there: give its absolute path"):
+        await crew.check()
+    (tmp_path / "mine.py").unlink()
+    await crew.check()
+
+
+async def test_code_on_a_command_line_is_no_file(tmp_path: Path) -> None:
+    crew: Any = hired(tmp_path, f"{{command: [python3, -c, 'print()\n{'#' * 5000}']}}")
+    await crew.check()
 
 
 async def test_a_sandbox_shows_a_functions_package_and_its_interpreter(tmp_path: Path, monkeypatch: Any) -> None:

@@ -238,16 +238,24 @@ async def test_a_program_asks_nothing_when_it_is_not_its_turn() -> None:
     ("code", "told"),
     [
         ("sys.exit('I give up')", "it ended with exit code 1: I give up"),
-        ("time.sleep(60)", "it was ended (deadline) after 1 s"),
+        ("time.sleep(60)", "it was ended (deadline) after 2 s"),
         ("os.kill(os.getpid(), 9)", "it ended with exit code -9"),
     ],
     ids=["exit code", "too late", "killed"],
 )
 async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: str) -> None:
-    played, _ = await play_with({"policy": program(code)}, [], deadline_s=1 if "sleep" in code else 60)
+    called = "ask([{'role': 'user', 'content': words}])\n" + code
+    played, _ = await play_with({"policy": program(called)}, ["42"], deadline_s=2 if "sleep" in code else 60)
     assert played.failure is not None and played.status == "completed" and played.score is not None
     assert (played.failure.kind, played.failure.where) == ("policy", "agent mine")
     assert told in played.failure.message
+
+
+@pytest.mark.parametrize("code", ["sys.exit(2)", "post('/openai/nothing', {}); sys.exit(1)"])
+async def test_nothing_is_the_policys_fault_before_its_model_has_answered(code: str) -> None:
+    played, _ = await play_with({"policy": program(code)}, [])
+    assert (played.status, played.score) == ("failed", None)
+    assert played.failure is not None and (played.failure.kind, played.failure.where) == ("environment", "agent mine")
 
 
 @pytest.mark.parametrize(
