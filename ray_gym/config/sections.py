@@ -210,9 +210,11 @@ class ParticipantSection(Section):
 
     @model_validator(mode="after")
     def _check_agent(self) -> ParticipantSection:
-        own = {"tool_choice", "parallel_tool_calls"} & self.model_fields_set
-        if self.agent is not None and own:
-            raise ValueError(f"{min(own)}: the agent's program says itself what its calls may do; leave it out")
+        own = (
+            "parallel_tool_calls" if self.parallel_tool_calls else "tool_choice" if self.tool_choice != "auto" else None
+        )
+        if self.agent is not None and own is not None:
+            raise ValueError(f"{own}: the agent's program says itself what its calls may do; leave it out")
         return self
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import REPOSITORY, eventually
+from conftest import REPOSITORY, eventually, ray_gym
 from hostility import PATIENT, Told, calls, play, python_path, written
 from rogue import LONG
 from sandboxes import bubblewrap
@@ -67,6 +67,25 @@ def test_three_kills_change_nothing_and_no_answer_is_asked_for_again(
     """Calls that were not answered when their worker died: at most one an episode each time."""
     assert asked.total() - len(asked) <= under_way < 12 + 25 + 40
     assert len({pid for pid, _ in calls(killed)}) == 4
+
+
+def test_a_run_whose_driver_was_killed_is_resumed(
+    cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    bubblewrap()
+    alone, killed = (tmp_path_factory.mktemp(name) for name in ("alone", "killed"))
+    deeds = [f"plays long: {number}" for number in range(EPISODES)]
+    play(cluster, alone, deeds, PATIENT)
+    command = [sys.executable, "-m", "ray_gym", "rollout", str(written(killed, deeds)), "fanout.workers=1", PATIENT]
+    with (killed / "said").open("wb") as said:
+        driver = subprocess.Popen(command, env=python_path(cluster), cwd=REPOSITORY, stdout=said, stderr=said)
+        eventually(lambda: len(calls(killed)) >= 12 or driver.poll() is not None, 120)
+        assert driver.poll() is None, (killed / "said").read_text()
+        driver.kill()
+        driver.wait()
+    done = ray_gym("rollout", "--resume", str(killed / "rogues"), environment=python_path(cluster))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert rows(killed) == rows(alone)
 
 
 def test_a_program_that_asks_something_else_when_it_is_started_again_gets_a_new_try(
