@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,16 +52,17 @@ def joined() -> Iterator[None]:
             yield
 
 
-def setup(root: Path, **service: Any) -> ServiceSetup:
+def setup(root: Path, policy: Mapping[str, Any] | None = None, **service: Any) -> ServiceSetup:
     config = {
         "environment": {"id": "tic_tac_toe"},
         "tasks": {"generate": 2},
         "models": {name: {"engine": "scripted", **options} for name, options in MODELS.items()},
         "participants": {
-            "policy": {"model": "random", "tool_choice": "required"},
+            "policy": policy or {"model": "random", "tool_choice": "required"},
             "user": {"model": "minimax", "tool_choice": "required"},
         },
         "limits": {"max_turns": 5, "max_steps_per_turn": 1},
+        "sandbox": {"kind": "process"},
         "fanout": {"workers": 1, "concurrency": 4},
         "output": {"roll_s": 0.2},
         "service": {"active_rollouts": 1, "queued_rollouts": 1, "max_episodes": 200, **service},
@@ -192,6 +193,16 @@ async def test_a_rollout_from_its_request_to_its_last_episode(tmp_path: Path) ->
         assert (await door.service.counts())["rollouts.done"] == 1
     summary = json.loads((tmp_path / "rollouts" / run_id / "summary.json").read_text())
     assert summary["episodes"] == 6 and "command" not in summary and not summary["cancelled"]
+
+
+async def test_a_program_plays_in_a_rollout(tmp_path: Path) -> None:
+    program = {"model": "random", "agent": {"command": ["sh", "-c", "echo I give up"]}}
+    async with serving(tmp_path, policy=program) as door:
+        run_id = await door.made({"generate": 2})
+        ended = await door.until(run_id, lambda status, _: False)
+        episodes = await door.pages(run_id, limit=4)
+    assert (ended["state"], ended["statuses"]) == ("done", {"completed": 2}), ended["failure"]
+    assert all("I give up" in json.dumps(one["events"]) for one in episodes)
 
 
 async def test_requests_that_are_refused_leave_no_trace(tmp_path: Path) -> None:
