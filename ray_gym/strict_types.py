@@ -5,6 +5,7 @@ of tools are held to the same rule.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -28,6 +29,8 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
 """Kinds of types for which pydantic's strict mode takes values that stand for others."""
 _NUMBERS = frozenset({"int", "float", "bool"})
+DIGITS = sys.float_info.dig
+"""Digits of a decimal number that a float keeps, as which JSON's numbers are read."""
 _NO_TYPES = frozenset({"metadata", "serialization", "config", "cls", "function", "default", "expected", "members"})
 """Keys of a core schema under which there are no types."""
 
@@ -36,8 +39,8 @@ def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDet
     """Reads JSON text as a model, and returns it with what is refused: keys that no field has, at any depth, and values
     of another type than their field. Beside those that pydantic's strict mode refuses ("1" or 1.0 for a whole number)
     these are true and 1.0 for a 1 that an enumeration or a `Literal` has, a number as text for a date, "1_0" as a key for
-    10, and a whole number that no float holds. Fields and models that are declared lax (`strict=False`) take any that
-    pydantic does, but no infinity.
+    10, a whole number that no float holds, and for a `Decimal` a number of more digits than a float keeps. Fields and
+    models that are declared lax (`strict=False`) take any that pydantic does, but no infinity.
 
     Errors: ValidationError for what pydantic refuses in its lax mode, too; those of the model's own validators.
     """
@@ -150,11 +153,19 @@ def _require_same(given: Any, read: Any) -> None:
             is_same = is_number and given == given.strip()
         elif isinstance(value, date | time | timedelta | int | float):
             is_same = not is_number
+    elif isinstance(value, Decimal) and isinstance(given, float) and _digits(given) > DIGITS:
+        raise PydanticCustomError(
+            "stands_for_another", "Input should be a text: a float keeps {n} digits", {"n": DIGITS}
+        )
     elif isinstance(given, int | float):
         is_same = isinstance(value, int | float | Decimal) and isinstance(given, bool) == isinstance(value, bool)
         is_same = is_same and not (isinstance(given, float) and isinstance(value, int))
     if not is_same:
         raise PydanticCustomError("stands_for_another", "Input should not stand for {read}", {"read": f"{read!r:.60}"})
+
+
+def _digits(number: float) -> int:
+    return len(Decimal(repr(number)).as_tuple().digits)
 
 
 def _require_same_key(given: Any, read: Any) -> None:

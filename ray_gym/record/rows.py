@@ -168,6 +168,19 @@ def _is_trainable(played: Played, sample: Sample, participant: Participant) -> b
     )
 
 
+def oldest_versions(played: Played) -> tuple[tuple[str, int], ...]:
+    """Returns the pairs (model, oldest version of its weights) over the samples of an episode that a trainer can use.
+    Models whose samples have no versions are left out.
+    """
+    oldest: dict[str, int] = {}
+    for thread in played.episode.threads.values():
+        for sample in thread.ledger.samples:
+            if sample.versions and _is_trainable(played, sample, thread.participant):
+                model, version = thread.participant.model, min(span.version for span in sample.versions)
+                oldest[model] = min(version, oldest.get(model, version))
+    return tuple(oldest.items())
+
+
 def _tools_shown(played: Sequence[Played]) -> pa.Array:
     """Makes the column of the tools that prompts showed, as JSON text by thread. A text is made once for all episodes
     that showed the same tool objects, since many episodes share a few.

@@ -114,8 +114,16 @@ async def test_receipts_say_what_the_rows_say() -> None:
     one.status, one.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad \ud83d")
     rows = Rows("run", "env")
     [receipt] = rows.add([one])
-    assert receipt == receipt_of(rows.table().to_pylist()[0], versions=(("m", 0),))
+    assert receipt == receipt_of(rows.table().to_pylist()[0])
     assert (receipt.stop_text, receipt.failure) == ("guessed a?", "environment in x: bad ?")
+
+
+async def test_receipts_name_the_weights_of_what_a_trainer_can_use_alone() -> None:
+    good, failed, unscored = await played(0), await played(1), await played(2)
+    failed.status, failed.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad")
+    unscored.score = None
+    receipts = Rows("run", "env").add([good, failed, unscored])
+    assert [receipt.versions for receipt in receipts] == [(("m", 0),), (), ()]
 
 
 @pytest.mark.parametrize("count", [1, 4])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.episode.thread import Thread
 from ray_gym.logs import about
 from ray_gym.messages import utf8
 from ray_gym.run.lease import EpisodeKey, ids_of
@@ -91,16 +90,3 @@ def log_end(receipt: Receipt) -> None:
     if logger.isEnabledFor(level):
         with about(**ids_of(receipt.episode)):
             logger.log(level, "the episode is %s: %s", receipt.status, receipt.failure or receipt.stop_reason)
-
-
-def oldest_versions(threads: Iterable[Thread]) -> tuple[tuple[str, int], ...]:
-    """Returns the pairs (model, oldest version of its weights) over the samples of trainable participants. Models whose
-    samples have no versions are left out.
-    """
-    oldest: dict[str, int] = {}
-    for thread in threads:
-        for sample in thread.ledger.samples if thread.participant.trainable else ():
-            if sample.versions:
-                model, version = thread.participant.model, min(span.version for span in sample.versions)
-                oldest[model] = min(version, oldest.get(model, version))
-    return tuple(oldest.items())

@@ -10,9 +10,9 @@ import pyarrow as pa
 from ray_gym.errors import describe
 from ray_gym.play.play import Played
 from ray_gym.record.columns import encodable
-from ray_gym.record.rows import Facts, facts_of, table_of
+from ray_gym.record.rows import Facts, facts_of, oldest_versions, table_of
 from ray_gym.record.schema import as_table, failed_row
-from ray_gym.run.directory.receipt import Receipt, oldest_versions, receipt_of
+from ray_gym.run.directory.receipt import Receipt, receipt_of
 from ray_gym.run.lease import EpisodeKey
 
 AT_ONCE = 32
@@ -88,4 +88,4 @@ class Rows:
 
 def _receipt(facts: Facts, played: Played) -> Receipt:
     episode = played.episode
-    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(episode.threads.values()))
+    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(played))
