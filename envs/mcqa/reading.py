@@ -9,7 +9,8 @@ from typing import Literal
 from ray_gym.envs.mcqa.dress import normalised, plain_text
 from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_taken_back
 from ray_gym.graders import folded
-from ray_gym.graders.withdrawn import is_called_wrong, split_at_standing_box, without_struck
+from ray_gym.graders.denials import is_called_wrong, is_denied_below, is_disowned, without_struck
+from ray_gym.graders.withdrawn import split_at_standing_box
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
 """Ways in which the letter is read from an answer."""
@@ -39,17 +40,6 @@ _AFFIRMED = re.compile(
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
-_GAP = r"[ \t*_`]{1,9}"
-_NO_ANSWER = re.compile(
-    r"(?:\b(?<!least )(?:wrong|incorrect|false|invalid|bad|impossible|erroneous|eliminated|excluded|rejected|ruled[ -]out)"
-    rf"|(?:\bnot|n['’]t|\bnever)(?:{_GAP}(?:the|an?|my|correct|right|valid|possible|best)){{0,3}}"  # noqa: RUF001
-    r"|\b(?:students?|users?|pupils?|his|her|their)"
-    r"|\b(?!(?:let|here|there|that|it|what|question|problem|exercise|task|quiz|key|today|assistant|expert)['’])"  # noqa: RUF001
-    rf"[^\W\d_]{{2,30}}(?:['’]s|(?<=s)['’]))(?:{_GAP}(?:final|possible|own|given))?{_GAP}\Z",  # noqa: RUF001
-    re.IGNORECASE,
-)
-"""Words right before `answer` that call it wrong, or that of somebody else."""
-_LONGEST_BEFORE = 100
 _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"
 _NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
@@ -78,28 +68,39 @@ def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
-    it, also without Markdown's marks around it; None if there is none. `Wrong answer:` and `Student's answer:` are none.
+    it, also without Markdown's marks around it; None if there is none, or if the next words call it wrong. `Wrong answer:` and
+    `Student's answer:` are none.
     """
     behind = _behind_last(_ANSWER, text)
     if behind is None:
         return None
-    line = behind.partition("\n")[0]
+    line, _, below = behind.partition("\n")
     found = letter_or_text(line, options)
-    return found if found is not None else letter_or_text(line.strip(" \t\r*_`."), options)
+    return _standing(found if found is not None else letter_or_text(line.strip(" \t\r*_`."), options), below, options)
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, on the same line or the next; None if there is none.
 
-    Markdown's marks are ignored. Words may follow the letter, unless they name another option or call the letter wrong.
+    Markdown's marks are ignored. Words may follow the letter, unless they name another option or call the letter wrong, on
+    the next line too.
     `Wrong answer:` and `Student's answer:` are none.
     """
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
         return None
-    line = _MARKS.sub("", behind).lstrip(" \t\r\n#>").partition("\n")[0].strip()
+    line, _, below = _MARKS.sub("", behind).lstrip(" \t\r\n#>").partition("\n")
+    line = line.strip()
     found = letter_or_text(line, options)
-    return found if found is not None else _first_letter(line, options)
+    return _standing(found if found is not None else _first_letter(line, options), below, options)
+
+
+def _standing(letter: str | None, below: str, options: OptionsByLetter) -> str | None:
+    """Returns a letter unless the words below its line call it wrong: `That is wrong.`, `B is wrong.`"""
+    if letter is None or begins_with_text_of(letter, below, options):
+        return letter
+    named = re.match(rf"[\s*_#>(\[]*+{letter}[)\].:*_]{{0,4}}\s", below)
+    return None if is_denied_below(below[named.end() :] if named else below) else letter
 
 
 READERS: Mapping[Grading, Reader] = {
@@ -202,7 +203,7 @@ def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
     """Returns the text behind the last place of a pattern that no words before it call wrong; None if there is none."""
     text = without_struck(text)
     for found in reversed(list(pattern.finditer(text))):
-        if not _NO_ANSWER.search(text, max(0, found.start() - _LONGEST_BEFORE), found.start()):
+        if not is_disowned(text, found.start()):
             return text[found.end() :]
     return None
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ray_gym.envs.mcqa.dress import normalised
-from ray_gym.graders.withdrawn import NOT, WRONG, is_called_wrong
+from ray_gym.graders.denials import NOT, WRONG, is_called_wrong
 
 _OPTIONS = r"(?:the\s)?(?:(?:options?|choices?|answers?)\s)?"
 _SOME_LETTERS = r"[(\[]?[A-Z]\b[)\]]?(?:(?:,|,?\s(?:and|or|nor)|\s&)\s[(\[]?[A-Z]\b[)\]]?){0,20}"

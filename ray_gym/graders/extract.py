@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from ray_gym.graders.denials import is_denied_below, is_disowned, without_struck
 from ray_gym.messages import is_blank
 
 Extract = Callable[[str], str | None]
@@ -72,16 +73,19 @@ def split_at_last_box(text: str) -> tuple[str | None, str]:
 def answer_line(text: str) -> str | None:
     """Returns the text after the last `Answer:` that has any on the same line; None if there is none. `Answer is:` and
     `Answer =` count too, in any letter case and width. Bold, italics and code of Markdown are left out around either, and
-    so are control tokens at the end of the text (`<|im_end|>`).
+    so are control tokens at the end of the text (`<|im_end|>`), and what is struck through. `Wrong answer:` and `The
+    student's answer:` announce none, and one that the next line calls wrong is none.
     """
-    text = _without_end_tokens(text)
+    text = without_struck(_without_end_tokens(text))
     for found in reversed(list(_ANSWER.finditer(text))):
+        if is_disowned(text, found.start()):
+            continue
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)].strip()
         line_begin = text.rfind("\n", 0, found.start()) + 1
         answer = _shown(_undressed(_without_end(line, text[line_begin : found.start()])))
         if answer is not None:
-            return answer
+            return None if line_end >= 0 and is_denied_below(text[line_end:]) else answer
     return None
 
 

@@ -177,6 +177,9 @@ def test_the_expected_answers_own_words_may_stand_behind_its_number() -> None:
         ),
         (r"\$5", ["USD 5", "5 USD", r"\text{USD}\,5"], ["EUR 5", "5 GBP", "USD 50"]),
         ("USD 1,500", ["1500", r"\$1,500"], ["EUR 1,500"]),
+        ("5", ["5 CHF", "CHF 5", r"5\text{ SEK}", r"\text{NOK }5", r"5\,BRL", "TRY 5"], ["6 CHF", "5 CHF or 6 CHF"]),
+        ("5 CHF", ["CHF 5", "5", "CHF5", "5 francs"], ["5 USD", "EUR 5", "6 CHF", "5 SEK"]),
+        ("500 KRW", ["\u20a9500", "KRW 500"], ["JPY 500"]),
     ],
 )  # fmt: skip
 def test_fractions_ticks_and_money_are_read_in_a_box_and_without(

@@ -8,7 +8,7 @@ import pytest
 
 from ray_gym.envs.mcqa.reading import READERS
 from ray_gym.envs.mcqa.retraction import is_taken_back
-from ray_gym.graders.withdrawn import without_struck
+from ray_gym.graders.denials import without_struck
 
 CITIES = {"A": "Paris", "B": "London", "C": "London Bridge", "D": "Berlin"}
 NUMBERS = {"A": "10", "B": "20", "C": "-20", "D": "3", "E": "3.5"}
@@ -48,6 +48,33 @@ def test_a_letter_before_another_options_text_is_no_answer(grading: str, options
 def test_a_letter_that_is_called_wrong_or_struck_through_is_no_answer(grading: str, said: str) -> None:
     for text in (f"**Answer:** {said}", f"Answer: {said}", rf"\boxed{{{said}}}"):
         assert READERS[grading](text, CITIES) is None, text  # type: ignore[index]
+
+
+BELOW = [
+    "That is wrong.", "\nWait, no.", "**That's incorrect.**", "> This is not correct.", "Hmm, wait, this is wrong: it is far.",
+    "No, that can't be right.", "Sorry, that was wrong.", "❌",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("below", [*BELOW, "B is wrong.", "(B) isn't right, because it is far."])
+@pytest.mark.parametrize("grading", ["answer_colon", "answer_colon_markdown"])
+def test_an_answer_that_the_next_line_calls_wrong_is_none(grading: str, below: str) -> None:
+    for text in ("Answer: B\n", "**Answer: B**\n", "So it is B.\nAnswer: B  \n"):
+        assert READERS[grading](text + below, CITIES) is None  # type: ignore[index]
+        assert READERS[grading](f"{text}{below} Answer: C", CITIES) == "C"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("grading", ["answer_colon", "answer_colon_markdown"])
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Incorrect: A, C.", "The others are wrong.", "No other city is as large.", "Wrong options: A, C", "A is wrong.",
+        "Actually, this is certain.", "That is right, not wrong.", "Not correct: A.", "An incorrect answer: D",
+    ],
+)  # fmt: skip
+def test_an_answer_stays_with_what_the_next_line_says_of_others(grading: str, below: str) -> None:
+    assert READERS[grading](f"Answer: B\n{below}", CITIES) == "B"  # type: ignore[index]
+    assert READERS[grading]("Answer: B\nFalse.", TRUTHS) == "B"  # type: ignore[index]
 
 
 @pytest.mark.parametrize("grading", ["answer_colon", "answer_colon_markdown"])

@@ -176,6 +176,20 @@ LONG_TEXTS = [
 ]
 
 
+@pytest.mark.parametrize("before", ["Wrong answer", "The student's answer", "**Incorrect** answer", "Not the answer"])
+def test_an_answer_line_that_is_called_wrong_or_somebody_elses_is_none(before: str) -> None:
+    assert answer_line(f"{before}: C") is None
+    assert answer_line(f"Answer: B\n{before}: C") == "B"
+
+
+@pytest.mark.parametrize("below", ["That is wrong.", "\n**No, wait, that's incorrect.**", "Wait, no."])
+def test_an_answer_line_that_the_next_line_calls_wrong_is_none(below: str) -> None:
+    assert answer_line(f"Answer: B\n{below}") is None
+    assert answer_line(f"Answer: B\n{below} Answer: C") == "C"
+    assert answer_line("Answer: ~~B~~") is None
+    assert answer_line("Answer: B\nIncorrect: C") == "B"
+
+
 @pytest.mark.parametrize("extract", [whole, last_boxed, answer_line, tagged("a")])
 def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
     for text in LONG_TEXTS:

@@ -1,0 +1,73 @@
+"""Finds words by which an author denies an answer: struck through, called wrong behind it, or disowned before it."""
+
+from __future__ import annotations
+
+import re
+
+NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
+"""Words that deny what stands behind them."""
+WRONG = (
+    r"(?:wrong|incorrect|false|invalid|ruled\sout|eliminated|excluded|impossible"
+    r"|not\s(?:the\s|my\s|a\s)?(?:correct|right|true|possible|valid|answer)\b)"
+)
+"""Words that call an answer wrong."""
+_CANNOT_BE = (
+    r"(?:can(?:['’]?t|\s?not)|(?:could|would|wo)(?:n['’]t|\snot))\s"  # noqa: RUF001
+    r"(?:be(?:\s(?:the\s)?(?:right|correct|true|valid|it|so|answer))?|work|fit)|(?:doesn['’]t|does\snot)\s(?:work|fit)"  # noqa: RUF001
+)
+_CALLED_WRONG = re.compile(
+    r"[\s(\[)\]}>\"'.:,;*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
+    r"(?:(?:that|this|it|which|and|i)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks|(?:would|must)\sbe|has\sbeen)\s+)?"  # noqa: RUF001
+    r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
+    rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s))"  # noqa: RUF001
+    r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_STRUCK = re.compile(
+    r"(?<![\w,;)\]}])~~(?=[^\s~])[^~\n]{0,500}~~(?![\w\\])|<(del|strike)>[^<]{0,500}</\1>|(?:\w[\u0335-\u0338])+"
+    r"|\\(?:[bx]?cancel|sout|xout|st)\s?\{(?:[^{}]|\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}){0,500}+\}"
+)
+"""Text that is struck through, in Markdown, HTML, Unicode and LaTeX. Beside a value `~~` is a space of LaTeX (`1~~or~~2`)."""
+_GAP = r"[ \t*_`]{1,9}"
+_NO_ANSWER = re.compile(
+    r"(?:\b(?<!least )(?:wrong|incorrect|false|invalid|bad|impossible|erroneous|eliminated|excluded|rejected|ruled[ -]out)"
+    rf"|(?:\bnot|n['’]t|\bnever)(?:{_GAP}(?:the|an?|my|correct|right|valid|possible|best)){{0,3}}"  # noqa: RUF001
+    r"|\b(?:students?|users?|pupils?|his|her|their)"
+    r"|\b(?!(?:let|here|there|that|it|what|question|problem|exercise|task|quiz|key|today|assistant|expert)['’])"  # noqa: RUF001
+    rf"[^\W\d_]{{2,30}}(?:['’]s|(?<=s)['’]))(?:{_GAP}(?:final|possible|own|given))?{_GAP}\Z",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""Words right before `answer` that call it wrong, or that of somebody else."""
+_LONGEST_BEFORE = 100
+_HEADS_ANOTHER = re.compile(
+    rf"[\s*_#>-]*+(?:(?:an?|the)\s)?{WRONG}(?:[ \t*_]{{1,9}}[A-Za-z]{{1,12}}){{0,2}}[ \t*_]{{0,9}}[:\uff1a]"
+    r"|\s*+[^.!?\n]{0,60}\banswer[ \t*_]{0,9}[:\uff1a]",
+    re.IGNORECASE,
+)
+"""Words that call wrong what stands behind their colon."""
+
+
+def without_struck(text: str) -> str:
+    """Returns a text without what is struck through in it, which its author took back."""
+    return _STRUCK.sub(" ", text)
+
+
+def is_called_wrong(rest: str) -> bool:
+    """Says whether the words behind an answer begin by calling it wrong."""
+    return _CALLED_WRONG.match(rest) is not None
+
+
+def is_denied_below(behind: str) -> bool:
+    """Says whether the next words below an answer's line begin by calling it wrong. `Incorrect:` and `Wrong
+    answer:` announce others.
+
+    `behind`: the text from the end of that line on.
+    """
+    return is_called_wrong(behind) and _HEADS_ANOTHER.match(behind) is None
+
+
+def is_disowned(text: str, place: int) -> bool:
+    """Says whether the words before a place of a text call the answer that is announced there wrong, or somebody else's:
+    `Wrong answer:`, `The student's answer:`.
+    """
+    return _NO_ANSWER.search(text, max(0, place - _LONGEST_BEFORE), place) is not None
