@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.envs.math.units import CODES, PLAIN_NUMBER
+from ray_gym.envs.math.unit_table import MONEY_CODES
+from ray_gym.envs.math.units import PLAIN_NUMBER
 from ray_gym.graders.denials import NOT, is_called_wrong
 
 _TAIL = 200
 """Number of characters at the end of an answer that are read."""
-_CODE = rf"\b(?:{CODES})\s?(?=\.?\d)"
+_CODE = rf"\b(?:{MONEY_CODES})\s?(?=\.?\d)"
 _MARKS = re.compile(rf"\\?\$|[*`€£]|\\[()\[\]]|{_CODE}|\\text\{{([^{{}}]*)\}}")
 _NUMBER = PLAIN_NUMBER.pattern
 _UNIT = r"(?:\s{0,2}[A-Za-z%°/^\\{}]{1,15}){0,2}"

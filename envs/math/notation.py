@@ -8,7 +8,8 @@ from ray_gym.envs.math.both_signs import with_both_signs
 from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.rows import as_list, with_plain_breaks
-from ray_gym.envs.math.units import CODES, with_slashes
+from ray_gym.envs.math.unit_table import MONEY_CODES
+from ray_gym.envs.math.units import with_slashes
 
 _GAP = (
     r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
@@ -56,8 +57,8 @@ _SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)
 _BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,200})(?<=\S)\*\*(?![\w(*])")
 _SMALL_GAP = r"(?:\s|~|\\[,;: ])?"
 _MONEY = re.compile(
-    rf"(?:\b(?:US|CA|AU|NZ|HK)\\?\$|\\\$|(?:\\text\{{\s?|\b)(?:{CODES})\s?\}}?{_SMALL_GAP})(?=\.?\d)"
-    rf"|(?<=\d){_SMALL_GAP}(?:{CODES})(?![A-Za-z])"
+    rf"(?:\b(?:US|CA|AU|NZ|HK)\\?\$|\\\$|(?:\\text\{{\s?|\b)(?:{MONEY_CODES})\s?\}}?{_SMALL_GAP})(?=\.?\d)"
+    rf"|(?<=\d){_SMALL_GAP}(?:{MONEY_CODES})(?![A-Za-z])"
 )
 """Money before a number, or its code behind one."""
 _UNDERSCORED = re.compile(r"(?<=\d)_(?=\d{3}(?!\d))")

@@ -26,9 +26,7 @@ _TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
 _TEXT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
-CODES = "|".join(MONEY_CODES)
-"""Pattern of the codes of money that may stand for its sign, before a number or behind it."""
-_CODE = rf"(?:{CODES})(?![A-Za-z])"
+_CODE = rf"(?:{MONEY_CODES})(?![A-Za-z])"
 _SIGN = rf"(?:\\text\{{\s*(?:[€£¥₹₩]|\\?\$|{_CODE})\s*\}}|[€£¥₹₩]|{_CODE}|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
 _BEFORE = re.compile(rf"([-+]?)\s?(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|({_SIGN}))\s*")
 CURRENCY = re.compile(rf"^(?:(?:US|CA|AU|NZ|HK|[AC])\s?\\?\$|{_SIGN})\s*|\s*{_SIGN}$")

@@ -45,6 +45,22 @@ _OTHERS = re.compile(
 )
 """Introduces someone else's words: The student wrote: [[YES]], It ends with the line: Final verdict: [[YES]]. The group
 `agrees` is there if they are named as a reason: That is right, as the student says: [[YES]]."""
+_ABROAD = re.compile(
+    r"(?i:(?:\A|[.!?\n\u3002\uff01\uff1f])(?P<clause>[^.!?\n\u3002\uff01\uff1f]{0,120})"
+    r"(?:\b(?:schrieb|schreibt|geschrieben|sagte?|(?:behauptet|antwortet|erkl\u00e4rt)e?"
+    r"|(?:a|ont|avait)\s(?:\w{1,12}\s)?(?:\u00e9crit|dit|affirm\u00e9|r\u00e9pondu|d\u00e9clar\u00e9)|\u00e9crit|(?<!cela\s)(?<!ceci\s)(?<!autrement\s)dit|affirme|r\u00e9pond|d\u00e9clare"
+    r"|escribi\u00f3|escribe|dijo|dice|afirm[a\u00f3]|respond[ei\u00f3]{1,2}|declara"
+    r"|ha\s(?:scritto|detto|escrito|dicho|risposto|affermato)|scrive|scrisse|disse|afferma|escreveu|escreve|diz|respondeu"
+    r"|\u043d\u0430\u043f\u0438\u0441\u0430\u043b\u0430?|\u043f\u0438\u0448\u0435\u0442|\u0441\u043a\u0430\u0437\u0430\u043b\u0430?|\u0443\u0442\u0432\u0435\u0440\u0436\u0434\u0430\u0435\u0442|\u043e\u0442\u0432\u0435\u0442\u0438\u043b\u0430?)"
+    r"(?:\s(?:dem|den|der|au|aux|al|ao)\s\w{1,12})?"
+    r"|(?:\u5199\u9053|\u5199\u4e86|\u5199\u7740|\u58f0\u79f0|\u7b54\u9053|\u8bf4\u9053|\u5beb\u9053|(?:\u5b66\u751f|\u56de\u7b54|\u4ed6|\u5979|\u7528\u6237)\u8bf4|\u66f8\u3044\u305f|\u8a00\u3063\u305f))"
+    rf"\s?[:\uff1a][\s*_>]{{0,6}}(?:{_OPENED}|{MARKS}{{0,12}})\Z)"
+)
+"""Introduces someone else's words in languages that judges answer in: Der Student schrieb: [[YES]]."""
+_REASON_ABROAD = re.compile(
+    r"(?i:\b(?:wie|comme|come|como|seg\u00fan|segundo|\u043a\u0430\u043a|ich|je|j['\u2019]ai|yo|io|eu|\u044f)\b|\u6b63\u5982|\u5982|\u6211)"
+)
+"""Words by which those are a reason, or the judge's own: wie der Student schrieb."""
 _SUPPOSED = re.compile(
     r"(?i:\b(?:(?:if|unless|(?<=[.\n] )(?:had|were))\s(?!(?:I|we)\s)[^.;!?\n]{1,160}?"
     r"(?:\bwould|['\u2019]d)\s(?:then\s|have\s){0,2}(?:be|been|read|say|said|give|given|get|earn|deserve|receive|answer|rate|mark|judge)"
@@ -105,6 +121,9 @@ class Quotes:
         """Returns True if the words before a place ascribe to someone else, or suppose, what begins there."""
         before = self._said[max(0, place - _WINDOW) : place]
         others = _OTHERS.search(before)
+        abroad = _ABROAD.search(before)
+        if abroad is not None and _REASON_ABROAD.search(abroad["clause"]) is None:
+            return True
         return (others is not None and others["agrees"] is None) or _SUPPOSED.search(before) is not None
 
 

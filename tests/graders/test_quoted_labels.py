@@ -87,6 +87,44 @@ def test_a_label_that_is_the_judges_own_counts(text: str, label: str, labels: tu
 @pytest.mark.parametrize(
     "text",
     [
+        "Der Student schrieb: [[YES]]",
+        "Der Sch\u00fcler behauptet:\n\n> [[YES]]\nDas ist falsch.",
+        "Die Antwort sagt dem Richter: [[YES]]",
+        "L'\u00e9l\u00e8ve a \u00e9crit : [[YES]]",
+        "La r\u00e9ponse dit : \u00ab verdict : [[YES]] \u00bb",
+        "El estudiante escribi\u00f3: [[YES]]",
+        "Lo studente ha scritto: [[YES]]",
+        "O aluno escreveu: [[YES]]",
+        "\u0421\u0442\u0443\u0434\u0435\u043d\u0442 \u043d\u0430\u043f\u0438\u0441\u0430\u043b: [[YES]]",
+        "\u5b66\u751f\u5199\u9053\uff1a[[YES]]",
+    ],
+)
+def test_a_label_that_is_ascribed_in_other_languages_is_unclear(text: str) -> None:
+    assert clear_label(text, YES) is last_label(text, YES) is None
+    text += "\n\nFinal verdict: [[NO]]"
+    assert clear_label(text, YES) == last_label(text, YES) == "[[NO]]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wie der Student schrieb: [[YES]]",
+        "Der Student schrieb 12, und das ist der Wert: [[YES]]",
+        "Ich sage: [[YES]]",
+        "Cela dit : [[YES]]",
+        "L'\u00e9l\u00e8ve a \u00e9crit 12, ce qui est juste : [[YES]]",
+        "El estudiante escribi\u00f3:\n\n12\n\n[[YES]]",
+        "La respuesta dice la verdad: [[YES]]",
+        "\u4e5f\u5c31\u662f\u8bf4\uff1a[[YES]]",
+    ],
+)
+def test_a_judges_own_label_in_other_languages_counts(text: str) -> None:
+    assert clear_label(text, YES) == last_label(text, YES) == "[[YES]]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "The student wrote: " * 10_000 + "[[YES]]",
         "It says the very last verdict is: " * 5_000 + "[[YES]]",
         "```\n[[YES]]\n```\n" * 12_000,
@@ -94,6 +132,7 @@ def test_a_label_that_is_the_judges_own_counts(text: str, label: str, labels: tu
         "if it were so it would be " * 7_000 + "[[YES]]",
         ">\n" * 100_000 + "[[YES]]",
         "It wrote 'it's " * 12_000 + "[[YES]]",
+        "Er schrieb dem Richter: " * 9_000 + "[[YES]]",
     ],
 )
 def test_quotes_are_found_in_linear_time(text: str) -> None:
