@@ -26,7 +26,8 @@ from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
 from ray_gym.graders import last_boxed
-from ray_gym.graders.withdrawn import standing_box, without_struck
+from ray_gym.graders.denials import without_struck
+from ray_gym.graders.withdrawn import standing_box
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """Forms that are read: LaTeX and plain expressions. A box has priority."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.envs.mcqa.spelling import one_spelling
-from ray_gym.graders.withdrawn import without_struck
+from ray_gym.graders.denials import without_struck
 
 _COLOURED = r"\\(?:textcolor|colorbox)\s*+\{[^{}]*+\}\s*+"
 _FONT = re.compile(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from ray_gym.agents.listener import Listener
+from ray_gym.agents.refusals import Refusals
 from ray_gym.agents.seat import Seat
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
@@ -67,8 +67,8 @@ class Entrance:
     listener: Listener
     seats: dict[str, Seat] = field(default_factory=dict)
     """Seats by API key."""
-    refused: Counter[str] = field(default_factory=Counter)
-    """Number of refusals since a seat recorded them, by their code."""
+    refused: Refusals = field(default_factory=Refusals)
+    """Refusals since a seat recorded them."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a large body is in memory."""
 
@@ -137,7 +137,7 @@ class AgentDoor:
         except web.HTTPException as error:
             refused = Refused(error.status, "invalid_request", error.reason)
         if (entrance := self._entrances.get(_socket_of(request))) is not None:
-            entrance.refused[refused.code] += 1
+            entrance.refused.add(refused)
         status, body = _dialect_of_errors(request.path).refusal(refused)
         response = web.json_response(body, status=status)
         if not request.content.is_eof():  # it may be sending for ever

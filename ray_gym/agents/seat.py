@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
 from dataclasses import dataclass, field
 
+from ray_gym.agents.refusals import Refusals
 from ray_gym.agents.running import Launcher, Left
 from ray_gym.agents.seat_tools import SeatTools
 from ray_gym.agents.turn_calls import TurnCalls
@@ -41,8 +41,8 @@ class Seat:
     participant: Participant
     launcher: Launcher
     """Starts the program, and ends it with all that it has started."""
-    refused: Counter[str]
-    """Calls from the program's sandbox that were refused since it was last recorded, by the code of the refusal."""
+    refused: Refusals
+    """Calls from the program's sandbox that were refused since they were last recorded."""
     calls: TurnCalls = field(default_factory=TurnCalls)
     """Calls of the program in its turn."""
     tools: SeatTools = field(init=False)
@@ -180,10 +180,8 @@ class Seat:
 
     def _record(self, left: Left) -> None:
         """Records the calls that were refused, and what a program left beside its answer."""
-        if self.refused:
-            codes = ", ".join(f"{count} {code}" for code, count in sorted(self.refused.items()))
-            self.episode.note(f"{self.launcher.name}: calls that were refused: {codes}")
-            self.refused.clear()
+        if (told := self.refused.take()) is not None:
+            self.episode.note(f"{self.launcher.name}: calls that were refused: {told}")
         if left.dropped:
             self.episode.note(
                 f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"

@@ -284,6 +284,21 @@ while True:
     assert note.endswith(" last words\n") and len(note) < 2100
 
 
+async def test_the_record_says_why_calls_were_refused() -> None:
+    code = """
+for part in ({"type": "image_url", "image_url": {"url": "data:"}}, {"type": "video"}):
+    post("/openai/chat/completions", {"model": "policy", "messages": [{"role": "user", "content": [part]}]})
+post("/openai/nothing", {})
+"""
+    played, _ = await play_with({"policy": program(code)}, [])
+    [note] = [event.content for event in played.episode.events if event.kind == "note"]
+    assert note.startswith(
+        "mine: calls that were refused: 3 invalid_request (messages: messages[0]: content of type 'image"
+    )
+    assert "); 1 " in note
+    assert "video" not in note, "the first of a kind is enough"
+
+
 async def test_a_simulated_user_that_fails_fails_the_episode() -> None:
     played, _ = await play_with({"user": program("sys.exit(3)")}, ["42"])
     assert played.status == "failed" and played.failure is not None and played.failure.kind == "user"

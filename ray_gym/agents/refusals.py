@@ -1,0 +1,30 @@
+"""Counts the calls of a program that its door refused, and says of each kind how the first one was wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ray_gym.openai_api.refused import Refused
+
+LONGEST = 200
+"""Most characters of a refusal's message that are told."""
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Holds the number of refusals since they were last told, by code, and the first message of each code."""
+
+    _counts: dict[str, int] = field(default_factory=dict)
+    _first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, refused: Refused) -> None:
+        """Counts a refusal."""
+        self._counts[refused.code] = self._counts.get(refused.code, 0) + 1
+        self._first.setdefault(refused.code, refused.message[:LONGEST])
+
+    def take(self) -> str | None:
+        """Returns what is to be told, and forgets it; None if nothing was refused."""
+        told = [f"{count} {code} ({self._first[code]})" for code, count in sorted(self._counts.items())]
+        self._counts.clear()
+        self._first.clear()
+        return "; ".join(told) or None
