@@ -18,6 +18,7 @@ from pathlib import Path
 from ray_gym.errors import RunFailed
 from ray_gym.installed.cache import cache_dir
 from ray_gym.installed.extras import require
+from ray_gym.printable import printable
 
 NAME = "smollm2-135m-instruct"
 """Name of the model in configs."""
@@ -85,7 +86,7 @@ def fetch() -> Path:
     if target.exists():
         return target
     require(UNPACKS, "cpu", f"the model {NAME}")
-    print(f"fetching {NAME} into {target} (once)", file=sys.stderr, flush=True)
+    print(printable(f"fetching {NAME} into {target} (once)"), file=sys.stderr, flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         made = Path(scratch) / NAME

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,11 +92,46 @@ def test_only_output_writes_to_the_terminal() -> None:
             assert not [name for name in names if name.endswith(".add_row")], file
 
 
+WRITES = {"print", "sys.stderr.write", "sys.stdout.write", "typer.echo", "traceback.print_exc"}
+
+
 def test_what_else_prints_makes_it_printable() -> None:
-    for file in {*PACKAGE.rglob("*.py")} - {PACKAGE / "logs.py"}:  # whose formatters do
+    rooms = [PACKAGE, PACKAGE.parent / "deployments"]
+    ours = {PACKAGE / "logs.py", PACKAGE / "cli" / "output.py"}  # which print with formatters, and files' content
+    for file in {file for room in rooms for file in room.rglob("*.py")} - ours:
         calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
-        printed = [ast.unparse(node.args[0]) for node in calls if ast.unparse(node.func) == "print"]
+        printed = [", ".join(map(ast.unparse, node.args)) for node in calls if ast.unparse(node.func) in WRITES]
         assert all(text.startswith("printable(") for text in printed), f"{file}: {printed}"
+
+
+CRASH = """
+import logging, sys, warnings
+from ray_gym.cli import app
+def crash(**options):
+    warnings.warn("warned \x1b]0;w")
+    logging.getLogger("theirs").warning("logged \x1b]0;l")
+    raise ValueError("raised \x1b]0;r")
+app.app = crash
+app.main()
+"""
+
+
+def test_what_python_prints_of_data_is_printable() -> None:
+    done = subprocess.run([sys.executable, "-c", CRASH], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "\x1b" not in done.stderr
+    assert [rf"{word} \x1b]0;" in done.stderr for word in ("warned", "logged", "raised")] == [True] * 3
+
+
+def test_a_folder_is_printed_as_text_also_before_the_first_import(tmp_path: Path) -> None:
+    folder = tmp_path / "a\x1b]0;\u202eb"
+    folder.mkdir()
+    for name in ("json", "re", "html"):  # which the printer itself imports
+        (folder / f"{name}.py").write_text("")
+    command = [sys.executable, "-m", "ray_gym", "--version"]
+    given = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=60, check=False)
+    shown = rf"ray-gym: {tmp_path}/a\x1b]0;\u202eb/html.py: it hides Python's own module html "
+    assert done.returncode == 2 and done.stderr.startswith(shown) and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("text", EVIL)

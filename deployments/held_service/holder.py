@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import ray
 
 from ray_gym.errors import RunFailed
+from ray_gym.printable import printable
 
 READY = "ready: "
 """Beginning of the line that the command prints once the service is up."""
@@ -76,7 +77,7 @@ class Holder:
         async for line in self._process.stdout:
             text = line.decode(errors="replace").rstrip()
             self._lines.append(text)
-            print(text, flush=True)
+            print(printable(text), flush=True)
             if text.startswith(READY):
                 ready.set()
 

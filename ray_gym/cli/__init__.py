@@ -25,9 +25,7 @@ def main() -> None:
     except Exception as error:
         if (told := _hiding(first)) is None:
             raise
-        from ray_gym.printable import printable
-
-        _end(printable(f"{told} ({type(error).__name__}: {error})"), 2)
+        _end(f"{told} ({type(error).__name__}: {error})", 2)
 
 
 def _hiding(first: str) -> str | None:
@@ -50,5 +48,7 @@ def _hiding(first: str) -> str | None:
 
 
 def _end(message: str, code: int) -> None:
-    sys.stderr.write(f"ray-gym: {message}\n")
+    from ray_gym.printable import printable
+
+    sys.stderr.write(printable(f"ray-gym: {message}\n"))
     sys.exit(code)

@@ -29,7 +29,7 @@ from ray_gym.cli import (
     view,
     weights,
 )
-from ray_gym.cli.output import DataTable, drop_unwritten, make_console, say, write_stdout_wholly
+from ray_gym.cli.output import DataTable, drop_unwritten, make_console, print_others_safely, say, write_stdout_wholly
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
@@ -313,6 +313,7 @@ app.add_typer(runs.app, name="runs")
 def main() -> None:
     try:
         write_stdout_wholly()
+        print_others_safely()
         _import_from_here()
         code = app(prog_name="ray-gym", standalone_mode=False) or 0
         if code == INTERRUPTED:  # typer turns KeyboardInterrupt into it

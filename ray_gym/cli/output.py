@@ -5,8 +5,12 @@ command it.
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
+import traceback
+import warnings
+from types import TracebackType
 
 import typer
 from rich.console import Console
@@ -15,6 +19,7 @@ from rich.table import Table
 from ray_gym.printable import data, printable
 
 PIPE_WIDTH = 160
+_FORMAT_WARNING = warnings.formatwarning
 
 
 def make_console() -> Console:
@@ -52,6 +57,31 @@ def write_stdout_wholly() -> None:
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         buffered = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
         sys.stdout = io.TextIOWrapper(buffered, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
+
+
+def print_others_safely() -> None:
+    """Has Python make safe what it prints of others' texts itself: tracebacks, warnings, and lines of the log before a run
+    has set its form.
+    """
+    sys.excepthook = _print_traceback
+    warnings.formatwarning = _warning_of
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_PrintableLines())
+
+
+class _PrintableLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    sys.stderr.write(printable("".join(traceback.format_exception(kind, error, trace))))
+
+
+def _warning_of(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    return printable(_FORMAT_WARNING(message, category, filename, lineno, line))
 
 
 def drop_unwritten() -> None:

@@ -28,8 +28,9 @@ def refuse_first_folder() -> None:
     argv = getattr(sys, "argv", [])
     if argv[:1] != ["-m"] or sys.orig_argv[-len(argv)] not in ("ray_gym", "-mray_gym") or sys.flags.safe_path:
         return
+    folder_of_modules = sys.path[0]
     try:
-        folder = os.path.abspath(sys.path[0])
+        folder = os.path.abspath(folder_of_modules)
         entries = sorted(os.listdir(folder))
     except OSError:  # nothing can be imported from there
         return
@@ -37,5 +38,8 @@ def refuse_first_folder() -> None:
         name = entry.removesuffix(".py")
         if name in PYTHONS and (name != entry or os.path.isfile(os.path.join(folder, entry, "__init__.py"))):
             told = hiding(os.path.join(folder, entry), f"Python's own module {name}")
-            sys.stderr.write(f"ray-gym: {told}\n")
+            sys.path.remove(folder_of_modules)  # what follows imports Python's own modules
+            from ray_gym.printable import printable
+
+            sys.stderr.write(printable(f"ray-gym: {told}\n"))
             sys.exit(2)

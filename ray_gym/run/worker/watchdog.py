@@ -26,6 +26,7 @@ from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.stall import StallTrace
 from ray_gym.plugins import package_of
+from ray_gym.printable import printable
 
 BEAT_S = 0.5
 """Seconds between two beats of the event loop, and between two looks at them."""
@@ -147,7 +148,7 @@ class Watchdog:
         try:
             return self._is_fenced()
         except Exception:
-            traceback.print_exc()
+            sys.stderr.write(printable(traceback.format_exc()))
             return False
 
     def _running_code(self) -> RunningCode | None:
