@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ from ray_gym.run.plan import Plan, check_plan, tasks_of
 from ray_gym.run.resume import meaning_diff
 
 
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """Describes an evaluation that is being played. `first`: True if it has priority."""
+
+    name: str
+    commits: Commits
+    first: bool
+
+
 class Evaluations:
     """Plays evaluations on a stream's models. Several may be played at once."""
 
@@ -31,8 +41,7 @@ class Evaluations:
         """Takes the plan of the stream, whose models are up."""
         self._stream = stream
         self._recorder = recorder
-        self._playing: list[tuple[Commits, bool]] = []
-        """Evaluations that are being played, each with True if it has priority."""
+        self._playing: list[Playing] = []
         self._stopping: set[asyncio.Event] = set()
         self._done = asyncio.Condition()
 
@@ -43,7 +52,14 @@ class Evaluations:
         These are the episodes of evaluations with priority that wait for a worker. Evaluations whose first worker is
         not up yet don't count.
         """
-        return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
+        tallied = [one.commits for one in self._playing if one.first]
+        return sum(commits.dispatcher.waiting for commits in tallied if commits.tally.began)
+
+    @property
+    def slow_starts(self) -> str:
+        """Returns what is said about workers of evaluations that take long to start, in lines; "" if none does."""
+        late = [(one.name, one.commits.tally.slow_start) for one in self._playing]
+        return "\n".join(f"evaluation {name}: {told}" for name, told in late if told)
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Plays an evaluation and returns its summary. An interrupted evaluation of the same name is resumed.
@@ -78,7 +94,7 @@ class Evaluations:
         Errors: RunFailed, also if the evaluation was stopped; UserError, OSError.
         """
         commits = await asyncio.to_thread(load_commits, plan, directory, lambda tally, in_flight: None, self._recorder)
-        self._playing.append(played := (commits, first))
+        self._playing.append(played := Playing(directory.name, commits, first))
         try:
             outcome = await drive(plan, directory, commits, stopping)
         finally:

@@ -275,6 +275,10 @@ class Host:
         """Returns what is said about workers that take long to start; "" if none does."""
         return self._commits.tally.slow_start
 
+    async def slow_evaluations(self) -> str:
+        """Returns what is said about workers of evaluations that take long to start; "" if none does."""
+        return self._evaluations.slow_starts
+
     async def status(self) -> dict[str, Any]:
         """Returns the stream's numbers by name: those of `Outbox.status`, and four more.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -44,7 +44,7 @@ from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
 """Seconds without a group after which a line says, once, that the stream waits for the trainer, and another, each time,
-which workers take long to start."""
+which workers take long to start. An evaluation's workers are told likewise."""
 OPEN_S = 600.0
 """Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
@@ -309,8 +309,13 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        summary: dict[str, Any] = await await_answer(self._host.evaluate.remote(read, absolute_path(path), first), None)
-        return summary
+        telling = asyncio.create_task(self._tell_slow_evaluations())
+        try:
+            answer = self._host.evaluate.remote(read, absolute_path(path), first)
+            summary: dict[str, Any] = await await_answer(answer, None)
+            return summary
+        finally:
+            telling.cancel()
 
     async def status(self) -> dict[str, Any]:
         """Returns the stream's numbers by name: `version`, that of the weights; groups by state (`begun`, `playing`,
@@ -357,6 +362,14 @@ class Stream:
         """
         if told := await await_answer(self._host.slow_start.remote()):
             say(told)
+
+    async def _tell_slow_evaluations(self) -> None:
+        """Prints, every STUCK_S seconds until it is cancelled, which workers of evaluations take long to start."""
+        with suppress(RunFailed):  # which the evaluation itself raises
+            while True:
+                await asyncio.sleep(STUCK_S)
+                if told := await await_answer(self._host.slow_evaluations.remote()):
+                    say(told)
 
     def _send(self, reference: Any) -> None:
         """Keeps the reference of a call to the host, whose result is checked before the next group."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from conftest import REPOSITORY
 
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.versions import Versions
 from ray_gym.stream import stream
 from ray_gym.stream.calls import Delivery
+from ray_gym.stream.evaluation import Evaluations, Playing
 from ray_gym.stream.options import StreamOptions
 
+CONFIG = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
 NOBODY, NOW = "no worker has started within 60 s", Delivery(None, (), frozenset(), Versions())
 
 
@@ -36,6 +39,14 @@ class LateHost:
     async def answer_status(self) -> dict[str, int]:
         return {"open": 0, "max_open": 1, "ahead": 0, "max_ahead": 0}
 
+    async def answer_evaluate(self) -> dict[str, int]:
+        await self._asked.acquire()
+        await self._asked.acquire()
+        return {"episodes": 1}
+
+    async def answer_slow_evaluations(self) -> str:
+        return await self.answer_slow_start()
+
     async def answer_slow_start(self) -> str:
         self._asked.release()
         return NOBODY
@@ -45,9 +56,24 @@ async def test_a_trainer_is_told_as_long_as_no_worker_starts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stream, "STUCK_S", 0.001)
-    opened = stream.Stream(
-        REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml", ["run.name=mine"], StreamOptions(), None, 0
-    )
+    opened = stream.Stream(CONFIG, ["run.name=mine"], StreamOptions(), None, 0)
     opened._host = LateHost()
     assert await opened._next_delivery() == NOW
     assert capsys.readouterr().err.startswith(f"{NOBODY}\n{NOBODY}\n")
+
+
+async def test_a_trainer_is_told_as_long_as_no_worker_of_an_evaluation_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stream, "STUCK_S", 0.001)
+    opened = stream.Stream(CONFIG, ["run.name=mine"], StreamOptions(), None, 0)
+    opened._host = LateHost()
+    assert await opened.evaluate(CONFIG, name="eval") == {"episodes": 1}
+    assert capsys.readouterr().err.startswith(f"{NOBODY}\n{NOBODY}\n")
+
+
+def test_evaluations_say_which_of_them_starts_slowly() -> None:
+    late, early = (Namespace(tally=Namespace(slow_start=told)) for told in (NOBODY, ""))
+    evaluations: Any = Evaluations(cast(Any, None), Recorder())
+    evaluations._playing += [Playing("first", late, True), Playing("second", early, True)]
+    assert evaluations.slow_starts == f"evaluation first: {NOBODY}"
