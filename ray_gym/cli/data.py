@@ -140,7 +140,7 @@ def generate(
     """
     from ray_gym.data.parquet import write_rows
     from ray_gym.data.prepared import rows_of
-    from ray_gym.data.slow_generators import told_if_slow
+    from ray_gym.data.slow_generators import told_if_slowly_made
     from ray_gym.data.tasks import generate_tasks
     from ray_gym.data.writing import write_file
 
@@ -149,7 +149,9 @@ def generate(
     if out is not None and out.exists() and not overwrite:
         raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     environment = _environment(env, option)
-    rows = rows_of(list(told_if_slow(generate_tasks(environment, seed, n), f"{type(environment).__name__}.generate")))
+    rows = rows_of(
+        list(told_if_slowly_made(generate_tasks(environment, seed, n), f"{type(environment).__name__}.generate", n))
+    )
     if out is None or out.suffix.lower() == ".jsonl":
         written = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     else:

@@ -12,7 +12,7 @@ from typing import Any
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, play_problems, task_of
 from ray_gym.data.rows import TaskFile
-from ray_gym.data.slow_generators import told_if_slow
+from ray_gym.data.slow_generators import told_if_slow, told_if_slowly_made
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, wrong_return
 from ray_gym.seeds import derive_seed, stable_id
@@ -47,7 +47,9 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
         check_number(count)
-        tasks = told_if_slow(generate_tasks(environment, seed, count), f"{type(environment).__name__}.generate")
+        tasks = told_if_slowly_made(
+            generate_tasks(environment, seed, count), f"{type(environment).__name__}.generate", count
+        )
     rows = list(with_ids(tasks))
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
@@ -78,7 +80,7 @@ def locate(path: str, config_dir: Path) -> Path:
 def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
     tasks: list[Placed] = []
     problems: list[str] = []
-    for row in islice(TaskFile(path).rows(), limit):
+    for row in told_if_slow(islice(TaskFile(path).rows(), limit), lambda read: f"{path}: {read:,} tasks are read"):
         try:
             tasks.append((row.place, task_of(row, environment)))
         except BadRow as error:

@@ -12,6 +12,7 @@ from ray_gym.agents.hiring import Crew, hire
 from ray_gym.config.file import validate
 from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.sections import RunConfig
+from ray_gym.data.slow_generators import told_if_slow
 from ray_gym.data.tasks import TaskRow, check_number, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
@@ -232,7 +233,9 @@ def make_specs(config: RunConfig, tasks: Sequence[TaskRow]) -> list[EpisodeSpec]
             seed=derive_seed(seed, SUBMISSION, row.task_id, repeat),
             task=row.task,
         )
-        for row in tasks
+        for row in told_if_slow(
+            tasks, lambda planned: f"the episodes of {planned:,} of {len(tasks):,} tasks are planned"
+        )
         for repeat in range(repeats)
     ]
 

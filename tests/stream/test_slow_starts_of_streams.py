@@ -73,7 +73,7 @@ async def test_a_trainer_is_told_as_long_as_no_worker_of_an_evaluation_starts(
 
 
 def test_evaluations_say_which_of_them_starts_slowly() -> None:
-    late, early = (Namespace(tally=Namespace(slow_start=told)) for told in (NOBODY, ""))
+    late, early = (cast(Any, Namespace(tally=Namespace(slow_start=told))) for told in (NOBODY, ""))
     evaluations: Any = Evaluations(cast(Any, None), Recorder())
     evaluations._playing += [Playing("first", late, True), Playing("second", early, True)]
     assert evaluations.slow_starts == f"evaluation first: {NOBODY}"
