@@ -83,9 +83,14 @@ class EndpointOptions(BaseModel):
     @field_validator("base_url")
     @classmethod
     def _check_address(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise ValueError(f"{value!r} is not an address like http://host:8000/v1")
+        wrong = ValueError(f"{value!r} is not an address like http://host:8000/v1")
+        try:
+            parts = urlsplit(value)
+            port = parts.port
+        except ValueError:  # its text may show a part of a key, which no mask finds
+            raise wrong from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+            raise wrong
         try:
             parts.hostname.encode("idna")
         except UnicodeError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
+from pydantic import ValidationError
 
 from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, shown_error
 from ray_gym.printable import masked
@@ -66,3 +67,12 @@ def test_a_key_is_masked_in_json_within_json() -> None:
         for _ in range(4):
             told = json.dumps({"error": told}, ensure_ascii=asciis)
             assert "1234567890" not in masked(told, key) and "***" in masked(told, key)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:sk-abc/DEF456@host/v1", "http://host:sk-abc#DEF456/v1", "http://[sk-abc/DEF456"]
+)
+def test_no_part_of_a_key_is_shown_of_an_address_that_has_it_whole(url: str) -> None:
+    with pytest.raises(ValidationError, match="is not an address like") as raised:
+        EndpointOptions(base_url=url, model="small")
+    assert "sk-abc" not in str(raised.value.errors()[0]["msg"]).replace(url, "")
