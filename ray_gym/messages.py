@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,21 +66,21 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
 
 def arguments_object(text: str) -> dict[str, Any]:
     """Returns the arguments of a call as an object, which is what chat templates show: those that are none are the
-    value of `arguments` in one, and empty ones are an object of nothing.
+    value of `arguments` in one, and empty ones are an object of nothing. UTF-8 can encode it.
     """
     try:
-        parsed = parse_json(text) if text else {}
-    except ValueError:
+        parsed = encodable(parse_json(text)) if text else {}
+    except (ValueError, RecursionError):
         parsed = None
-    return parsed if isinstance(parsed, dict) else {"arguments": text}
+    return parsed if isinstance(parsed, dict) else {"arguments": utf8(text)}
 
 
-def parse_json(text: str) -> Any:
-    """Returns the value of a JSON text. Errors: ValueError for other text: also for one that is nested too deeply, and
-    for numbers that only Python reads or writes (NaN, Infinity, 1e999).
+def parse_json(text: str, read_whole: Callable[[str], float] = int) -> Any:
+    """Returns the value of a JSON text. `read_whole`: makes a whole number of its text. Errors: ValueError for other
+    text: also for one that is nested too deeply, and for numbers that only Python reads or writes (NaN, Infinity, 1e999).
     """
     try:
-        return json.loads(text, parse_constant=_read_finite, parse_float=_read_finite)
+        return json.loads(text, parse_constant=_read_finite, parse_float=_read_finite, parse_int=read_whole)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -102,6 +102,19 @@ def is_blank(text: str) -> bool:
 def utf8(text: str) -> str:
     """Returns a text with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()
+
+
+def encodable(node: Any) -> Any:
+    """Returns a copy of nested mappings, lists and tuples in which lone surrogates in texts, also in keys, are replaced by
+    question marks. Tuples become lists; other values stay as they are.
+    """
+    if isinstance(node, str):
+        return utf8(node)
+    if isinstance(node, Mapping):
+        return {encodable(key): encodable(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [encodable(item) for item in node]
+    return node
 
 
 TOOL_FIELDS = frozenset(

@@ -168,7 +168,7 @@ class AgentDoor:
         """Reads a call. Errors: Refused, also (408) for a body that takes too long."""
 
         def parse(body: bytes) -> tuple[ApiRequest, AgentCall]:
-            asked = _without_seed(dialect.read(parse_json(body)))
+            asked = _without_seed(dialect.read(parse_json(body, is_of_an_agent=True)))
             return asked, AgentCall.of(asked, is_again=is_retry(request.headers), is_named=False)
 
         return await self._parsed(request, parse)
@@ -204,7 +204,9 @@ class AgentDoor:
         """Counts the tokens of a prompt by the participant's own chat template. It is no step."""
 
         def parse(body: bytes) -> AgentCall:
-            return AgentCall.of(read_count_request(parse_json(body)), is_again=False, is_named=False)
+            return AgentCall.of(
+                read_count_request(parse_json(body, is_of_an_agent=True)), is_again=False, is_named=False
+            )
 
         seat = self._seat(request)
         call = await self._parsed(request, parse)
@@ -212,7 +214,8 @@ class AgentDoor:
 
     async def _mcp(self, request: web.Request) -> web.StreamResponse:
         """Answers a message of an MCP client, to which the tools of the seat's participant are offered."""
-        seat, message = self._seat(request), await self._parsed(request, parse_json)
+        seat = self._seat(request)
+        message = await self._parsed(request, lambda body: parse_json(body, is_of_an_agent=True))
         told = await answer_post(message, request.headers.get(VERSION), seat.tools)
         if told.body is None:
             return web.Response(status=told.status)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ray_gym.anthropic_api.events import PING, event
 from ray_gym.messages import Message, arguments_object
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.json_body import can_be_sent_back
 from ray_gym.openai_api.request import ApiRequest, Json
 
 UNSIGNED = "unsigned"
@@ -63,8 +64,16 @@ def _blocks(said: Message) -> list[Json]:
     if said.content or not said.tool_calls:
         blocks.append({"type": "text", "text": said.content, "citations": None})
     for call in said.tool_calls:
-        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_object(call.arguments)})
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call.arguments)})
     return blocks
+
+
+def _input(arguments: str) -> Json:
+    """Returns the arguments of a call as an object that the agent can send back: one that is nested too deeply, or has a
+    number that is too large, as its text (`capture.canonical_arguments`).
+    """
+    given = arguments_object(arguments)
+    return given if can_be_sent_back(given) else {"arguments": arguments}
 
 
 def _deltas(block: Json) -> Iterator[Json]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ray_gym.messages import ToolCall
+from ray_gym.messages import ToolCall, utf8
 from ray_gym.openai_api.message_fields import without_name
 
 Json = dict[str, Any]
@@ -45,14 +45,14 @@ def arguments_of(text: Any) -> str:
 def text_of(arguments: str) -> str:
     """Returns the text that a model gave a free-form tool: all of its arguments if they do not have the form asked for,
     be it that there is another field beside the text. So the agent has all that the model wrote, and its call is
-    recognised when it comes back (`capture.canonical_arguments`).
+    recognised when it comes back (`capture.canonical_arguments`). UTF-8 can encode it.
     """
     try:
         read = json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments
     is_as_asked = isinstance(read, dict) and read.keys() == {INPUT} and isinstance(read[INPUT], str)
-    return str(read[INPUT]) if is_as_asked else arguments
+    return utf8(read[INPUT]) if is_as_asked else arguments
 
 
 def chat_call(call: ToolCall) -> Json:

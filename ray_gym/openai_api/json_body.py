@@ -11,22 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from ray_gym.messages import encodable
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import Refused
 
 DEEPEST = 64
 """Largest depth of nested arrays and objects."""
+_AROUND = 8
+"""Most levels of a conversation around what a model wrote."""
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = np.zeros(256, dtype=np.int64)
 _STEPS[list(b"[{")] = 1
 _STEPS[list(b"]}")] = -1
 
 
-def parse_json(body: bytes) -> Any:
-    """Returns a body as JSON data. Errors: Refused (400) if it is malformed, nested deeper than `DEEPEST`, not UTF-8,
-    or has a key twice in one object, or a number that is not finite or does not fit 64 bits.
+def parse_json(body: bytes, is_of_an_agent: bool = False) -> Any:
+    """Returns a body as JSON data. `is_of_an_agent`: True if it may repeat what a model wrote, of which lone surrogates
+    become "?", as in the record. Errors: Refused (400) if it is malformed, nested deeper than `DEEPEST`, not UTF-8, or
+    has a key twice in one object, or a number that is not finite or does not fit 64 bits.
     """
     if depth(body) > DEEPEST:
         raise _bad_json(f"it is nested deeper than {DEEPEST} levels", "too_deep")
@@ -38,7 +43,9 @@ def parse_json(body: bytes) -> Any:
             parse_int=_parse_int,
             object_pairs_hook=_make_object,
         )
-        if b"\\u" in body:
+        if _SURROGATE.search(body):
+            if is_of_an_agent:
+                return encodable(value)
             json.dumps(value, ensure_ascii=False).encode()  # raises for lone surrogates, which escapes can spell
     except UnicodeError:
         raise _bad_json("it has text that is not UTF-8") from None
@@ -47,6 +54,15 @@ def parse_json(body: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         raise _bad_json(str(error)[:200]) from None
     return value
+
+
+def can_be_sent_back(value: Any) -> bool:
+    """Returns True if an agent's body may have a value in it that its model wrote, decoded from JSON."""
+    try:
+        parse_json(b"[" * _AROUND + json.dumps(value).encode() + b"]" * _AROUND)
+    except (Refused, RecursionError):
+        return False
+    return True
 
 
 def depth(body: bytes) -> int:

@@ -19,9 +19,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ray_gym.episode.thread import Thread
-from ray_gym.messages import Message, ToolSchema, is_blank, parse_json
+from ray_gym.messages import Message, ToolSchema, encodable, is_blank, parse_json, utf8
 from ray_gym.models.thoughts import tell_apart
 from ray_gym.openai_api.free_form import INPUT
+from ray_gym.openai_api.json_body import can_be_sent_back
 
 EDITED_HISTORY = "edited_history"
 """Reason of a fork: the call's earlier messages differ from those of the thread."""
@@ -61,27 +62,36 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
 
 
 def canonical_arguments(text: str) -> str:
-    """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written. Those that are
-    no object are equal to the object that holds them (`arguments_object`): the Messages API has no others. Those of a
-    free-form tool that are not as asked are equal to the object that holds them as its text.
+    """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written: also by
+    JavaScript, which has one kind of numbers, and with "?" for lone surrogates. Those that are no object, or one that no
+    body may have, are equal to the object that holds them: the Messages API has no others. Those of a free-form tool
+    that are not as asked are equal to the object that holds them as its text.
     """
     value = _decode(text)
     if isinstance(value, dict) and value.keys() == {INPUT} and isinstance(value[INPUT], str):
         value = _decode(value[INPUT])
     if isinstance(value, dict) and value.keys() == {"arguments"} and isinstance(value["arguments"], str):
-        held = _decode(value["arguments"])
-        value = value if isinstance(held, dict) else held
+        value = value if _is_sent_as_object(value["arguments"]) else _decode(value["arguments"])
     if isinstance(value, str):
         return value or "{}"
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _decode(text: str) -> Any:
-    """Returns the value of a JSON text. Other text is returned stripped."""
+    """Returns the value of a JSON text, with floats as its numbers. Other text is returned stripped."""
     try:
-        return parse_json(text)
+        return encodable(parse_json(text, read_whole=float))
+    except (ValueError, RecursionError):
+        return utf8(text.strip())
+
+
+def _is_sent_as_object(text: str) -> bool:
+    """Returns True for arguments that the Messages API has as the object which they are."""
+    try:
+        value = parse_json(text)
     except ValueError:
-        return text.strip()
+        return False
+    return isinstance(value, dict) and can_be_sent_back(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple
 
-from ray_gym.messages import utf8
+from ray_gym.messages import encodable
 
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
@@ -70,16 +70,3 @@ def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Str
     rows = [astuple(struct) for struct in chain.from_iterable(of_each)]
     columns = zip(*rows, strict=True) if rows else ((),) * len(kind.__struct_fields__)
     return dict(zip(kind.__struct_fields__, columns, strict=True))
-
-
-def encodable(node: Any) -> Any:
-    """Returns a copy of nested mappings, lists and tuples in which lone surrogates in texts are replaced by question
-    marks. Tuples become lists; keys and other values stay as they are.
-    """
-    if isinstance(node, str):
-        return utf8(node)
-    if isinstance(node, Mapping):
-        return {key: encodable(value) for key, value in node.items()}
-    if isinstance(node, list | tuple):
-        return [encodable(item) for item in node]
-    return node

@@ -9,10 +9,13 @@ import pytest
 
 from ray_gym.anthropic_api.answer import UNSIGNED, message, message_events
 from ray_gym.anthropic_api.errors import messages_error, messages_status, speaks_messages
+from ray_gym.anthropic_api.request import read_message_request
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.openai_api.request import ApiRequest
+from ray_gym.play.capture import canonical_form
 
 ASKED = ApiRequest("small", (Message("user", "x"),), sampling={"stop": ("END",)})
 SAID = Message("assistant", "I look.", "Hm.", (ToolCall("c1", "look", '{"at": 1}'), ToolCall("c2", "look", "")))
@@ -49,6 +52,29 @@ def test_a_whole_message() -> None:
             "output_tokens": 5,
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        (r'{"a\ud83d": ["x\ud83d", "\ud83d\ude00"]}', {"a?": ["x?", "\U0001f600"]}),
+        (r'"x\ud83d"', {"arguments": r'"x\ud83d"'}),
+        ('{"a": 123456789012345678901234567890}', {"arguments": '{"a": 123456789012345678901234567890}'}),
+        ('{"a": ' * 70 + "1" + "}" * 70, {"arguments": '{"a": ' * 70 + "1" + "}" * 70}),
+        ('{"a": ' * 5000 + "1" + "}" * 5000, {"arguments": '{"a": ' * 5000 + "1" + "}" * 5000}),
+    ],
+)
+def test_whatever_a_model_writes_can_be_sent_back(arguments: str, given: Any) -> None:
+    said = Message("assistant", tool_calls=(ToolCall("c1", "look", arguments),))
+    whole = message(Completion(said), ASKED, "msg_1")
+    assert whole["content"][0]["input"] == given
+    [delta] = [one["delta"] for one in events(Completion(said)) if one["type"] == "content_block_delta"]
+    assert json.loads(delta["partial_json"]) == given
+    told = [{"type": "tool_result", "tool_use_id": "c1", "content": "done"}]
+    turns = [("user", "x"), ("assistant", whole["content"]), ("user", told)]
+    asked = {"model": "m", "max_tokens": 1, "messages": [{"role": role, "content": held} for role, held in turns]}
+    again = read_message_request(parse_json(json.dumps(asked).encode()))
+    assert canonical_form(again.messages[1]) == canonical_form(said)
 
 
 def test_the_order_of_events() -> None:

@@ -135,6 +135,13 @@ def test_what_nothing_behind_could_take_is_refused(body: bytes) -> None:
     assert caught.value.status == 400
 
 
+def test_half_of_a_surrogate_pair_that_an_agent_repeats_is_taken() -> None:
+    body = b'{"\\ud83d": ["x\\uDE00", "\\ud83d\\ude00"]}'
+    assert parse_json(body, is_of_an_agent=True) == {"?": ["x?", "\U0001f600"]}
+    with pytest.raises(Refused, match="UTF-8"):
+        parse_json(body)
+
+
 def test_what_is_json_is_taken() -> None:
     assert parse_json(b'{"a": [1.5, 1e3, "\\u00e9\\ud83d\\ude00", null]}') == {"a": [1.5, 1e3, "é😀", None]}
     assert parse_json(b"[18446744073709551615, -9223372036854775808]") == [2**64 - 1, -(2**63)]

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from session_door import SESSION, Door, opened
+from session_door import PATH, SESSION, Door, opened
 
-from ray_gym.messages import arguments_object
+from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.messages import Message, ToolCall, arguments_object
+from ray_gym.models.base import CompletionRequest
 from ray_gym.record.soundness import sample_problems
 
+JSON = {"Content-Type": "application/json"}
 SYSTEM, ASKED = "You are a customer.", "What would you like, a pen or a book?"
 SCHEMA: Any = {"type": "object", "properties": {"item": {"type": "string"}}}
 DESCRIBED: Any = {"name": "take", "description": "Take something.", "parameters": SCHEMA}
@@ -103,6 +106,38 @@ class Agent:
             answer = await self.messages_api.messages.create(**asked)
         text = "".join(block.text for block in answer.content if block.type == "text")
         return text, [(block.id, json.dumps(block.input)) for block in answer.content if block.type == "tool_use"]
+
+
+HALF = r'{"item": "x\ud83d", "count": 1}'
+"""Arguments with half a surrogate pair, as a model may escape it."""
+
+
+def halves(request: CompletionRequest) -> Message:
+    return Message("assistant", tool_calls=(ToolCall(f"call_{len(request.messages)}", "take", HALF),))
+
+
+@pytest.mark.parametrize("dialect", ["chat", "responses", "message"])
+async def test_half_a_surrogate_goes_there_and_back(tmp_path: Path, dialect: str) -> None:
+    async with opened(tmp_path, ScriptedModel(halves, {}, 0)) as door:
+        agent = Agent(door)
+        await agent.ask(dialect)
+        [(id, arguments)] = agent.said[1][1][1]
+        called = {"name": "take", "arguments": json.loads(arguments)}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
+        async with door.web(door.key) as web:
+            told = (await web.post(PATH, content=json.dumps(asked), headers=JSON)).json()["result"]
+        assert told["isError"] and [event.tool_calls[0].id for event in door.session.episode.events[-2:-1]] == [id]
+        await agent.ask(dialect)
+        assert list(door.session.episode.threads) == ["policy", "user"]
+
+
+async def test_an_agent_may_repeat_half_a_surrogate(door: Door) -> None:
+    """The clients of other languages can write one, as an escape."""
+    body = {"model": "policy", "messages": [{"role": "user", "content": "no x\ud83d"}]}
+    async with door.web(door.key) as web:
+        path = f"/v1/sessions/{SESSION}/openai/chat/completions"
+        answer = await web.post(path, content=json.dumps(body), headers=JSON)
+    assert answer.json()["choices"][0]["message"]["content"] == "re: no x?"
 
 
 async def test_one_conversation_in_three_dialects_is_one_sample(door: Door) -> None:

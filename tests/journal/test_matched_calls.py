@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,13 @@ def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
         ('{"a": NaN}', '{"arguments": "{\\"a\\": NaN}"}', True),
         ('{"a": 1}', '{"arguments": "{\\"a\\": 1}"}', False),
         ('{"arguments": 3}', "3", False),
+        (r'{"a\ud83d": "x\ud83d"}', '{"a?": "x?"}', True),
+        (r'{"input": "x\ud83d"}', '{"input": "x?"}', True),
+        (r'"x\ud83d"', r'{"arguments": "\"x\\ud83d\""}', True),
+        ('{"a": 1.0, "b": 20}', '{"a": 1, "b": 2e1}', True),
+        ('{"a": 1}', '{"a": true}', False),
+        ('{"a": 123456789012345678901234567890}', '{"arguments": "{\\"a\\": 123456789012345678901234567890}"}', True),
+        ('{"a": ' * 70 + "1" + "}" * 70, json.dumps({"arguments": '{"a": ' * 70 + "1" + "}" * 70}), True),
     ],
 )
 def test_arguments_are_the_same_however_they_are_written(one: str, other: str, same: bool) -> None:

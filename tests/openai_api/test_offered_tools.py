@@ -10,6 +10,7 @@ import pytest
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
+from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.responses import read_responses, response, response_events
 from ray_gym.play.capture import canonical_form
@@ -227,6 +228,7 @@ def test_calls_of_free_form_tools_in_chat_completions_go_there_and_back() -> Non
         '{"input": {"input": "x"}}',
         '{"arguments": "x"}',
         '{"input": "x"',
+        r'{"input": "x\ud83d"}',
         '{"input": " [1, 2] "}',
         "[1, 2]",
         '"x"',
@@ -241,7 +243,8 @@ def test_a_call_of_a_free_form_tool_is_recognised_whatever_the_model_wrote(argum
     said = Message("assistant", tool_calls=(ToolCall("1", "patch", arguments),))
     [call] = response(Completion(said), read(tools=[PATCH]), "r", 1)["output"]
     result = {"type": "custom_tool_call_output", "call_id": "1", "output": "done"}
-    again = read(tools=[PATCH], input=[{"role": "user", "content": "Hi"}, call, result])
+    items = parse_json(json.dumps([{"role": "user", "content": "Hi"}, call, result]).encode())
+    again = read(tools=[PATCH], input=items)
     assert canonical_form(again.messages[1]) == canonical_form(said)
 
 

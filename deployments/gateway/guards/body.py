@@ -5,6 +5,7 @@ after this one get whole bodies, and don't wait for clients.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ray_gym.deployments.gateway.guards.auth import path_of
 from ray_gym.openai_api.json_body import parse_json
 from ray_gym.openai_api.refused import Refused, service_unavailable
 
@@ -22,6 +24,8 @@ BODIES = 32
 """Limit of the memory for bodies, as a number of bodies of the largest allowed size."""
 IN_THREAD_BYTES = 64 * 2**10
 """Bytes above which a body is parsed in a thread, to keep the event loop free."""
+_OF_MODELS = re.compile(r"/v1/(sessions/|(chat/)?completions|responses|messages)")
+"""Paths of a session and of models. That of all sessions is none."""
 BODY = "ray_gym.body"
 """Key of the parsed body in a request's scope."""
 
@@ -53,8 +57,10 @@ class BodyLimits:
             body = await self._read(receive, hold)
             if body:
                 _check_type(headers)
-                large = len(body) > IN_THREAD_BYTES
-                scope[BODY] = await asyncio.to_thread(parse_json, body) if large else parse_json(body)
+                large, is_an_agents = len(body) > IN_THREAD_BYTES, _repeats_a_model(scope)
+                scope[BODY] = (
+                    await asyncio.to_thread(parse_json, body, is_an_agents) if large else parse_json(body, is_an_agents)
+                )
             await self._app(scope, _replay_body(body, receive), send)
 
     def _read_length(self, headers: Headers) -> int:
@@ -134,7 +140,7 @@ async def json_body(request: Request) -> Any:
     """
     if BODY in request.scope:
         return request.scope[BODY]
-    return await asyncio.to_thread(parse_json, await request.body())
+    return await asyncio.to_thread(parse_json, await request.body(), _repeats_a_model(request.scope))
 
 
 class ParsedBodyRoute(APIRoute):
@@ -154,6 +160,11 @@ class ParsedBodyRoute(APIRoute):
 class _ParsedRequest(Request):
     async def json(self) -> Any:
         return await json_body(self)
+
+
+def _repeats_a_model(scope: Scope) -> bool:
+    """Returns True if the body of a request may have in it what a model wrote."""
+    return _OF_MODELS.match(path_of(scope)) is not None
 
 
 def _has_body(headers: Headers) -> bool:

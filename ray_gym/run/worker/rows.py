@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ray_gym.errors import describe
+from ray_gym.messages import encodable
 from ray_gym.play.play import Played
-from ray_gym.record.columns import encodable
 from ray_gym.record.rows import Facts, facts_of, oldest_versions, table_of
 from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.directory.receipt import Receipt, receipt_of

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from ray_gym.events import Event
-from ray_gym.messages import Message, utf8
+from ray_gym.messages import Message, encodable, utf8
 from ray_gym.play.play import Played
 from ray_gym.play.session import CommandSession, Done
-from ray_gym.record.columns import encodable
 from ray_gym.record.rows import facts_of
 from ray_gym.service.api import (
     MessageAnswer,
