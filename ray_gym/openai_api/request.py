@@ -229,12 +229,12 @@ class Nested(BaseModel):
 
 
 class SchemaFormat(Nested):
-    """Describes a JSON schema that an answer's text must keep to. It is always kept to: `strict: false` is refused."""
+    """Describes a JSON schema that an answer's text must keep to. It is always kept to, whatever `strict` says."""
 
     name: str | None = None
     description: str | None = None
     schema_: Annotated[Json | None, Field(alias="schema")] = None
-    strict: Literal[True] | None = None
+    strict: bool | None = None
 
 
 class Format(SchemaFormat):

@@ -474,7 +474,7 @@ NESTED_OF_CHAT: list[tuple[dict[str, Any], str]] = [
         {"response_format": {"type": "json_schema", "schema": SCHEMA, "json_schema": {"schema": SCHEMA}}},
         "json_schema",
     ),
-    ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "strict": False}}}, "strict"),
+    ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "strict": "no"}}}, "strict"),
     ({"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, "foo": 1}}}, "foo"),
     ({"response_format": {"type": "json_object", "foo": 1}}, "foo"),
     ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}, "foo": 1}}, "foo"),
@@ -482,7 +482,6 @@ NESTED_OF_CHAT: list[tuple[dict[str, Any], str]] = [
 ]
 NESTED_OF_RESPONSES: list[tuple[dict[str, Any], str]] = [
     ({"text": {"format": {"type": "json_object", "schema": SCHEMA}}}, "schema"),
-    ({"text": {"format": {"type": "json_schema", "schema": SCHEMA, "strict": False}}}, "strict"),
     ({"text": {"format": {"type": "json_schema", "schema": SCHEMA, "foo": 1}}}, "foo"),
     ({"text": {"foo": 1}}, "foo"),
     ({"reasoning": {"enabled": False}}, "enabled"),
@@ -549,6 +548,25 @@ def test_formats_that_only_vllm_knows_reach_it() -> None:
     )
     body = {"model": "small", "input": "Hello", "reasoning": {"effort": "low", "summary": "auto"}}
     assert json.loads(check_body(json.dumps(body).encode(), "small", True))["reasoning"]["effort"] == "low"
+
+
+@pytest.mark.parametrize("strict", [{}, {"strict": None}, {"strict": False}, {"strict": True}])
+def test_a_schema_is_kept_to_whatever_strict_says(strict: dict[str, Any]) -> None:
+    tool = {"type": "function", "name": "f", "parameters": SCHEMA, **strict}
+    chat: dict[str, Any] = {
+        "model": "small",
+        "messages": HELLO,
+        "response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA, **strict}},
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA, **strict}}],
+    }
+    text = {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, **strict}}
+    responses = {"model": "small", "input": "Hello", "text": text, "tools": [tool]}
+    said = [read_chat(chat), read_responses(responses)]
+    kept = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True}}
+    assert [json.loads(one.response_format or "") for one in said] == [kept, kept]
+    assert said[0].tools == said[1].tools and said[0].left_out == said[1].left_out == ()
+    for body in (chat, responses):
+        check_body(json.dumps(body).encode(), "small", True)
 
 
 def test_nested_fields_that_change_nothing_are_taken() -> None:
