@@ -17,14 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
 from ray_gym.messages import Message, arguments_object
 from ray_gym.models.door import PATHS
+from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
-    Format,
     Nested,
     read_body,
-    read_format,
     read_messages,
     read_tools,
     require_choice_read,

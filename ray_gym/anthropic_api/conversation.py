@@ -14,6 +14,7 @@ from typing import Any
 from ray_gym.anthropic_api.blocks import LEFT_OUT, kind_of
 from ray_gym.messages import is_blank
 from ray_gym.openai_api.conversation import add_answer, require_answers
+from ray_gym.openai_api.refused import bad_request
 
 BILLING = "x-anthropic-billing-header:"
 """Beginning of a block of the system prompt that is for Anthropic's accounts, and not for the model. Claude Code sends
@@ -29,18 +30,22 @@ def read_conversation(system: Any, messages: Sequence[Any], is_asked: bool = Tru
     """Converts a body's system prompt and messages to a list of dicts with the fields of `EarlierMessage`.
 
     `is_asked`: True: checks that a model can answer the conversation: every call has a result, and the last message is
-    not the assistant's; False: it is only looked at. Errors: ValueError that names the message.
+    not the assistant's; False: it is only looked at. Errors: ValueError that names the message; Refused (400) for a
+    system prompt that can't be read.
     """
-    found = _read_system(system)
-    numbers = [0] * len(found)
+    try:
+        found = _read_system(system)
+    except ValueError as error:
+        raise bad_request(str(error), "system") from None
+    names = ["system"] * len(found)
     for number, item in enumerate(messages):
         try:
             _add(found, item)
         except ValueError as error:
             raise ValueError(f"messages[{number}]: {error}") from None
-        numbers += [number] * (len(found) - len(numbers))
+        names += [f"messages[{number}]"] * (len(found) - len(names))
     if is_asked:
-        require_answers(found, numbers)
+        require_answers(found, names)
         if found and found[-1]["role"] == "assistant" and not is_blank(found[-1]["content"]):
             raise ValueError("the last message is the assistant's, and none can be continued here; leave it out")
     return found

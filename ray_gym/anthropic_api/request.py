@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.anthropic_api.blocks import left_out_of
 from ray_gym.anthropic_api.conversation import BILLING, is_for_accounts, read_conversation
 from ray_gym.messages import ToolChoice, ToolSchema
+from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.parts import asks_something
 from ray_gym.openai_api.refused import bad_request
@@ -22,12 +23,10 @@ from ray_gym.openai_api.request import (
     MOST_MESSAGES,
     MOST_TOOLS,
     ApiRequest,
-    Format,
     Json,
     make_messages,
     read_body,
     read_choice,
-    read_format,
     read_tools,
 )
 from ray_gym.openai_api.sampling import SamplingChange
@@ -131,6 +130,8 @@ def _tell_tools_apart(given: Sequence[Any]) -> tuple[list[Json], dict[str, str]]
         if not isinstance(tool, Mapping):
             raise bad_request(f"tools[{number}]: expected a tool, got {type(tool).__name__}", "tools")
         if tool.get("type") in (None, "custom"):
+            if not isinstance(tool.get("input_schema"), Mapping | None):
+                raise bad_request(f"tools[{number}].input_schema: expected a JSON schema, an object", "tools")
             custom.append({ours: tool.get(theirs) for theirs, ours in _TOOL_FIELDS.items()})
         else:
             hosted[str(tool.get("name") or tool["type"])] = str(tool["type"])
@@ -160,11 +161,11 @@ def _is_in_vain(given: Choice, tools: Sequence[Any], hosted: Mapping[str, str]) 
 
 def _read_sampling(given: MessagesBody) -> Mapping[str, Any]:
     """Returns the fields of `Sampling` that a body sets. Errors: Refused (400) for a value out of its range."""
-    numbers = {name: getattr(given, name) for name in ("temperature", "max_tokens", "top_p", "top_k")}
-    sampling = read_body(SamplingChange, numbers).model_dump(exclude_none=True)
-    if given.stop_sequences is not None:
-        read = read_body(SamplingChange, {"stop": given.stop_sequences}, "stop_sequences")
-        sampling["stop"] = tuple(read.stop or ())
+    said = {name: getattr(given, name) for name in ("temperature", "max_tokens", "top_p", "top_k")}
+    said["stop"] = given.stop_sequences
+    sampling = read_body(SamplingChange, said, names={"stop": "stop_sequences"}).model_dump(exclude_none=True)
+    if "stop" in sampling:
+        sampling["stop"] = tuple(sampling["stop"])
     return sampling
 
 

@@ -90,7 +90,7 @@ async def _answer(message: object, host: ToolHost) -> Json | None:
     try:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise _Problem(MALFORMED, 'a message is an object with "jsonrpc": "2.0"')
-        method, params = message.get("method"), message.get("params", {})
+        method, params = message.get("method"), message.get("params")
         if method is None and ("result" in message or "error" in message):
             return None
         if not isinstance(method, str):
@@ -100,6 +100,7 @@ async def _answer(message: object, host: ToolHost) -> Json | None:
         if isinstance(message["id"], bool) or not isinstance(message["id"], str | int):
             raise _Problem(MALFORMED, "the id of a request is a text or a whole number")
         number = message["id"]
+        params = {} if params is None else params
         if not isinstance(params, dict):
             raise _Problem(BAD_PARAMS, "params: expected an object")
         return {"jsonrpc": "2.0", "id": number, "result": await _result(method, params, host)}
@@ -115,7 +116,7 @@ async def _result(method: str, params: Json, host: ToolHost) -> Json:
         case "ping":
             return {}
         case "tools/list":
-            if params.get("cursor") is not None:
+            if params.get("cursor") not in (None, ""):
                 raise _Problem(BAD_PARAMS, "cursor: there is one page, and no cursor")
             return {"tools": [_described(tool) for tool in await host.tools()]}
         case "tools/call":

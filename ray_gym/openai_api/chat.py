@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, TokenIds
+from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.free_form import chat_call, plain_messages
 from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.offered_tools import plain_choice, read_offered
@@ -21,13 +22,11 @@ from ray_gym.openai_api.request import (
     MOST_MESSAGES,
     ApiRequest,
     Body,
-    Format,
     Json,
     asked_in_vain,
     is_cut,
     read_body,
     read_choice,
-    read_format,
     read_messages,
     read_sampling,
     read_tools,
@@ -71,7 +70,6 @@ def read_chat(body: Any) -> ApiRequest:
     tools = read_tools(offered.functions)
     choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
     messages = plain_messages(given.messages, offered.left_out)
-    limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
     return ApiRequest(
         model=given.model,
         messages=read_messages(messages, "messages"),
@@ -79,7 +77,7 @@ def read_chat(body: Any) -> ApiRequest:
         allowed_tools=allowed,
         tool_choice=choice,
         parallel_tool_calls=given.parallel_tool_calls is not False,
-        sampling=read_sampling(given, limit),
+        sampling=read_sampling(given, ("max_completion_tokens", "max_tokens")),
         stream=bool(given.stream),
         include_usage=bool(given.stream_options and given.stream_options.include_usage),
         response_format=read_format(given.response_format, "response_format"),

@@ -66,28 +66,33 @@ def read_conversation(items: Any) -> Any:
             _add_reasoning(message, thoughts)
     kept = [(number, message) for number, message in found if not _is_empty(message)]
     _require_order(kept)
-    require_answers([message for _, message in kept], [number for number, _ in kept])
+    require_answers([message for _, message in kept], [f"messages[{number}]" for number, _ in kept])
     return [message for _, message in kept]
 
 
-def read_request_messages(items: Any, is_whole: bool) -> Any:
+def read_request_messages(
+    items: Any, is_whole: bool, param: str = "messages", names: Sequence[str] | None = None
+) -> Any:
     """Converts the messages of an agent's request to a list of dicts with the fields of `EarlierMessage`, like
     `read_conversation`, but system messages may be anywhere, and texts and empty messages stay as they are.
 
     `is_whole`: True: checks that every call has a result; False: the messages continue earlier ones, so calls and
-    results may be missing.
+    results may be missing. `param`: field of the request. `names`: names of the items in it; None: by their indices.
 
     Errors: ValueError that names the item.
     """
-    kept = _read_items(items)
+    kept = _read_items(items, param, names)
     if is_whole:
-        require_answers([message for _, message in kept], [number for number, _ in kept])
+        told = [names[number] if names is not None else f"{param}[{number}]" for number, _ in kept]
+        require_answers([message for _, message in kept], told)
     return [message for _, message in kept]
 
 
-def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
-    """Returns the messages, each after the number of the item that it began with. A string is one user message.
-    Errors: ValueError that names the item.
+def _read_items(
+    items: Any, param: str = "messages", names: Sequence[str] | None = None
+) -> list[tuple[int, dict[str, Any]]]:
+    """Returns the messages, each after the number of the item that it began with. A string is one user message. `param`
+    and `names`: as those of `read_request_messages`. Errors: ValueError that names the item.
     """
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
@@ -96,12 +101,13 @@ def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     numbers: list[int] = []
     for number, item in enumerate(items):
+        name = names[number] if names is not None else f"{param}[{number}]"
         try:
             _add(found, item)
         except KeyError as error:
-            raise ValueError(f"messages[{number}]: {error.args[0]} is missing") from None
+            raise ValueError(f"{name}: {error.args[0]} is missing") from None
         except (ValueError, TypeError) as error:
-            raise ValueError(f"messages[{number}]: {error}") from None
+            raise ValueError(f"{name}: {error}") from None
         numbers += [number] * (len(found) - len(numbers))
     return list(zip(numbers, found, strict=True))
 
@@ -235,29 +241,31 @@ def add_answer(found: list[dict[str, Any]], reasoning: str, words: str, calls: S
     message["tool_calls"] += calls
 
 
-def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
+def require_answers(messages: Sequence[_Fields | Message], names: Sequence[str] | None = None) -> None:
     """Checks that every tool call has a result before other messages follow, and every result has a call before it.
 
-    `numbers`: numbers of the messages in errors; by default their indices. Errors: ValueError that names the message,
+    `names`: names of the messages in errors; by default with their indices. Errors: ValueError that names the message,
     also for an id of a call that is not text, or that two open calls share.
     """
     open_calls: dict[Any, None] = {}
-    for number, message in zip(numbers or range(len(messages)), messages, strict=True):
+    for name, message in zip(
+        names or [f"messages[{number}]" for number in range(len(messages))], messages, strict=True
+    ):
         role, answered, made = _call_ids(message)
         if not all(isinstance(call_id, str) for call_id in (*made, *([answered] if role == "tool" else ()))):
-            raise ValueError(f"messages[{number}]: the id of a call has to be text")
+            raise ValueError(f"{name}: the id of a call has to be text")
         if role == "tool":
             if answered not in open_calls:
-                raise ValueError(f"messages[{number}]: it answers call {answered!r}, which is not open")
+                raise ValueError(f"{name}: it answers call {answered!r}, which is not open")
             del open_calls[answered]
         elif open_calls:
-            raise ValueError(f"messages[{number}]: call {next(iter(open_calls))!r} before it has no result")
+            raise ValueError(f"{name}: call {next(iter(open_calls))!r} before it has no result")
         for call_id in made:
             if call_id in open_calls:
-                raise ValueError(f"messages[{number}]: two calls have the id {call_id!r}")
+                raise ValueError(f"{name}: two calls have the id {call_id!r}")
             open_calls[call_id] = None
     if open_calls:
-        raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
+        raise ValueError(f"{name}: the last call, {next(iter(open_calls))!r}, has no result")
 
 
 def _call_ids(message: _Fields | Message) -> tuple[str, Any, list[Any]]:

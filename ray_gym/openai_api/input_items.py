@@ -38,11 +38,12 @@ def with_added(tools: Sequence[Any], items: Sequence[Any]) -> list[Any]:
     return [*tools, *(tool for spelled, tool in new.items() if spelled not in known)]
 
 
-def plain_items(items: Sequence[Any], offered: OfferedTools) -> list[Any]:
-    """Returns the items of a conversation in which all calls are of functions. What is left out is noted in `offered`.
-    Errors: Refused (400) for a reference to an item.
+def plain_items(items: Sequence[Any], offered: OfferedTools) -> list[tuple[int, Any]]:
+    """Returns the items of a conversation in which all calls are of functions, each after its index in `items`. What is
+    left out is noted in `offered`. Errors: Refused (400) for a reference to an item.
     """
-    return [_plain_item(one, offered) for one in items if not (_adds_tools(one) or _is_left_out(one, offered))]
+    told = [(number, one) for number, one in enumerate(items) if not _adds_tools(one)]
+    return [(number, _plain_item(one, offered)) for number, one in told if not _is_left_out(one, offered)]
 
 
 def _adds_tools(item: Any) -> bool:

@@ -136,9 +136,11 @@ def as_known(item: Json, known_as: Mapping[str, AgentTool]) -> Json:
 
 
 def _spread(given: Sequence[Any], space: _Space, offered: OfferedTools) -> Iterator[tuple[_Space, Any]]:
-    """Yields the tools of a list and those of its namespaces, each after its namespace."""
+    """Yields the tools of a list and those of its namespaces, each after its namespace. Notes a namespace without any."""
     for tool in given:
-        if _is_namespace(tool):
+        if kind_of(tool) == NAMESPACE and tool.get("tools") is None:
+            offered.left_out.append(f"tools.{NAMESPACE}")
+        elif _is_namespace(tool):
             _followed(tool, _OF_NAMESPACES, offered)
             yield from _spread(tool["tools"], space.within(tool), offered)
         else:

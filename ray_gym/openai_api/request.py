@@ -6,7 +6,6 @@ status 400 that names the field.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -28,8 +27,6 @@ MOST_TOOLS = 1_000
 MOST_MESSAGES = 10_000
 """Largest number of messages of a conversation, and also of its tool calls. More would hold up the server's event loop.
 """
-LONGEST_FORMAT = 50_000
-"""Largest number of characters of a format's JSON, from which a grammar is compiled."""
 
 
 class CacheOptions(BaseModel):
@@ -110,15 +107,20 @@ class ApiRequest:
 ReadBody = TypeVar("ReadBody", bound=BaseModel)
 
 
-def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
-    """Returns a body as a pydantic model of the class `kind`. `param`: field that the error names, by default the first
-    one that is wrong. Errors: Refused (400) if the body does not fit the model.
+def read_body(
+    kind: type[ReadBody], body: Any, param: str | None = None, names: Mapping[str, str] | None = None
+) -> ReadBody:
+    """Returns a body as a pydantic model of the class `kind`. `param`: field that holds it; None if it is the whole
+    request, or fields of that. `names`: the caller's own names of fields that have others here. Errors: Refused (400)
+    that names the first field that is wrong.
     """
     try:
         return kind.model_validate(body)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, problem["loc"][:3]))[:200]
+        place = [*map(str, problem["loc"][:3])]
+        place[:1] = [(names or {}).get(one, one) for one in place[:1]]
+        where = ".".join(filter(None, (param, *place)))[:200]
         raise bad_request(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
 
 
@@ -138,6 +140,8 @@ NEUTRAL: Mapping[str, Any] = {
 """Fields of OpenAI's and vLLM's requests that are not followed here, with the value that asks for nothing. Of any
 field, null, an empty text and an empty list ask for nothing.
 """
+_IDLE: Mapping[str, Collection[str]] = {"function_call": ("auto", "none")}
+"""Such fields of which several values ask for nothing: without `functions`, there is none to call."""
 OFF = frozenset(
     {"add_special_tokens", "background", "continue_final_message", "echo", "enable_response_messages", "ignore_eos"}
     | {"include_stop_str_in_output", "logprobs", "return_hidden_states", "return_prompt_text", "return_token_ids"}
@@ -206,6 +210,8 @@ def asks_for_nothing(name: str, value: Any) -> bool:
     if value == {} and isinstance(value, dict):
         return name in EMPTY
     neutral = NEUTRAL.get(name)
+    if isinstance(value, str) and value in _IDLE.get(name, ()):
+        return True
     return value is None or value in ("", []) or (not isinstance(neutral, bool) and value == neutral)
 
 
@@ -228,57 +234,15 @@ class Nested(BaseModel):
         return self
 
 
-class SchemaFormat(Nested):
-    """Describes a JSON schema that an answer's text must keep to. It is always kept to, whatever `strict` says."""
-
-    name: str | None = None
-    description: str | None = None
-    schema_: Annotated[Json | None, Field(alias="schema")] = None
-    strict: bool | None = None
-
-
-class Format(SchemaFormat):
-    """Describes the format that an answer's text must have.
-
-    For `json_schema`, chat completions have name and schema in the field of that name, the Responses API beside the
-    type. Other types have no schema.
-    """
-
-    type: Literal["text", "json_object", "json_schema"]
-    json_schema: SchemaFormat | None = None
-
-
-def read_format(given: Format | None, param: str) -> str | None:
-    """Returns a format as JSON text, in the form of chat completions; None for any text. `param`: field that errors
-    name. Errors: Refused (400) if a `json_schema` lacks its schema, has two of them, or is longer than `LONGEST_FORMAT`
-    characters, and if another type has one.
-    """
-    if given is None:
-        return None
-    beside = [name for name in ("schema_", "json_schema") if getattr(given, name) is not None]
-    if extra := beside[1:] if given.type == "json_schema" else beside:
-        named = extra[0].rstrip("_")
-        raise bad_request(f"{param}: {named} is not followed beside type {given.type}; leave it out", param)
-    if given.type == "text":
-        return None
-    if given.type == "json_object":
-        return json.dumps({"type": given.type})
-    inner = given.json_schema or given
-    if inner.schema_ is None:
-        raise bad_request(f"{param}: a format of type json_schema has to have its schema, an object", param)
-    held = {"name": inner.name or "answer", "schema": inner.schema_, "strict": True}
-    text = json.dumps({"type": given.type, "json_schema": held})
-    if len(text) > LONGEST_FORMAT:
-        raise bad_request(f"{param}: longer than {LONGEST_FORMAT} characters", param)
-    return text
-
-
-def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
+def read_messages(
+    items: Any, param: str, is_whole: bool = True, names: Sequence[str] | None = None
+) -> tuple[Message, ...]:
     """Returns the messages of a body. `param`: field that errors name. `is_whole`: False if the messages continue
-    earlier ones. Errors: those of `make_messages`; Refused (400) if they can't be read; for whole conversations also
-    if a call has no result, or a result no call.
+    earlier ones. `names`: the caller's names of the items; None if the field has these items and no others. Errors:
+    those of `make_messages`; Refused (400) if they can't be read; for whole conversations also if a call has no result,
+    or a result no call.
     """
-    return make_messages(lambda: read_request_messages(items, is_whole), param)
+    return make_messages(lambda: read_request_messages(items, is_whole, param, names), param)
 
 
 def make_messages(read: Callable[[], Any], param: str) -> tuple[Message, ...]:
@@ -351,17 +315,19 @@ def require_choice_read(given: Json) -> None:
                 raise bad_request(f"tool_choice: {name} is not followed here; leave it out", "tool_choice")
 
 
-def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
-    """Returns the fields of `Sampling` that a body sets. `limit`: the body's largest number of generated tokens; None
-    if it sets none. Errors: Refused (400) for a value out of its range.
+def read_sampling(body: Body, limit_names: Sequence[str]) -> Mapping[str, Any]:
+    """Returns the fields of `Sampling` that a body sets. `limit_names`: names of the body's fields for the largest number
+    of generated tokens, of which the first that is set counts. Errors: Refused (400) for a value out of its range.
     """
     given = body.model_extra or {}
     said: Json = {name: given[name] for name in SamplingChange.model_fields if given.get(name) is not None}
-    if limit is not None:
-        said["max_tokens"] = limit
+    limited_by = next((name for name in limit_names if getattr(body, name) is not None), "max_tokens")
+    if limited_by in limit_names:
+        said["max_tokens"] = getattr(body, limited_by, None)
     if isinstance(said.get("stop"), str):
         said["stop"] = [said["stop"]]
-    sampling = read_body(SamplingChange, said).model_dump(exclude_none=True) if said else {}
+    names = {"max_tokens": limited_by}
+    sampling = read_body(SamplingChange, said, names=names).model_dump(exclude_none=True) if said else {}
     if "stop" in sampling:
         sampling["stop"] = tuple(sampling["stop"])
     return sampling if body.seed is None else {**sampling, "seed": body.seed}

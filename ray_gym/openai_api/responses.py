@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
+from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.input_items import plain_items, with_added
 from ray_gym.openai_api.items import Item, answer_items
 from ray_gym.openai_api.left_out import left_out_names
@@ -22,14 +23,12 @@ from ray_gym.openai_api.request import (
     MOST_MESSAGES,
     ApiRequest,
     Body,
-    Format,
     Json,
     Nested,
     asked_in_vain,
     is_cut,
     read_body,
     read_choice,
-    read_format,
     read_messages,
     read_sampling,
     read_tools,
@@ -102,15 +101,21 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
     tools = read_tools(offered.functions)
     choice, allowed = read_choice(plain_choice(given.tool_choice, offered), tools)
     items = plain_items(sent, offered)
+    names = [f"input[{number}]" for number, _ in items]
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
     return ApiRequest(
         model=given.model,
-        messages=read_messages([*instructed, *items], "input", is_whole=given.previous_response_id is None),
+        messages=read_messages(
+            [*instructed, *(item for _, item in items)],
+            "input",
+            is_whole=given.previous_response_id is None,
+            names=["instructions"] * len(instructed) + names,
+        ),
         tools=tools,
         allowed_tools=allowed,
         tool_choice=choice,
         parallel_tool_calls=given.parallel_tool_calls is not False,
-        sampling=read_sampling(given, given.max_output_tokens),
+        sampling=read_sampling(given, ("max_output_tokens",)),
         stream=bool(given.stream),
         response_format=read_format(given.text.format if given.text else None, "text.format"),
         after=given.previous_response_id,

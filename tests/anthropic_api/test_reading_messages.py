@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -321,10 +322,11 @@ def test_a_choice_that_only_left_out_tools_could_meet_is_the_models() -> None:
         ({"temperature": 3}, "temperature"),
         ({"temperature": "hot"}, "temperature"),
         ({"top_p": 0}, "top_p"),
-        ({"stop_sequences": [""]}, "stop_sequences"),
+        ({"stop_sequences": [""]}, "stop_sequences.0"),
         ({"stop_sequences": "x"}, "stop_sequences"),
         ({"messages": []}, "messages"),
-        ({"system": [{"type": "image"}]}, "messages"),
+        ({"system": [{"type": "image"}]}, "system"),
+        ({"tools": [{"name": "f", "input_schema": []}]}, "tools"),
         ({"thread": {"type": "continue", "previous_message_id": "msg_1"}}, "thread"),
         ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format"),
         ({"model": ""}, "model"),
@@ -334,6 +336,7 @@ def test_what_is_wrong_is_refused_by_name(more: dict[str, Any], param: str) -> N
     with pytest.raises(Refused) as refused:
         read(**more)
     assert (refused.value.status, refused.value.param) == (400, param)
+    assert re.match(rf"{re.escape(param)}\b", refused.value.message)
 
 
 def test_sampling_and_format() -> None:

@@ -104,6 +104,12 @@ async def test_the_end_of_the_episode_is_told_as_an_error_of_the_tool(door: Door
         assert scored.is_error and (await agent.list_tools()).tools == []
 
 
+@pytest.mark.parametrize("params", [{"params": None}, {"params": {"cursor": ""}}, {"params": {"cursor": None}}, {}])
+async def test_parameters_that_ask_for_nothing_are_taken(door: Door, params: dict[str, Any]) -> None:
+    answer = await post(door, {"jsonrpc": "2.0", "id": 1, "method": "tools/list", **params})
+    assert [tool["name"] for tool in answer.json()["result"]["tools"]] == ["take"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

@@ -84,11 +84,16 @@ VALUES: dict[str, Any] = {
     "modalities": ["text", "audio"],
     "audio": {"format": "wav", "voice": "x"},
     "functions": [{"name": "f"}],
-    "function_call": "auto",
+    "function_call": {"name": "f"},
     "conversation": "conv_1",
     "prompt": {"id": "x"},
 }
 """A value of each field that asks for something; of other fields, any text does."""
+
+
+@pytest.mark.parametrize("choice", ["auto", "none", None])
+def test_an_old_choice_among_no_functions_asks_for_nothing(choice: str | None) -> None:
+    assert CHAT.read({**BODIES["chat"], "function_call": choice}) == CHAT.read(BODIES["chat"])
 
 
 def published(api: str) -> set[str]:

@@ -66,6 +66,14 @@ def test_tools_whose_flat_names_are_the_same_are_told_apart() -> None:
     assert again.messages[1].tool_calls == calls
 
 
+@pytest.mark.parametrize("toolless", [{}, {"tools": None}])
+def test_a_namespace_without_tools_is_left_out(toolless: dict[str, Any]) -> None:
+    empty = {"type": "namespace", "name": "x", **toolless}
+    asked = read(tools=[empty, {**SPACE, "tools": [LOOK, empty]}], tool_choice={"type": "namespace", "name": "x"})
+    assert [tool.name for tool in asked.tools] == ["files__look"]
+    assert asked.left_out == ("tool_choice.namespace", "tools.namespace") and asked.tool_choice == "auto"
+
+
 @pytest.mark.parametrize("nameless", [{"name": None}, {"name": ""}, {}])
 def test_namespaces_may_be_nested_and_nameless(nameless: dict[str, Any]) -> None:
     inner = {"type": "namespace", "name": "old", "description": "Old ones.", "tools": [{**LOOK, "description": "L."}]}
@@ -286,7 +294,7 @@ def test_choices_of_tools_in_chat_completions(choice: Any, read_as: str, allowed
 @pytest.mark.parametrize(
     ("tool", "told"),
     [
-        ({"type": "namespace", "name": "x"}, "of type 'namespace'"),
+        ({"type": "namespace", "name": "x", "tools": {}}, "of type 'namespace'"),
         ({**SPACE, "name": 5}, "of type 'namespace'"),
         ({**SPACE, "description": ["x"]}, "of type 'namespace'"),
         ({**SPACE, "tools": [LOOK, LOOK]}, "the same name"),

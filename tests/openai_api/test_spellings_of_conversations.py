@@ -142,7 +142,7 @@ def test_arguments_may_be_spelled_as_an_object() -> None:
         ([call_item("a", "1"), call_item("b", "2"), output_item("1"), USER],
          "messages[3]: call '2' before it has no result"),
         ([call_item("a", "1"), call_item("b", "1"), output_item("1")], "messages[0]: two calls have the id '1'"),
-        ([USER, call_item("a", "1")], "messages: the last call, '1', has no result"),
+        ([USER, call_item("a", "1")], "messages[1]: the last call, '1', has no result"),
         ([{"role": "assistant", "tool_calls": [{"id": 7, "name": "f", "arguments": "{}"}]},
           {"role": "tool", "tool_call_id": 7, "content": "x"}], "messages[0]: the id of a call has to be text"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
@@ -267,7 +268,7 @@ def test_arguments_that_are_no_object_are_shown_alike_at_both_doors(arguments: s
 def test_a_message_that_cannot_be_read_is_refused_at_both_doors(given: dict[str, Any]) -> None:
     body = {"model": "small", "messages": [given]}
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
-        with pytest.raises(Refused, match=r"messages\[0\]"):
+        with pytest.raises(Refused, match=r"(messages|input)\[0\]"):
             refused_by()
 
 
@@ -288,7 +289,7 @@ def test_a_speakers_name_is_left_out_in_a_session_and_refused_where_templates_ma
         lambda: check_body(json.dumps({"model": "small", "messages": [message]}).encode(), "small", True),
         lambda: read_conversation([message]),
     ):
-        with pytest.raises((Refused, ValueError), match=r"messages\[0\]: name of a message"):
+        with pytest.raises((Refused, ValueError), match=r"(messages|input)\[0\]: name of a message"):
             refused_by()
 
 
@@ -320,7 +321,7 @@ def test_a_field_of_a_message_that_is_not_followed_is_refused_by_name(message: d
         lambda: check_body(json.dumps(responses).encode(), "small", True),
     ):
         with pytest.raises(
-            Refused, match=rf"messages\[1\]: {field} of a message of role \w+ is not followed"
+            Refused, match=rf"(messages|input)\[1\]: {field} of a message of role \w+ is not followed"
         ) as refused:
             refused_by()
         assert refused.value.status == 400
@@ -379,7 +380,7 @@ OF_USERS: list[tuple[dict[str, Any], str]] = [
 def test_a_part_of_which_something_would_be_lost_is_refused_by_name(part: dict[str, Any], told: str) -> None:
     for role in ("user", "assistant") if (part, told) in LOST else ("user", "system", "developer"):
         for read in READERS:
-            with pytest.raises((Refused, ValueError), match=r"messages\[0\]: ") as refused:
+            with pytest.raises((Refused, ValueError), match=r"(messages|input)\[0\]: ") as refused:
                 read([{"role": role, "content": [part]}])
             assert told in str(refused.value)
 
@@ -443,7 +444,7 @@ def test_a_field_of_a_call_or_its_result_that_is_not_followed_is_refused_by_name
         lambda: check_body(json.dumps(body).encode(), "small", True),
         lambda: read_conversation(messages),
     ):
-        with pytest.raises((Refused, ValueError), match=rf"messages\[[12]\]: {next(iter(more))} of a"):
+        with pytest.raises((Refused, ValueError), match=rf"(messages|input)\[[12]\]: {next(iter(more))} of a"):
             refused_by()
 
 
@@ -548,6 +549,31 @@ def test_formats_that_only_vllm_knows_reach_it() -> None:
     )
     body = {"model": "small", "input": "Hello", "reasoning": {"effort": "low", "summary": "auto"}}
     assert json.loads(check_body(json.dumps(body).encode(), "small", True))["reasoning"]["effort"] == "low"
+
+
+CALLED_ITEM = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+SEARCHED = {"type": "web_search_call", "id": "w"}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"messages": HELLO, "max_tokens": 0}, "max_tokens: "),
+        ({"messages": HELLO, "max_tokens": 5, "max_completion_tokens": 0}, "max_completion_tokens: "),
+        ({"messages": HELLO, "stop": [""]}, "stop.0: "),
+        ({"messages": HELLO, "top_p": 3}, "top_p: "),
+        ({"messages": [*HELLO, {"role": "x"}]}, "messages: messages[1]: role"),
+        ({"input": "x", "max_output_tokens": 0}, "max_output_tokens: "),
+        ({"input": [SEARCHED, {"role": "x"}], "instructions": "Be kind."}, "input: input[1]: role"),
+        ({"input": [*HELLO, SEARCHED, CALLED_ITEM], "instructions": "Be kind."}, "input: input[2]: the last call"),
+        ({"input": [*HELLO, CALLED_ITEM, SEARCHED, *HELLO]}, "input: input[3]: call '1' before it"),
+        ({"input": "x", "text": {"format": {"type": "xml"}}}, "text.format.type: "),
+    ],
+)
+def test_an_error_names_the_callers_own_field(body: dict[str, Any], named: str) -> None:
+    with pytest.raises(Refused, match=re.escape(named)) as refused:
+        (read_chat if "messages" in body else read_responses)({"model": "small", **body})
+    assert refused.value.message.startswith(named)
 
 
 @pytest.mark.parametrize("strict", [{}, {"strict": None}, {"strict": False}, {"strict": True}])
