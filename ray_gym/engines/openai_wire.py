@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.spelled import elements, members, spelling, text_or_json, value_of
+from ray_gym.engines.tool_names import own_name, sent_call, sent_tool
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import (
     Completion,
@@ -159,7 +160,7 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
     narrows = not exact or request.tool_choice == "required"
     tools = (narrows and request.allowed_tools) or request.tools
     if tools and request.tool_choice != "none":
-        body["tools"] = [tool.as_openai() for tool in tools]
+        body["tools"] = [tool.as_openai() if exact else sent_tool(tool) for tool in tools]
         body["tool_choice"] = request.tool_choice
         body["parallel_tool_calls"] = request.parallel_tool_calls
         if exact and request.tool_choice == "required":
@@ -260,7 +261,7 @@ def read_models(answer: Any) -> dict[str, int | None]:
 def _message(message: Message, exact: bool) -> Json:
     body: Json = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        body["tool_calls"] = [call.as_openai() for call in message.tool_calls]
+        body["tool_calls"] = [call.as_openai() if exact else sent_call(call) for call in message.tool_calls]
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     if exact and message.reasoning is not None:
@@ -398,7 +399,7 @@ def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     name, arguments = value_of(function.get("name")), function.get("arguments")
     if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))
-    return ToolCall(id, name, text_or_json(arguments))
+    return ToolCall(id, own_name(name, request), text_or_json(arguments))
 
 
 def _has_arguments(*given: Mapping[str, Any]) -> bool:
