@@ -21,6 +21,7 @@ from ray_gym.engines.proxied import proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Sampling
+from ray_gym.openai_api.chat import read_chat
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
 
@@ -214,6 +215,19 @@ async def test_a_conversation_with_tools_is_sent_as_openai_has_it(endpoint: Endp
     assert (sent["top_k"], sent["stop"], sent["seed"]) == (5, ["END"], 3)
     await complete(endpoint, tools=(MOVE,), tool_choice="none")
     assert "tools" not in endpoint.requests[1]
+
+
+@pytest.mark.parametrize("fields", [{"reasoning_content": "Hm."}, {"reasoning": "Hm."}])
+async def test_reasoning_is_sent_back_only_where_token_ids_are_given(
+    endpoint: EndpointDouble, fields: dict[str, str]
+) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho", **fields}]
+    messages = list(read_chat({"model": "m", "messages": said}).messages)
+    assert messages[1].reasoning == "Hm."
+    await complete(endpoint, messages=messages)
+    await complete(endpoint, exact=True, messages=messages)
+    plain, exact = (sent["messages"][1] for sent in endpoint.requests)
+    assert plain == {"role": "assistant", "content": "Ho"} and exact == {**plain, "reasoning": "Hm."}
 
 
 async def test_a_form_of_the_answer_is_asked_for_and_a_refusal_of_it_is_no_fault_of_the_endpoint(
