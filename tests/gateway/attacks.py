@@ -95,3 +95,5 @@ BODIES = {
     "a task of another kind": (json.dumps({"tasks": [{"initial_moves": MARK}]}).encode(), 422),
     "pickle": (b"\x80\x04\x95\x1e\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.", 400),
 }
+REPEATED = "lone surrogate"
+"""Body of a kind that a model can write, so that what answers models and sessions takes it."""

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from attacks import ALICE, BOB, BODIES, CLOSED, GIVEN, MARK, OF_ALICE, OTHER, PATHS, ROLLOUT, SESSION
+from attacks import ALICE, BOB, BODIES, CLOSED, GIVEN, MARK, OF_ALICE, OTHER, PATHS, REPEATED, ROLLOUT, SESSION
 from conftest import eventually
 from guarded_service import TOKENS, GuardedService
 from raw_http import head, send
@@ -155,7 +155,8 @@ def test_bodies_that_are_meant_to_hurt(attacked: Attacked, kind: str) -> None:
     answer = attacked.ask("POST", "/v1/rollouts", content=body, headers={"Content-Type": "application/json"})
     refused(answer, status)
     if status in (400, 413):  # not JSON that can be taken, wherever it is sent
-        for path in ("/v1/sessions", f"/v1/sessions/{SESSION}/tools", "/v1/chat/completions"):
+        of_models = () if kind == REPEATED else (f"/v1/sessions/{SESSION}/tools", "/v1/chat/completions")
+        for path in ("/v1/sessions", *of_models):
             refused(attacked.ask("POST", path, content=body, headers={"Content-Type": "application/json"}), status)
 
 
