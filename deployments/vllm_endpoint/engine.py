@@ -60,6 +60,7 @@ class VllmEndpointModel:
         name = options.tokenizer_name
         chat_format, tool_format = make_formats(options, name, load_tokenizer(name), uses_tools)
         self._endpoint = Endpoint(options, key)
+        self._max_model_len = max_model_len
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
 
     @property
@@ -80,6 +81,9 @@ class VllmEndpointModel:
 
     async def count_tokens(self, request: CompletionRequest) -> int:
         return await self._completer.count_tokens(request)
+
+    async def context_tokens(self) -> int:
+        return self._max_model_len
 
     async def close(self) -> None:
         self._completer.close()

@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from ray_gym.agents.program import AgentProgram, Output, ProgramOptions, Site, Start
 
 ANSWER = ".codex/answer.txt"
+SHORTEST = 16_384
+"""Length of a context, in tokens, from which on it makes summaries, at nine tenths of it. Its first prompt has some
+9,200: in a shorter context it would make one after each step.
+"""
 
 
 class Codex(AgentProgram):
@@ -24,9 +28,14 @@ class Codex(AgentProgram):
         return ("codex",)
 
     def files(self, site: Site) -> Mapping[str, str]:
-        """Returns its configuration: the door as its only provider, and the environment's tools as an MCP server."""
+        """Returns its configuration: the door as its only provider, and the environment's tools as an MCP server,
+        without which it does not play.
+        """
+        context = site.context_tokens or 0
+        length = [f"model_context_window = {context}"] if context >= SHORTEST else []
         lines = [
             f"model = {json.dumps(site.model)}",
+            *length,
             'model_provider = "episode"',
             "[model_providers.episode]",
             'name = "episode"',
@@ -36,6 +45,9 @@ class Codex(AgentProgram):
             "[mcp_servers.environment]",
             f"url = {json.dumps(site.mcp_url)}",
             'bearer_token_env_var = "EPISODE_KEY"',
+            "required = true",
+            f"startup_timeout_sec = {float(site.deadline_s)}",
+            f"tool_timeout_sec = {float(site.deadline_s)}",
         ]
         return {".codex/config.toml": "\n".join(lines) + "\n"}
 

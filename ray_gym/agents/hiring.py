@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from ray_gym.agents.program import AGENT, AgentProgram, Hired
+from ray_gym.agents.program import AGENT, AgentOptions, AgentProgram, Hired
 from ray_gym.agents.running import with_path
 from ray_gym.config.file import validate
-from ray_gym.config.sections import RunConfig
+from ray_gym.config.sections import SHORT_IDS, AgentSection, RunConfig
 from ray_gym.errors import UserError
 from ray_gym.installed.cache import agents_dir
 from ray_gym.plugins import find, find_sandbox
@@ -92,6 +92,7 @@ def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | Non
             found = find(AGENT, section.id, where)
             if not (isinstance(found, type) and issubclass(found, AgentProgram)):
                 raise UserError(f"{where}: {section.id} is not a subclass of ray_gym.agents.program.AgentProgram")
+            _refuse_two(section, found.Options, f"{file}: participants.{name}.agent")
             options = validate(found.Options, section.options, file, ("participants", name, "agent"), config)
             agents[name] = Hired(section.id, found(options), section.deadline_s)
     if not agents and not uses_sandbox:
@@ -100,6 +101,14 @@ def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | Non
     kind = find_sandbox(chosen.kind, f"{file}: sandbox.kind")
     settings = validate(kind.Options, chosen.options, file, ("sandbox",), config)
     return Crew(agents, kind(with_programs(settings, agents)), chosen.limits, chosen.ahead, chosen.most)
+
+
+def _refuse_two(section: AgentSection, options: type[AgentOptions], where: str) -> None:
+    """Refuses a section that names two agents. Errors: UserError that names both keys."""
+    first = section.id if section.id in section.options else f"id ({section.id})"
+    for key in SHORT_IDS:
+        if key in section.options and key != section.id and key not in options.model_fields:
+            raise UserError(f"{where}: {first} and {key} name an agent each; leave one of them out")
 
 
 def with_programs(settings: Settings, agents: Mapping[str, Hired]) -> Settings:

@@ -21,14 +21,19 @@ class Pi(AgentProgram):
         return ("pi",)
 
     def files(self, site: Site) -> Mapping[str, str]:
-        """Returns its list of providers: the door alone."""
+        """Returns its list of providers, which is the door alone, and its settings."""
+        lengths = {"contextWindow": site.context_tokens, "maxTokens": site.max_tokens}
+        known = {name: length for name, length in lengths.items() if length is not None}
         provider = {
             "baseUrl": site.openai_url,
             "apiKey": "OPENAI_API_KEY",  # the name of a variable
             "api": "openai-completions",
-            "models": [{"id": site.model}],
+            "models": [{"id": site.model, **known}],
         }
-        return {".pi/models.json": json.dumps({"providers": {"episode": provider}})}
+        files = {".pi/models.json": json.dumps({"providers": {"episode": provider}})}
+        if site.context_tokens is not None:
+            files[".pi/settings.json"] = json.dumps({"compaction": _shares(site.context_tokens)})
+        return files
 
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command of a turn, with the words on standard input."""
@@ -40,3 +45,10 @@ class Pi(AgentProgram):
             "EPISODE_MCP_URL": site.mcp_url,
         }
         return Start(command, environment, words)
+
+
+def _shares(context_tokens: int) -> dict[str, int]:
+    """Returns the tokens of the context that it keeps free, and those that it leaves as they are when it makes a
+    summary of the rest. Its defaults are more than a short context has, so that it would make one after each step.
+    """
+    return {"reserveTokens": min(16_384, context_tokens // 4), "keepRecentTokens": min(20_000, context_tokens // 4)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,13 @@ class Site:
     """API key, which is the episode's own."""
     model: str
     """Name of the model, which is that of the participant."""
+    deadline_s: float = 600
+    """Seconds that a turn may take. The environment's tools have deadlines of their own, so a client of MCP need not
+    have a shorter one."""
+    max_tokens: int | None = None
+    """Most tokens of an answer of the model; None if that is not known."""
+    context_tokens: int | None = None
+    """Length of the model's context: prompt and answer together. None if that is not known."""
 
     @property
     def openai_url(self) -> str:
@@ -56,6 +64,11 @@ class Site:
     def mcp_url(self) -> str:
         """Returns the address of the MCP server that offers the environment's tools."""
         return f"{self.url}/mcp"
+
+    @property
+    def deadline_ms(self) -> int:
+        """Returns the milliseconds that a turn may take."""
+        return math.ceil(self.deadline_s * 1000)
 
 
 @dataclass(frozen=True, slots=True)

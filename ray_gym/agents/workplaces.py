@@ -13,6 +13,7 @@ from ray_gym.agents.seat import Seat
 from ray_gym.episode.blame import is_policy
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.turn import Turn
+from ray_gym.models.engine import Sized
 from ray_gym.sandbox.kind import SandboxKind
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.sandbox import Sandbox
@@ -80,7 +81,9 @@ class Workplaces:
             sandbox = await episode.sandbox_beside().open()
         entrance, hired, key = self._entrances[sandbox], self._agents[name], f"rg-{secrets.token_urlsafe(24)}"
         assert sandbox.door_url is not None
-        site = Site(sandbox.folder, sandbox.door_url, key, name)
+        model, sampling = episode.threads[name].model, episode.participants[name].sampling
+        length = await model.context_tokens() if isinstance(model, Sized) else None
+        site = Site(sandbox.folder, sandbox.door_url, key, name, hired.deadline_s, sampling.max_tokens, length)
         launcher = Launcher(hired.name, hired.program, sandbox, site, hired.deadline_s)
         seat = Seat(episode, episode.participants[name], launcher, entrance.refused)
         entrance.seats[key] = seat

@@ -159,6 +159,10 @@ class TasksSection(Section):
         return self
 
 
+SHORT_IDS = ("command", "python")
+"""Keys of the section `agent` that say which agent it is, where there is no `id`."""
+
+
 class AgentSection(PluginSection):
     """This section says which program plays a participant; its further keys are the agent's options."""
 
@@ -171,7 +175,7 @@ class AgentSection(PluginSection):
     @classmethod
     def _name(cls, data: Any) -> Any:
         if isinstance(data, Mapping) and "id" not in data:
-            return next(({**data, "id": name} for name in ("command", "python") if name in data), data)
+            return next(({**data, "id": name} for name in SHORT_IDS if name in data), data)
         return data
 
 

@@ -47,12 +47,21 @@ class OpenAIOptions(EndpointOptions):
 class OpenAIModel:
     """Calls the chat completions API of an endpoint. It is safe for many concurrent calls on one event loop."""
 
-    def __init__(self, options: OpenAIOptions, key: str | None, exact: bool, first_pause_s: float = 0.5) -> None:
+    def __init__(
+        self,
+        options: OpenAIOptions,
+        key: str | None,
+        exact: bool,
+        first_pause_s: float = 0.5,
+        context_tokens: int | None = None,
+    ) -> None:
         """Creates a model that connects at its first call.
 
         `key`: the API key; None means that none is sent. `exact`: True if the endpoint gives token ids and logprobs.
-        `first_pause_s`: seconds between the first and the second try of a call.
+        `first_pause_s`: seconds between the first and the second try of a call. `context_tokens`: length of the model's
+        context; None if the endpoint does not tell it.
         """
+        self._context_tokens = context_tokens
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
@@ -61,6 +70,9 @@ class OpenAIModel:
     def rate(self) -> RateLimit | None:
         """Returns the limit of this worker's calls a minute; None if there is none."""
         return self._endpoint.rate
+
+    async def context_tokens(self) -> int | None:
+        return self._context_tokens
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is
@@ -123,6 +135,7 @@ class OpenAIEngine(Engine):
         """API key that the driver has found, for workers whose environment lacks it."""
         self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
         self._checked = False
+        self._context_tokens: int | None = None
 
     tells_versions = False  # endpoints don't
 
@@ -134,7 +147,7 @@ class OpenAIEngine(Engine):
         self._key = self.options.require_key(f"models.{request.model}")
         if self.options.probe:
             with open_endpoint_check(self.options, self._key, request) as check:
-                check.check_model()
+                self._context_tokens = check.check_model()
                 found = self.options.token_ids is not False and _probe_token_ids(check, self.options, request)
             self._exact = found if self._exact is None else self._exact
         self._checked = True
@@ -154,7 +167,9 @@ class OpenAIEngine(Engine):
             say(note)
 
     def connect(self) -> OpenAIModel:
-        return OpenAIModel(self.options, self.options.key() or self._key, self.gives_tokens)
+        return OpenAIModel(
+            self.options, self.options.key() or self._key, self.gives_tokens, context_tokens=self._context_tokens
+        )
 
     def open_door(self) -> EndpointDoor:
         return EndpointDoor(self.options, self.options.key() or self._key, self.options.extra_body)

@@ -79,6 +79,7 @@ class ServeModel:
         self._lanes: Lanes | None = None
         self._opening = asyncio.Lock()
         self._looked_at = 0.0
+        self._context_tokens: int | None = None
 
     @property
     def is_gated(self) -> bool:
@@ -150,6 +151,19 @@ class ServeModel:
             raise self._failure(describe(error.cause or error)) from error
         except (TimeoutError, *UNREACHABLE) as error:
             raise self._failure(describe(error)) from error
+
+    async def context_tokens(self) -> int | None:
+        """Returns the length of the model's context, as a replica tells it once; None if none answers within `COUNT_S`
+        seconds, or if the replicas don't know it.
+        """
+        if self._context_tokens is None:
+            try:
+                async with asyncio.timeout(COUNT_S):
+                    description = await (await self._open()).describe.remote()
+                self._context_tokens = description.get("max_model_len")
+            except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
+                return None
+        return self._context_tokens
 
     async def _open(self) -> Any:
         """Returns Serve's handle of the application. The first call creates it, and also the lanes if calls are

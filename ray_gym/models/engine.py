@@ -16,6 +16,7 @@ members; nothing is registered, and nothing has to be inherited:
     Tokenizing  engine  trainers can compare its tokenizer with theirs       the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
     Counting    model   it counts the tokens of prompts                      the Messages API of a service
+    Sized       model   agents' programs are told how long its context is    every worker
     Paced       model   calls are kept within its limits a minute            every worker
 """
 
@@ -256,6 +257,17 @@ class Counting(Protocol):
     async def count_tokens(self, request: CompletionRequest) -> int:
         """Returns the number of tokens of a request's prompt. Errors: EpisodeFailure: infra if the model can't be
         reached, data if its template refuses the request.
+        """
+        ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """Describes a model that may know how long its context is."""
+
+    async def context_tokens(self) -> int | None:
+        """Returns the largest length of prompt and answer together, in tokens; None if that is not known, or the model
+        can't be reached.
         """
         ...
 

@@ -21,6 +21,7 @@ from ray_gym.engines.proxied import proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Sampling
+from ray_gym.models.engine import Sized
 from ray_gym.openai_api.chat import read_chat
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
@@ -73,6 +74,18 @@ async def test_a_step_longer_than_the_context_is_refused(endpoint: EndpointDoubl
     endpoint.models = Reply({"data": [{"id": "small", "max_model_len": 256}]})
     with pytest.raises(UserError, match=r"participants\.p0\.sampling\.max_tokens: 512 is more than .* 256"):
         await check(OpenAIEngine(options(endpoint)), Sampling(max_tokens=512))
+
+
+@pytest.mark.parametrize(("told", "length"), [({"max_model_len": 4_096}, 4_096), ({}, None)])
+async def test_a_model_knows_the_context_that_the_endpoint_tells(
+    endpoint: EndpointDouble, told: dict[str, int], length: int | None
+) -> None:
+    endpoint.models = Reply({"data": [{"id": "small", **told}]})
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine)
+    model = pickle.loads(pickle.dumps(engine)).connect()
+    assert isinstance(model, Sized) and await model.context_tokens() == length
+    await model.close()
 
 
 async def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
