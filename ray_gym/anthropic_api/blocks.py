@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from ray_gym.openai_api.media import media_kind
 from ray_gym.openai_api.message_fields import HARMLESS
 from ray_gym.openai_api.parts import asks_something
 
@@ -53,7 +54,7 @@ def _left_out_of_blocks(content: Any) -> Iterator[str]:
         if not isinstance(block, Mapping):
             continue
         kind, source = kind_of(block), block.get("source")
-        if kind in LEFT_OUT:
+        if kind in LEFT_OUT or media_kind(block) is not None:  # a picture of the user's own is refused
             yield f"messages.{kind}"
         elif kind in _READ:
             yield from _unread(block, _READ[kind] | _QUIET, f"messages.{kind}")

@@ -14,6 +14,7 @@ from typing import Any
 from ray_gym.anthropic_api.blocks import LEFT_OUT, kind_of
 from ray_gym.messages import is_blank
 from ray_gym.openai_api.conversation import add_answer, require_answers
+from ray_gym.openai_api.media import without_media
 from ray_gym.openai_api.refused import bad_request
 
 BILLING = "x-anthropic-billing-header:"
@@ -124,7 +125,7 @@ def _read_result(block: _Block) -> dict[str, Any]:
     """Returns a tool's result as a message. As in the other dialects, its text alone says that a call has failed: only a
     failure without a text gets one.
     """
-    text = _text(_blocks(block.get("content")))
+    text = _text(_blocks(without_media(block.get("content"), "messages", [])))
     if block.get("is_error") and is_blank(text):
         text = FAILED
     return {"role": "tool", "content": text, "tool_call_id": _field(block, "tool_use_id")}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ray_gym.messages import ToolCall, utf8
+from ray_gym.openai_api.media import without_media
 from ray_gym.openai_api.message_fields import without_name
 
 Json = dict[str, Any]
@@ -61,11 +62,15 @@ def chat_call(call: ToolCall) -> Json:
 
 
 def plain_messages(messages: list[Any], left_out: list[str]) -> list[Any]:
-    """Returns chat messages in which all calls are of functions. Adds the fields that are left out to `left_out`."""
-    return [_plain_message(without_name(one, "messages", left_out)) for one in messages]
+    """Returns chat messages in which all calls are of functions, and all results of tools are texts. Adds what is left out
+    to `left_out`.
+    """
+    return [_plain_message(without_name(one, "messages", left_out), left_out) for one in messages]
 
 
-def _plain_message(message: Any) -> Any:
+def _plain_message(message: Any, left_out: list[str]) -> Any:
+    if isinstance(message, Mapping) and message.get("role") in ("tool", "function"):
+        return {**message, "content": without_media(message.get("content"), "messages.content", left_out)}
     calls = message.get("tool_calls") if isinstance(message, Mapping) else None
     if not isinstance(calls, list):
         return message

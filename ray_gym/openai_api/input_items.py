@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ray_gym.openai_api.free_form import INPUT, arguments_of
+from ray_gym.openai_api.media import without_media
 from ray_gym.openai_api.message_fields import without_name
 from ray_gym.openai_api.offered_tools import OfferedTools, kind_of
 from ray_gym.openai_api.parts import asks_something
@@ -67,7 +68,9 @@ def _plain_item(item: Any, offered: OfferedTools) -> Any:
         raise bad_request(f"input: item_reference {str(item.get('id'))[:80]!r}: {told}", "input")
     item = without_name(_without_fields(item, offered), "input", offered.left_out)
     if kind in ("function_call_output", "custom_tool_call_output"):  # the call says of which namespace it is
-        return {name: value for name, value in item.items() if name != "namespace"} | {"type": "function_call_output"}
+        output = {"output": without_media(item["output"], "input.output", offered.left_out)} if "output" in item else {}
+        kept = {name: value for name, value in item.items() if name != "namespace"}
+        return {**kept, **output, "type": "function_call_output"}
     if kind in ("function_call", "custom_tool_call"):
         return _plain_call(item, offered)
     return item

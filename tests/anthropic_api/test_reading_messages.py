@@ -266,7 +266,7 @@ def test_what_stands_below_an_accounts_header_is_the_prompt(as_blocks: bool, lat
         ([user("x"), assistant("The answer is")], "none can be continued"),
         ([{"role": "tool", "content": "x"}], "role 'tool' is none of user, assistant, system"),
         ([{"role": "user", "content": 3}], "expected text or a list of blocks"),
-        ([user("x"), assistant(use("a")), user(result("a", [{"type": "image"}]))], r"messages\[2\]: .*'image'"),
+        ([user("x"), assistant(use("a")), user(result("a", [{"type": "odd"}]))], r"messages\[2\]: .*'odd'"),
         (["x"], "expected a message"),
     ],
 )
