@@ -152,7 +152,8 @@ class Capture:
             known, shared, aligned = _match_beginning(captured.messages, asked)
             goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not is_busy
             if goes_on and known > longest:
-                best, longest = Match(thread.name, tuple(said.message for said in aligned[shared:])), known
+                ids = _ids_of_calls(thread.messages, [said.message for said in aligned[:shared]])
+                best, longest = Match(thread.name, tuple(_answering(ids, aligned[shared:]))), known
             elif not goes_on and any(said.form[0] == "assistant" for said in aligned[:shared]):
                 forked_for = forked_for or _reason(known, shared, captured, aligned, shown)
         return best or Match(None, tuple(messages), forked_for)
@@ -278,6 +279,23 @@ def _join_calls(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence
     whole = tuple(call for part in parts for call in part.message.tool_calls)
     answer = _Said(kept, replace(parts[0].message, tool_calls=whole))
     return [*asked[:start], answer, *results, *asked[start + len(parts) + len(results) :]]
+
+
+def _ids_of_calls(kept: Sequence[Message], own: Sequence[Message]) -> Mapping[str, str]:
+    """Returns the ids of a thread's last calls by those that an agent has given them. Results that are still to come can
+    answer no others.
+    """
+    calls = (next((one.tool_calls for one in reversed(said) if one.tool_calls), ()) for said in (own, kept))
+    return {mine.id: call.id for mine, call in zip(*calls, strict=True) if mine.id != call.id}
+
+
+def _answering(ids: Mapping[str, str], new: Iterable[_Said]) -> Iterator[Message]:
+    """Yields the new messages of a call, in which results answer the thread's calls by `ids`."""
+    for said in new:
+        if said.message.role == "assistant":
+            ids = {}
+        named = ids.get(said.message.tool_call_id or "")
+        yield said.message if named is None else replace(said.message, tool_call_id=named)
 
 
 def _says_nothing(message: Canonical) -> bool:

@@ -50,6 +50,22 @@ async def test_the_calls_of_one_answer_may_be_told_each_with_its_result(tmp_path
     assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
 
 
+async def test_results_answer_the_threads_calls_whatever_ids_an_agent_gives_them(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Twice())
+    answer = echoed(await agent.say(SYSTEM, HELLO))
+    own = tuple(replace(call, id=f"mine{number}") for number, call in enumerate(answer.tool_calls))
+    past = [SYSTEM, HELLO, replace(answer, tool_calls=own)]
+    past += [Message("tool", text, tool_call_id=f"mine{number}") for text, number in (("b", 1), ("a", 0))]
+    past += [echoed(await agent.say(*past)), user("on")]
+    await agent.say(*past)
+    kept = agent.session.episode.threads["policy"].messages
+    [(one, other)] = [message.tool_calls for message in kept if message.tool_calls]
+    answered = [(message.content, message.tool_call_id) for message in kept if message.role == "tool"]
+    assert answered == [("b", other.id), ("a", one.id)] and other.id != "mine1"
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3)]
+
+
 async def test_an_answer_may_be_resumed_by_its_name(tmp_path: Path) -> None:
     agent = await opened(tmp_path)
 
