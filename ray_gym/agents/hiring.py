@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ray_gym.agents.workplaces import Workplaces
 
 
+TRIAL_S = 60
+"""Seconds that the trial of an agent may take before a run. An agent's own deadline, and not that of the sandbox, is for
+its turns.
+"""
 Settings = TypeVar("Settings", bound=SandboxOptions)
 
 
@@ -69,12 +73,14 @@ class Crew:
 async def _lack(sandbox: Sandbox, program: AgentProgram) -> str | None:
     """Returns what a sandbox lacks for a program, in words; None if nothing."""
     for name in program.needs():
-        found = await sandbox.run(with_path(["sh", "-c", 'command -v -- "$1"', "sh", name]))
+        found = await sandbox.run(with_path(["sh", "-c", 'command -v -- "$1"', "sh", name]), deadline_s=TRIAL_S)
         if found.exit_code:
             return f"{name} is not"
     if command := program.trial():
-        tried = await sandbox.run(with_path(command))
-        if tried.exit_code or tried.ended is not None:
+        tried = await sandbox.run(with_path(command), deadline_s=TRIAL_S)
+        if tried.ended is not None:
+            return f"its trial was ended ({tried.ended.value}) after {tried.seconds:.0f} s"
+        if tried.exit_code:
             said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
             return f"it fails ({said[-1][:300] if said else f'exit code {tried.exit_code}'})"
     return None

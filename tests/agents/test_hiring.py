@@ -173,6 +173,11 @@ async def test_a_script_beside_the_config_is_no_file_of_a_sandbox(
     await crew.check()
 
 
+async def test_a_trial_has_its_own_deadline(tmp_path: Path) -> None:
+    crew: Any = hired(tmp_path, "{python: 'json:dumps'}", "{kind: process, limits: {seconds: 0.001}}")
+    await crew.check()
+
+
 async def test_code_on_a_command_line_is_no_file(tmp_path: Path) -> None:
     crew: Any = hired(tmp_path, f"{{command: [python3, -c, 'print()\n{'#' * 5000}']}}")
     await crew.check()
