@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -15,7 +16,16 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Strict, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, core_schema, to_jsonable_python
+from pydantic_core import (
+    ErrorDetails,
+    PydanticCustomError,
+    PydanticSerializationError,
+    SchemaValidator,
+    core_schema,
+    from_json,
+    to_json,
+    to_jsonable_python,
+)
 
 from ray_gym.field_types import keys_of, refuses_key, types_inside
 
@@ -31,6 +41,10 @@ _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta",
 _NUMBERS = frozenset({"int", "float", "bool"})
 DIGITS = sys.float_info.dig
 """Digits of a decimal number that a float keeps, as which JSON's numbers are read."""
+_GIVERS = frozenset({"function-before", "function-wrap"})
+"""Kinds of core schemas whose function gives the value that is read."""
+_MODELS = frozenset({"model", "model-fields", "dataclass", "dataclass-args", "typed-dict"})
+"""Kinds of core schemas that have fields. What is told to a function of one of these are the fields beside it."""
 _NO_TYPES = frozenset({"metadata", "serialization", "config", "cls", "function", "default", "expected", "members"})
 """Keys of a core schema under which there are no types."""
 
@@ -80,43 +94,77 @@ def _validator(model: type[BaseModel]) -> SchemaValidator:
     """Makes the validator of a model whose types are `_exact`. pydantic's own validators of the models within it would
     be used without `_use_prebuilt=False`.
     """
-    return SchemaValidator(_exact(model.__pydantic_core_schema__), _use_prebuilt=False)
+    definitions: list[Any] = []
+    exact = _exact(model.__pydantic_core_schema__, definitions)
+    definitions += exact.get("definitions", ())
+    return SchemaValidator(exact, _use_prebuilt=False)
 
 
-def _exact(node: Any, in_python: bool = False) -> Any:
-    """Returns a core schema, or a part of one, in which no type takes values that stand for others. `in_python`: a
-    function gets the value before, so that it is no longer JSON, of which strict types take a list for a tuple.
+def _exact(node: Any, definitions: list[Any]) -> Any:
+    """Returns a core schema, or a part of one, in which no type takes values that stand for others. `definitions`: list of
+    those parts, exact ones, to which others refer. It is filled before a value is read.
     """
     if isinstance(node, list | tuple):
-        return type(node)(_exact(part, in_python) for part in node)
+        return type(node)(_exact(part, definitions) for part in node)
     if not isinstance(node, Mapping):
         return node
+    kind = _kind(node)
+    if node.get("strict") is False and (kind in _NUMBERS or kind in _LEAVES):
+        return _checked({**node, **({"allow_inf_nan": False} if kind == "float" else {})}, _take_any)
     if _is_leaf(node):
         return _checked(node, _require_same)
-    inside = in_python or _kind(node) == "function-before"
-    made = {key: value if key in _NO_TYPES else _exact(value, inside) for key, value in node.items()}
-    if in_python and _kind(node) == "tuple":
-        return _from_list(made)
-    if node.get("type") == "float":
-        finite = {**made, "allow_inf_nan": False}
-        return _checked(finite, _require_same) if node.get("strict") is False else finite
-    if node.get("type") == "dict" and _kind(node.get("keys_schema")) in _LEAVES | _NUMBERS:
+    made = {key: value if key in _NO_TYPES else _exact(value, definitions) for key, value in node.items()}
+    if kind in _GIVERS and not _looks_around(node["schema"]):
+        return {**made, "schema": _read_again(made["schema"], definitions)}
+    if kind == "float":
+        return {**made, "allow_inf_nan": False}
+    if kind == "dict" and _kind(node.get("keys_schema")) in _LEAVES | _NUMBERS:
         return {**made, "keys_schema": _checked(node["keys_schema"], _require_same_key)}
-    if node.get("type") == "union":  # a function's name would be the label
+    if kind == "union":  # a function's name would be the label
         pairs = zip(node["choices"], made["choices"], strict=True)
-        return {**made, "choices": [(new, _kind(old)) if _is_leaf(old) else new for old, new in pairs]}
+        return {**made, "choices": [(new, _kind(old)) if _is_checked(new) else new for old, new in pairs]}
     return made
 
 
-def _from_list(node: dict[str, Any]) -> dict[str, Any]:
-    """Returns the core schema of a tuple that takes a list, too."""
+def _read_again(node: dict[str, Any], definitions: list[Any]) -> dict[str, Any]:
+    """Returns the core schema of what a function gives, which is read as JSON again: strict types take no list of Python's
+    for a tuple or a set, and then the whole row would be read laxly.
+    """
 
-    def made(given: Any) -> Any:
-        return tuple(given) if isinstance(given, list) else given
+    @cache
+    def validator() -> SchemaValidator:
+        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
+        return SchemaValidator(whole, _use_prebuilt=False)
 
-    bare = {key: value for key, value in node.items() if key != "ref"}
-    taking = dict(core_schema.no_info_before_validator_function(made, bare))
-    return {**taking, **({"ref": node["ref"]} if "ref" in node else {})}
+    def read(given: Any, info: core_schema.ValidationInfo[Any]) -> Any:
+        options: dict[str, Any] = {"strict": True, "extra": "forbid", "context": info.context}
+        text = _json_of(given)
+        return (
+            validator().validate_python(given, **options)
+            if text is None
+            else validator().validate_json(text, **options)
+        )
+
+    return dict(core_schema.with_info_plain_validator_function(read))
+
+
+def _json_of(given: Any) -> bytes | None:
+    """Returns the JSON text of a value; None for one that JSON does not give back."""
+    with suppress(PydanticSerializationError, ValueError):  # also for half a surrogate
+        text = to_json(given)
+        if from_json(text) == given:
+            return text
+    return None
+
+
+def _looks_around(node: Any) -> bool:
+    """Says whether a part of a core schema has a function that may look at fields beside the part."""
+    if isinstance(node, list | tuple):
+        return any(map(_looks_around, node))
+    if not isinstance(node, Mapping) or node.get("type") in _MODELS:
+        return False
+    is_told = node.get("type") == "with-info"
+    return is_told or any(_looks_around(value) for key, value in node.items() if key not in _NO_TYPES - {"function"})
 
 
 def _kind(node: Any) -> Any:
@@ -141,6 +189,14 @@ def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None]) -> di
         return value
 
     return {**core_schema.no_info_plain_validator_function(read), **({"ref": node["ref"]} if "ref" in node else {})}
+
+
+def _is_checked(node: Any) -> bool:
+    return bool(_kind(node) == "function-plain")
+
+
+def _take_any(given: Any, read: Any) -> None:
+    """Takes any value that pydantic does, as the type is declared lax."""
 
 
 def _require_same(given: Any, read: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +11,20 @@ from enum import Enum, IntEnum
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
-from pydantic import BaseModel, BeforeValidator, ByteSize, Field, Json, RootModel, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    Field,
+    Json,
+    RootModel,
+    ValidationError,
+    ValidationInfo,
+    WrapValidator,
+    create_model,
+    model_validator,
+)
 from typing_extensions import TypedDict
 
 from ray_gym import Environment, Task
@@ -63,6 +77,17 @@ class Day(RootModel[date]):
     pass
 
 
+class Tree(BaseModel):
+    level: int
+    trees: tuple[Tree, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _same(cls, given: Any) -> Any:
+        return given
+
+
+Lax = Annotated[int, Field(strict=False)]
 SameDay = Annotated[date, BeforeValidator(lambda given: given)]
 HUGE = 10**400
 WRONG: list[tuple[Any, Any]] = [
@@ -173,6 +198,55 @@ def test_an_argument_that_stands_for_another_is_refused(annotation: Any, given: 
 def test_values_of_the_declared_types_are_taken(annotation: Any, given: Any, value: Any) -> None:
     assert row_read(annotation, given) == value
     assert argument_read(annotation, given) == value
+
+
+COLLECTIONS: list[tuple[Any, Any, Any]] = [
+    (set[int], [1, 2], [True]),
+    (frozenset[int], [1], ["1"]),
+    (deque[int], [1], ["1"]),
+    (tuple[int, str], [1, "x"], ["1", "x"]),
+    (list[tuple[int, int]], [[1, 2]], [["1", 2]]),
+    (dict[str, set[int]], {"a": [1]}, {"a": ["1"]}),
+    (Counter[str], {"a": 1}, {"a": "1"}),
+    (Tree, {"level": 1, "trees": [{"level": 2}]}, {"level": 1, "trees": [{"level": 2, "trees": [{"level": "3"}]}]}),
+]
+
+
+def same(given: Any) -> Any:
+    return given
+
+
+def handled(given: Any, handler: Any) -> Any:
+    return handler(given)
+
+
+@pytest.mark.parametrize(("annotation", "right", "wrong"), COLLECTIONS)
+@pytest.mark.parametrize("of", ["field", "model"])
+@pytest.mark.parametrize("mode", ["before", "wrap"])
+def test_what_a_function_gives_is_read_as_strictly(mode: Any, of: str, annotation: Any, right: Any, wrong: Any) -> None:
+    function: Any = {"before": same, "wrap": handled}[mode]
+    validator = {"before": BeforeValidator, "wrap": WrapValidator}[mode](function)
+    validators: Any = {"whole": model_validator(mode=mode)(function)} if of == "model" else {}
+    field = annotation if of == "model" else Annotated[annotation, validator]
+    model = create_model("Trial", __validators__=validators, x=(field, ...))
+    assert not read_strictly(json.dumps({"x": right}), model)[1]
+    problems = read_strictly(json.dumps({"x": wrong}), model)[1]
+    assert problems and problems[0]["loc"][0] == "x"
+
+
+@pytest.mark.parametrize("annotation", [Lax | None, list[Lax] | Lax, dict[str, Lax] | Lax])
+def test_a_lax_type_within_another_is_lax(annotation: Any) -> None:
+    read, problems = read_strictly('{"x": "3"}', create_model("Trial", x=(annotation, ...)))
+    assert read.x == 3 and not problems  # type: ignore[attr-defined]
+
+
+def test_what_a_function_gives_is_told_the_fields_beside_it() -> None:
+    def third(given: int, info: ValidationInfo) -> int:
+        return given + info.data["x"]
+
+    kind = Annotated[int, AfterValidator(third), BeforeValidator(same)]
+    read, problems = read_strictly('{"x": 1, "y": 2}', create_model("Trial", x=(int, ...), y=(kind, ...)))
+    assert (read.y, problems) == (3, [])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("collection", "value"), [(tuple[int, ...], (1, 2)), (list[int], [1, 2])])
