@@ -3,14 +3,16 @@
 A bucket never holds more than nothing: a call may begin when it owes nothing, and then owes what it takes, which
 flows back at the bucket's rate. So in any t seconds the calls that begin take at most rate * t, and what one of them
 takes. A new bucket owes a call, as if another had just begun: a worker that replaces a dead one can't exceed the rate
-either. What a call took less than it was expected to is given back.
+either. What a call took less than it was expected to is given back to the calls that wait then, which begin the sooner
+for it; if none waits, it is lost as soon as the bucket owes nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 MINUTE_S = 60.0
 
@@ -35,9 +37,15 @@ class Bucket:
         """Takes units for a call that begins, whether or not it may: then later ones wait for longer."""
         self._level = self._refill(units, now) - units
 
-    def give_back(self, units: float) -> None:
-        """Gives units back that a call was expected to take and did not take."""
-        self._level = (self._level or 0.0) + units
+    def give_back(self, units: float, now: float) -> None:
+        """Gives units back that a call was expected to take and did not take. A bucket that is newer takes none."""
+        if self._level is not None:
+            self._level = self._refill(units, now) + units
+
+    def forget_spare(self) -> None:
+        """Lets go of units above 0, so that nobody has them later beside what flows back then."""
+        if self._level is not None:
+            self._level = min(0.0, self._level)
 
     def _refill(self, units: float, now: float) -> float:
         if self._level is None:
@@ -62,7 +70,7 @@ class RateLimit:
         requests_per_minute: float | None,
         tokens_per_minute: float | None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     ) -> None:
         """Makes a limit for a worker that has the endpoint for itself; `set_share` gives it a part. None means no
         limit. `clock` gives seconds; `sleep` waits for some.
@@ -70,6 +78,9 @@ class RateLimit:
         self._per_minute = (requests_per_minute, tokens_per_minute)
         self._clock, self._sleep = clock, sleep
         self._order = asyncio.Lock()
+        self._waiting = 0
+        self._pause: asyncio.Task[None] | None = None
+        """Pause of the call that is the next to begin; None if none waits."""
         self.set_share(1.0)
 
     @classmethod
@@ -90,13 +101,33 @@ class RateLimit:
         own = None if requests is None else requests * share
         self._requests = None if own is None else Bucket(max(own - 1, own / 2) / MINUTE_S, now)
         self._tokens = None if tokens is None else Bucket(tokens * share / MINUTE_S, now)
+        self._wake()
 
     async def wait(self, tokens: int) -> None:
         """Waits until a call that may take so many tokens may begin, and counts it."""
-        async with self._order:
-            while (delay_s := self._delay_s(tokens)) > 0:
-                await self._sleep(delay_s)
-            self._take(tokens)
+        self._waiting += 1
+        try:
+            async with self._order:
+                while (delay_s := self._delay_s(tokens)) > 0:
+                    await self._sleep_or_wake(delay_s)
+                self._take(tokens)
+        finally:
+            self._waiting -= 1
+            self._forget_spare()
+
+    async def _sleep_or_wake(self, delay_s: float) -> None:
+        """Sleeps for some seconds, or until `_wake` is called."""
+        self._pause = asyncio.create_task(self._sleep(delay_s))
+        try:
+            await asyncio.wait([self._pause])
+        finally:
+            self._wake()
+            self._pause = None
+
+    def _wake(self) -> None:
+        """Has the next call look again whether it may begin."""
+        if self._pause is not None:
+            self._pause.cancel()
 
     def count_again(self) -> None:
         """Counts one more try of a call."""
@@ -106,7 +137,13 @@ class RateLimit:
     def give_back(self, tokens: int) -> None:
         """Gives tokens back that a call was expected to take and did not take."""
         if self._tokens is not None:
-            self._tokens.give_back(tokens)
+            self._tokens.give_back(tokens, self._clock())
+            self._forget_spare()
+            self._wake()
+
+    def _forget_spare(self) -> None:
+        if self._tokens is not None and not self._waiting:
+            self._tokens.forget_spare()
 
     def _delay_s(self, tokens: int) -> float:
         now = self._clock()

@@ -40,7 +40,7 @@ def test_no_stretch_of_time_takes_more_than_its_share(calls: list[tuple[int, flo
             now += bucket.delay_s(units, now)
         assert bucket.delay_s(units, now) == 0
         bucket.take(units, now)
-        bucket.give_back(int(units * part))
+        bucket.give_back(int(units * part), now)
         began.append((now, units - int(units * part)))
     most = max(units for units, _, _ in calls)
     for first, (start, _) in enumerate(began):
@@ -83,6 +83,68 @@ async def test_tokens_are_spread_and_those_not_taken_come_back() -> None:
         limit.give_back(900)
     spent = 100 * 100
     assert spent / 6000 * MINUTE_S == pytest.approx(time.now, rel=0.2)
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """Skips the time in which nothing happens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        select = self._selector.select  # type: ignore[attr-defined]
+
+        def jump(timeout: float | None = None) -> object:
+            self.now += timeout or 0.0
+            return select(0)
+
+        self._selector.select = jump  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self.now
+
+
+async def _took_in_calls(callers: int, call_s: float, for_s: float) -> list[tuple[float, int]]:
+    """Returns when calls began, and their tokens: 200 of the 1500 that each may take, of a limit of 60,000 a minute."""
+    clock = asyncio.get_running_loop().time
+    limit, began = RateLimit(None, 60_000, clock), []
+
+    async def caller() -> None:
+        while clock() < for_s:
+            await limit.wait(1500)
+            began.append((clock(), 200))
+            await asyncio.sleep(call_s)
+            limit.give_back(1300)
+
+    await asyncio.gather(*(caller() for _ in range(callers)))
+    return began
+
+
+@pytest.mark.parametrize(("callers", "call_s"), [(8, 0.05), (1, 0.05), (400, 30.0)])
+def test_tokens_not_taken_come_back_to_calls_that_wait_already(callers: int, call_s: float) -> None:
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        took = runner.run(_took_in_calls(callers, call_s, 10 * MINUTE_S))
+    taken = [sum(units for at, units in took if start <= at < start + MINUTE_S) for start, _ in took]
+    assert max(taken) <= 60_000 + 1500
+    last = [units for at, units in took if 8 * MINUTE_S <= at < 10 * MINUTE_S]
+    assert sum(last) / 2 > (0.9 if callers > 1 else 0.75) * 60_000
+
+
+def test_what_comes_back_while_nobody_waits_makes_no_burst_later() -> None:
+    async def burst() -> float:
+        clock = asyncio.get_running_loop().time
+        limit = RateLimit(None, 60_000, clock)
+        for _ in range(10):
+            await limit.wait(1500)
+        await asyncio.sleep(MINUTE_S)
+        for _ in range(10):
+            limit.give_back(1500)
+        before = clock()
+        for _ in range(10):
+            await limit.wait(1500)
+        return clock() - before
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        assert runner.run(burst()) == pytest.approx(9 * 1.5)
 
 
 async def test_a_share_is_a_part_of_the_limit() -> None:
