@@ -13,6 +13,7 @@ from ray_gym.agents.hiring import with_programs
 from ray_gym.agents.program import AgentProgram, Hired
 from ray_gym.agents.workplaces import Workplaces
 from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.episode.meter import Meter
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
@@ -60,11 +61,12 @@ async def play_with(
     deadline_s: float = 30,
     log: CallLog | None = None,
     environment: Environment[Any, Any] | None = None,
+    meter: Meter | None = None,
     **limits: Any,
 ) -> tuple[Played, dict[str, ScriptModel]]:
     """Plays a talk of the policy with the user; returns what was played, and the models. `agents`: programs by the
-    participant that they play. `environment`: that of the talk; by default one without tools. `limits`: fields of the section
-    `limits`.
+    participant that they play. `environment`: that of the talk; by default one without tools. `meter`: that of all
+    model calls. `limits`: fields of the section `limits`.
     """
     bounds = LimitsSection(**{"max_turns": 1, **limits})
     models = {"policy": ScriptModel(list(policy)), "user": ScriptModel(list(user))}
@@ -76,7 +78,7 @@ async def play_with(
     found = find_sandbox(kind, "test")
     places = Workplaces(hired)
     supply = SandboxSupply(found(with_programs(found.Options(), hired)), SandboxLimits(), doorway=places)
-    stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply)
+    stage = Stage(environment or Talk(), cast, models, bounds, agents=places, sandboxes=supply, meter=meter or Meter())
     try:
         played = await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), stage, log)
         assert not places._open, "an episode that is over has left"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ray_gym.agents.program import AgentProgram, Output, Site
+from ray_gym.aio.clock import ActiveClock
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.installed.cache import agents_dir
-from ray_gym.sandbox.sandbox import ProgramEnd, Sandbox, SandboxGone, SandboxRefused
+from ray_gym.sandbox.sandbox import Ended, ProgramEnd, Sandbox, SandboxGone, SandboxRefused
 
 BIN = "node_modules/.bin"
 """Folder of the programs in `agents_dir`."""
@@ -42,7 +44,9 @@ class Launcher:
     sandbox: Sandbox
     site: Site
     deadline_s: float
-    """Seconds that a turn may take."""
+    """Seconds that a turn may take, by the clock."""
+    clock: ActiveClock
+    """Clock of the episode, which leaves out the time in which the program waits for its model to be free."""
 
     async def run(self, words: str, turn: int, ending: asyncio.Event) -> Left:
         """Runs the program for a turn, and returns what it left. `words`: what its participant hears. `turn`: number of
@@ -68,14 +72,33 @@ class Launcher:
                 await self.sandbox.write(path, b"")
 
     async def _run(self, words: str, turn: int, ending: asyncio.Event) -> ProgramEnd:
+        """Runs the program to its end, or until its time has passed: then `ending` is set."""
         start = self.program.start(self.site, words, turn)
-        return await self.sandbox.run(
-            with_path(start.command),
-            stdin=start.input.encode(),
-            env=start.environment,
-            deadline_s=self.deadline_s,
-            kill=ending,
-        )
+        timer = asyncio.create_task(self._end_late(ending))
+        try:
+            end = await self.sandbox.run(
+                with_path(start.command),
+                stdin=start.input.encode(),
+                env=start.environment,
+                deadline_s=math.inf,
+                kill=ending,
+            )
+            is_late = timer.done() and await timer
+        finally:
+            timer.cancel()
+        if is_late and end.ended is Ended.KILLED:
+            return replace(end, ended=Ended.DEADLINE, seconds=self.deadline_s)
+        return end
+
+    async def _end_late(self, ending: asyncio.Event) -> bool:
+        """Sets `ending` once a turn that begins now has taken its time, and returns True; False if it is set before."""
+        try:
+            async with self.clock.limit(self.clock.elapsed_s + self.deadline_s):
+                await ending.wait()
+        except TimeoutError:
+            ending.set()
+            return True
+        return False
 
     async def _output(self, end: ProgramEnd) -> Output:
         files = {}

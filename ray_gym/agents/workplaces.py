@@ -84,7 +84,7 @@ class Workplaces:
         model, sampling = episode.threads[name].model, episode.participants[name].sampling
         length = await model.context_tokens() if isinstance(model, Sized) else None
         site = Site(sandbox.folder, sandbox.door_url, key, name, hired.deadline_s, sampling.max_tokens, length)
-        launcher = Launcher(hired.name, hired.program, sandbox, site, hired.deadline_s)
+        launcher = Launcher(hired.name, hired.program, sandbox, site, hired.deadline_s, episode.clock)
         seat = Seat(episode, episode.participants[name], launcher, entrance.refused)
         entrance.seats[key] = seat
         return Workplace(seat, entrance)

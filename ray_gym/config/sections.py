@@ -169,7 +169,7 @@ class AgentSection(PluginSection):
     id: str
     """Name of the agent, e.g. codex. It may be left out beside `command` and `python`."""
     deadline_s: Seconds = 600
-    """Seconds that a turn of the program may take."""
+    """Seconds that a turn of the program may take. Waits for its model to be free, or to be there, don't count."""
 
     @model_validator(mode="before")
     @classmethod

@@ -105,8 +105,8 @@ class Sandbox(Protocol):
         """Runs a program to its end. If this call is cancelled, the program and all that it has started are killed.
 
         `env`: environment beside PATH, HOME, TMPDIR and LANG. `folder`: in which it starts. `deadline_s`: seconds; None:
-        those of the limits. `output_bytes`: bytes that are kept of each of its outputs. `kill`: once it is set, they are
-        killed too, and the program's end has what it had printed.
+        those of the limits; `math.inf`: no deadline. `output_bytes`: bytes that are kept of each of its outputs. `kill`:
+        once it is set, they are killed too, and the program's end has what it had printed.
 
         Errors: SandboxRefused for a folder that is none of the sandbox's; SandboxGone.
         """

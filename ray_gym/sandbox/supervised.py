@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import sys
 from asyncio.subprocess import PIPE
@@ -132,7 +133,7 @@ class SupervisedSandbox:
         request = _request(command, env, folder, seconds, output_bytes, is_stream=False)
         program = SupervisedProgram(self._link, command[0], self._explain)
         try:
-            async with asyncio.timeout(seconds + BACKSTOP_S) as backstop:
+            async with asyncio.timeout(seconds + BACKSTOP_S if math.isfinite(seconds) else None) as backstop:
                 await program.begin(request, stdin)
                 killing = asyncio.create_task(_kill_once_set(kill or asyncio.Event(), program, backstop))
                 try:
@@ -214,6 +215,7 @@ def _request(
     if not command or any("\0" in text for text in texts) or any("=" in name for name in env or {}):
         raise ValueError("a command has at least one word, no NUL, and no = in the names of its environment")
     return {
-        "command": list(command), "env": dict(env or {}), "folder": folder, "deadline": seconds,
+        "command": list(command), "env": dict(env or {}), "folder": folder,
+        "deadline": seconds if math.isfinite(seconds) else None,
         "output": output_bytes, "stream": is_stream,
     }  # fmt: skip
