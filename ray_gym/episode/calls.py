@@ -30,6 +30,7 @@ from ray_gym.journal.call_log import CallLog, MadeCall, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest, VersionSpan
+from ray_gym.models.engine import Sized
 from ray_gym.models.thoughts import last_words, with_thoughts_apart
 from ray_gym.tools.answer import WhenLost
 
@@ -280,7 +281,9 @@ class Calls:
         model = thread.participant.model
         if not self._meter.applies_to(model):
             return await ask()
-        return await self._meter.call(model, request, thread.counted, self._clock, ask)
+        with self._clock.count_wait():
+            length = await thread.model.context_tokens() if isinstance(thread.model, Sized) else None
+        return await self._meter.call(model, request, thread.counted, self._clock, ask, length)
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:

@@ -46,15 +46,17 @@ class Meter:
         counted: Counted,
         clock: ActiveClock,
         ask: Callable[[], Awaitable[Completion]],
+        context_tokens: int | None = None,
     ) -> Completion:
         """Waits until a call may begin, makes it by `ask`, and returns its completion. `counted`: what is known of the
-        conversation's length.
+        conversation's length. `context_tokens`: most tokens that prompt and answer have together; None if that is not
+        known.
 
         A call that fails takes nothing. One that is cancelled or late, or whose answer tells no tokens, takes the most
         that it may: nobody knows. Errors: those of `ask`.
         """
         price = self.purse.prices.get(model) if self.purse is not None else None
-        most = _most(request, counted, price)
+        most = _most(request, counted, price, context_tokens)
         if self.purse is not None and price is not None:
             with clock.count_wait():
                 await self.purse.reserve(most.cost)
@@ -78,9 +80,16 @@ class Meter:
                 self.rates[model].give_back(most.tokens - use.tokens)
 
 
-def _most(request: CompletionRequest, counted: Counted, price: Price | None) -> Use:
+def _most(request: CompletionRequest, counted: Counted, price: Price | None, context_tokens: int | None) -> Use:
+    """Returns the most that a call may take. The prompt may be shorter than its bound, so what a context leaves for the
+    answer is not known: the dearest of all that fits is a longest prompt or a longest answer.
+    """
     prompt, generated = most_prompt_tokens(request, counted), request.sampling.max_tokens
-    return Use(price.most(prompt, generated) if price is not None else 0, prompt + generated)
+    room = context_tokens if context_tokens is not None else prompt + generated
+    prompt, generated = min(prompt, room), min(generated, room)
+    dearest = ((prompt, min(generated, room - prompt)), (min(prompt, room - generated), generated))
+    cost = max(price.most(*tokens) for tokens in dearest) if price is not None else 0
+    return Use(cost, min(prompt + generated, room))
 
 
 def _told(completion: Completion, price: Price | None) -> Use:

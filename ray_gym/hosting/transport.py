@@ -80,6 +80,8 @@ class ServeModel:
         self._opening = asyncio.Lock()
         self._looked_at = 0.0
         self._context_tokens: int | None = None
+        self._is_described = False
+        """True once a replica has told the length of the context, or that it knows none."""
 
     @property
     def is_gated(self) -> bool:
@@ -156,11 +158,11 @@ class ServeModel:
         """Returns the length of the model's context, as a replica tells it once; None if none answers within `COUNT_S`
         seconds, or if the replicas don't know it.
         """
-        if self._context_tokens is None:
+        if not self._is_described:
             try:
                 async with asyncio.timeout(COUNT_S):
                     description = await (await self._open()).describe.remote()
-                self._context_tokens = description.get("max_model_len")
+                self._context_tokens, self._is_described = description.get("max_model_len"), True
             except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
                 return None
         return self._context_tokens

@@ -16,7 +16,8 @@ members; nothing is registered, and nothing has to be inherited:
     Tokenizing  engine  trainers can compare its tokenizer with theirs       the gateway of a service
     Gated       model   episodes wait while it has no room for them          every worker
     Counting    model   it counts the tokens of prompts                      the Messages API of a service
-    Sized       model   agents' programs are told how long its context is    every worker
+    Sized       model   agents' programs are told how long its context is,   every worker
+                        and limits reserve no more for a call
     Paced       model   calls are kept within its limits a minute            every worker
 """
 

@@ -17,10 +17,8 @@ from ray_gym import Episode, Opening, Task
 from ray_gym.agents.command import Command, CommandOptions
 from ray_gym.agents.program import Output
 from ray_gym.agents.turn_calls import TurnCalls
-from ray_gym.episode.meter import Meter
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.rates import RateLimit
 from ray_gym.openai_api.refused import Refused
 from ray_gym.record.rows import row_of
 
@@ -251,19 +249,6 @@ async def test_a_program_that_fails_is_the_policys_own_fault(code: str, told: st
     assert played.failure is not None and played.status == "completed" and played.score is not None
     assert (played.failure.kind, played.failure.where) == ("policy", "agent mine")
     assert told in played.failure.message
-
-
-async def test_time_in_which_it_waits_for_its_model_to_be_free_is_not_its_own() -> None:
-    now = [0.0]
-
-    async def sleep(seconds: float) -> None:
-        await asyncio.sleep(1.8)
-        now[0] += seconds
-
-    meter = Meter(rates={"policy": RateLimit(12, None, lambda: now[0], sleep)})
-    code = "print(text_of(ask([{'role': 'user', 'content': words}])))"
-    played, _ = await play_with({"policy": program(code)}, ["a"], deadline_s=1.7, meter=meter)
-    assert now[0] and played.failure is None and played.episode.answer == "a"
 
 
 @pytest.mark.parametrize("code", ["sys.exit(2)", "post('/openai/nothing', {}); sys.exit(1)"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -31,8 +32,14 @@ def metered(granted: int = 10 * MOST, rate: RateLimit | None = None) -> tuple[Me
     return Meter(purse, {"m": rate} if rate is not None else {}), purse
 
 
-async def call(meter: Meter, ask: Ask, clock: ActiveClock | None = None) -> Completion:
-    return await meter.call("m", REQUEST, NOT_COUNTED, clock or ActiveClock(), ask)
+async def call(
+    meter: Meter,
+    ask: Ask,
+    clock: ActiveClock | None = None,
+    request: CompletionRequest = REQUEST,
+    context_tokens: int | None = None,
+) -> Completion:
+    return await meter.call("m", request, NOT_COUNTED, clock or ActiveClock(), ask, context_tokens)
 
 
 def answers(**fields: int) -> Ask:
@@ -106,3 +113,55 @@ async def test_tokens_that_were_not_taken_go_back_to_the_limit() -> None:
     await call(meter, answers(prompt_tokens=10, generated_tokens=3))
     await call(meter, answers())
     assert given == [TOKENS - 13, 0]
+
+
+HUGE = CompletionRequest(REQUEST.messages, Sampling(max_tokens=1_000_000), "s", 0)
+
+
+async def reserved(request: CompletionRequest, context_tokens: int | None, price: Price) -> tuple[int, int]:
+    """Returns the picos and the tokens that are reserved for a call."""
+    purse, rate = Purse({"m": price}, lambda: None), RateLimit(None, 10**12)
+    purse.allot(Allotment(10**20))
+    tokens: list[int] = []
+    rate.give_back = tokens.append  # type: ignore[method-assign]
+    free: list[int] = []
+
+    async def ask() -> Completion:
+        free.append(purse.free)
+        return Completion(Message("assistant"), "context_full")
+
+    await call(Meter(purse, {"m": rate}), ask, None, request, context_tokens)
+    return 10**20 - free[0], tokens[0]
+
+
+@pytest.mark.parametrize("price", [Price(1, 2), Price(3, 1), Price(2, 1, cached=5), Price(0, 1)])
+async def test_no_call_takes_more_than_is_reserved_and_the_context_is_the_most(price: Price) -> None:
+    """Prompts have any length up to their bound, and answers any that the context and `max_tokens` leave."""
+    bound = most_prompt_tokens(REQUEST)
+    for length, most in itertools.product((100, bound - 1, bound, bound + 50, 4 * bound), (1, 100, bound, 10**6)):
+        request = CompletionRequest(REQUEST.messages, Sampling(max_tokens=most), "s", 0)
+        fits = [(prompt, min(most, length - prompt)) for prompt in range(min(bound, length) + 1)]
+        dearest = max(price.most(*tokens) for tokens in fits)
+        assert await reserved(request, length, price) == (dearest, min(bound + most, length))
+
+
+async def test_calls_are_at_once_whatever_an_agent_asks_for() -> None:
+    context = 2000
+    meter, purse = metered(PRICE.most(0, context) * 3)
+    under_way, most, go = 0, 0, asyncio.Event()
+
+    async def ask() -> Completion:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await go.wait()
+        under_way -= 1
+        return Completion(Message("assistant", "Hi"), prompt_tokens=10, generated_tokens=3)
+
+    calls = [asyncio.create_task(call(meter, ask, None, HUGE, context)) for _ in range(5)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert under_way == 3
+    go.set()
+    await asyncio.gather(*calls)
+    assert most == 3 and purse.report().spent == 5 * PRICE.most(10, 3)

@@ -43,10 +43,14 @@ async def test_it_is_not_known_where_no_replica_tells_it(error: Exception, monke
 
 
 async def test_a_reward_model_tells_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
     async def describe() -> dict[str, Any]:
+        asked.append(1)
         return {"model": "small"}
 
-    assert await model_that(describe, monkeypatch).context_tokens() is None
+    model = model_that(describe, monkeypatch)
+    assert [await model.context_tokens() for _ in range(2)] == [None, None] and len(asked) == 1
 
 
 async def test_a_silent_replica_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
