@@ -286,7 +286,7 @@ class LimitsSection(Section):
     call_deadline_s: Seconds = 300
     """Seconds that a model call, or the environment's `setup`, may take."""
     tool_deadline_s: Seconds = 60
-    """Seconds that a tool call may take."""
+    """Seconds that a tool call may take, without the waits of models that the tool asks."""
     score_deadline_s: Seconds = 600
     """Seconds that the scoring of an episode, or of a group, may take."""
     retries: RetriesSection = RetriesSection()

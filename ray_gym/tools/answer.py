@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from ray_gym.aio.clock import ActiveClock
 from ray_gym.messages import utf8
 from ray_gym.tools.declared import dump_declared
 
@@ -62,13 +63,14 @@ class ToolAnswer:
     error: str | None = None
 
 
-async def within(result: Awaitable[Result], deadline_s: float) -> Result:
-    """Awaits a result for at most `deadline_s` seconds, and returns it.
+async def within(result: Awaitable[Result], deadline_s: float, clock: ActiveClock | None = None) -> Result:
+    """Awaits a result for at most `deadline_s` seconds, and returns it. `clock`: an episode's, whose waits are left out.
 
     Errors: TimeoutError that names `tool_deadline_s` if the deadline passes; those that the awaitable raises.
     """
     try:
-        async with asyncio.timeout(deadline_s) as deadline:
+        limit = asyncio.timeout(deadline_s) if clock is None else clock.limit(clock.elapsed_s + deadline_s)
+        async with limit as deadline:
             return await result
     except TimeoutError as error:
         if not deadline.expired():

@@ -6,6 +6,7 @@ import inspect
 from functools import partial
 from typing import Any
 
+from ray_gym.aio.clock import running_clock
 from ray_gym.tools.answer import within
 from ray_gym.tools.blocking import BlockingPool
 from ray_gym.tools.isolated import IsolatedCall, IsolatedPool, process_slots
@@ -27,7 +28,8 @@ class ToolRunner:
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
     ) -> Any:
         """Runs a tool, and returns its result; that of an isolated tool is text. The `deadline_s` seconds start when
-        the tool does. A tool that is neither async nor blocking nor isolated has no deadline.
+        the tool does, and leave out the waits of models that an async tool asks. A tool that is neither async nor
+        blocking nor isolated has no deadline.
 
         Errors: TimeoutError after the deadline; those that the tool raises. For an isolated tool, all but ToolError and
         EpisodeFailure become EpisodeFailure (environment), as does the death of its process; TypeError if its state
@@ -41,7 +43,7 @@ class ToolRunner:
         if tool.options.blocking:
             return await self.blocking.run(tool.method, method, deadline_s)
         result = method()
-        return await within(result, deadline_s) if inspect.isawaitable(result) else result
+        return await within(result, deadline_s, running_clock()) if inspect.isawaitable(result) else result
 
     async def close(self) -> None:
         """Kills the processes, and ends the idle threads. Stuck threads stay until this process exits."""

@@ -11,6 +11,7 @@ import pytest
 from playing import Alone, Game, Reply, ScriptModel, Talk, bare, calls, play_script
 
 from ray_gym import Episode, Participant, tool
+from ray_gym.aio.clock import running_clock
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
 from ray_gym.episode.spec import EpisodeSpec
@@ -65,6 +66,24 @@ async def test_a_tool_call() -> None:
     game = await play_script(Waits(), [calls("look")], limits={"tool_deadline_s": 0.02})
     told = "TimeoutError: no result within tool_deadline_s (0.02 s)"
     assert ended(game) == ("failed", "environment", "tool look", told)
+
+
+class Asks(Talk):
+    """Has a tool whose model is not free at first, and which then never ends if it is told so."""
+
+    @tool()
+    async def look(self, state: Any, caller: Participant, for_ever: bool) -> str:
+        with running_clock().count_wait():
+            await asyncio.sleep(0.06)
+        return str(await never()) if for_ever else "seen"
+
+
+async def test_a_tool_call_does_not_count_the_wait_for_a_model() -> None:
+    limits = {"tool_deadline_s": 0.03, "max_turns": 1}
+    game = await play_script(Asks(), [calls("look", for_ever=False), "a"], ["b"], limits=limits)
+    assert game.played.status == "completed" and game.played.failure is None
+    game = await play_script(Asks(), [calls("look", for_ever=True)], limits=limits)
+    assert ended(game)[3] == "TimeoutError: no result within tool_deadline_s (0.03 s)"
 
 
 async def test_scoring() -> None:
