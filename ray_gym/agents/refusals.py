@@ -14,17 +14,17 @@ LONGEST = 200
 class Refusals:
     """Holds the number of refusals since they were last told, by code, and the first message of each code."""
 
-    _counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     _first: dict[str, str] = field(default_factory=dict)
 
     def add(self, refused: Refused) -> None:
         """Counts a refusal."""
-        self._counts[refused.code] = self._counts.get(refused.code, 0) + 1
+        self.counts[refused.code] = self.counts.get(refused.code, 0) + 1
         self._first.setdefault(refused.code, refused.message[:LONGEST])
 
     def take(self) -> str | None:
         """Returns what is to be told, and forgets it; None if nothing was refused."""
-        told = [f"{count} {code} ({self._first[code]})" for code, count in sorted(self._counts.items())]
-        self._counts.clear()
+        told = [f"{count} {code} ({self._first[code]})" for code, count in sorted(self.counts.items())]
+        self.counts.clear()
         self._first.clear()
         return "; ".join(told) or None

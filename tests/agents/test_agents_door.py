@@ -102,7 +102,7 @@ async def test_a_key_holds_at_the_door_of_its_own_sandbox_alone() -> None:
         assert (await asked(own, "abc"))[0] == 200
         status, told = await asked(foreign, "abc")
         assert (status, told["error"]["code"]) == (401, "invalid_api_key")
-        assert (dict(entrance.refused), dict(other.refused)) == ({}, {"invalid_api_key": 1})
+        assert (entrance.refused.counts, other.refused.counts) == ({}, {"invalid_api_key": 1})
         here.shut(entrance)
         assert await own[0].read() == b"" and not entrance.path.exists()
         assert (await asked(foreign, "abc"))[0] == 401
@@ -227,7 +227,7 @@ async def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.Monkey
         line = await connected(entrance)
         line[1].write(request("abc")[:-1])
         status, told = await answer(line)
-        assert (status, told["error"]["code"], dict(entrance.refused)) == (408, "body_too_slow", {"body_too_slow": 1})
+        assert (status, told["error"]["code"], entrance.refused.counts) == (408, "body_too_slow", {"body_too_slow": 1})
 
 
 COUNT = "/anthropic/v1/messages/count_tokens"
@@ -240,7 +240,7 @@ async def test_tokens_are_counted_by_the_participants_own_model() -> None:
         line = await connected(entrance)
         assert await sent(line, COUNT, HELLO) == (200, {"input_tokens": 5})
         assert await sent(line, COUNT, {**HELLO, "system": "Be kind.", "tools": tools}) == (200, {"input_tokens": 14})
-        assert not entrance.refused
+        assert not entrance.refused.counts
 
 
 @pytest.mark.parametrize(
