@@ -32,6 +32,8 @@ class Left:
     """Reason for which it did not end well; None if it did."""
     dropped: int = 0
     """Bytes of what it printed that were left out between the first and the last."""
+    is_by_itself: bool = True
+    """False if a limit ended it."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,8 @@ class Launcher:
             else:
                 await self._clear_answers()
             end = await self._run(words, turn, ending)
-            return Left(await self._output(end), end.stderr.decode("utf-8", "replace"), _why(end), end.stdout_dropped)
+            output, errors = await self._output(end), end.stderr.decode("utf-8", "replace")
+            return Left(output, errors, _why(end), end.stdout_dropped, end.ended is None)
         except (SandboxGone, SandboxRefused, OSError) as error:
             raise EpisodeFailure(FailureKind.INFRA, f"sandbox of {self.name}", str(error)) from error
 

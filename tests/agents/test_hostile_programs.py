@@ -4,6 +4,7 @@ record says what the program did.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,14 @@ WELL = Told("plays well", "completed", ("", ""), f"answer to {MESSAGES} messages
 LATE, REFUSED = "it was ended (deadline) after 6", "command: calls that were refused: "
 ANSWERS = {  # what a program said, whose deeds did no harm: what it was told of them
     "never calls": ("I need no model", ""),
-    "floods": ("{'200': 1000, '400': 100}", f"{REFUSED}100 turn_is_over"),
+    "floods": ("{'200': 1000, '400': 100}", f"{REFUSED}100 turn_is_over ("),
     "sends 20 mb": ("answer to 1 messages answer to 1 messages", ""),
-    "sends 20 mb many times": ("{'400'} answer to 1 messages", f"{REFUSED}12 bad_json"),
-    "sends compressed bodies": ("{'415'} answer to 1 messages", f"{REFUSED}10 compressed_body"),
+    "sends 20 mb many times": ("{'400'} answer to 1 messages", f"{REFUSED}12 bad_json ("),
+    "sends compressed bodies": ("{'415'} answer to 1 messages", f"{REFUSED}10 compressed_body ("),
     "sends half a body": ("answer to 1 messages", ""),
     "sends halves of large bodies": ("answer to 1 messages", ""),
     "opens many connections": ("1952 answer to 1 messages", ""),
-    "sends another key": ("invalid_api_key", f"{REFUSED}1 invalid_api_key"),
+    "sends another key": ("invalid_api_key", f"{REFUSED}1 invalid_api_key ("),
     "forks daemons": ("ten daemons", ""),
     "reads the worker": ("[] 3", ""),
     "connects to ports": ("True []", ""),
@@ -54,7 +55,9 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
     by_deed = {each.what: each for each in told}
     for deed, (answer, note) in ANSWERS.items():
         with subtests.test(deed):
-            assert by_deed[deed] == Told(deed, "completed", ("", ""), answer, note, 1.0)
+            found = by_deed[deed]
+            assert replace(found, notes="") == Told(deed, "completed", ("", ""), answer, "", 1.0)
+            assert found.notes.startswith(note) and bool(found.notes) == bool(note)
     for deed, message in FAULTS.items():
         with subtests.test(deed):
             found = by_deed[deed]
