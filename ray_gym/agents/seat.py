@@ -175,8 +175,7 @@ class Seat:
         is_there = name in self.captures and self.captures[name].has_main_thread
         if not is_there or not is_said(self.episode, name, said):
             self.episode.speak(name, said)
-        turn.words = []
-        turn.add_words(said.content)
+        turn.replace_words(said.content)
 
     def _record(self, left: Left) -> None:
         """Records the calls that were refused, and what a program left beside its answer."""

@@ -39,6 +39,13 @@ class Turn(msgspec.Struct):
         if not is_blank(text):
             self.words.append(text)
 
+    def replace_words(self, text: str) -> None:
+        """Puts the words of a step in the place of those before: of what a program's model says in a turn, only the last
+        may be what the program says in the end. Blank text is silence, and replaces nothing.
+        """
+        if not is_blank(text):
+            self.words = [text]
+
     def add_answer(self, tool: str, answer: ToolAnswer) -> None:
         """Adds the answer of a tool call."""
         self.tool_results.append(answer.content)

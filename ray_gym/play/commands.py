@@ -240,8 +240,7 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Agen
         return error.failure
     if completion is None:
         return None
-    turn.words = []  # of an agent's calls, only the last may be what it says in the end
-    turn.add_words(completion.message.content)
+    turn.replace_words(completion.message.content)
     return AgentAnswer(completion, thread, len(episode.threads[thread].messages))
 
 
@@ -292,8 +291,7 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
     said = with_thoughts_apart(Message("assistant", text))
     if not captured or not is_said(episode, participant, said):
         episode.speak(participant, said)
-    turn.words = []
-    turn.add_words(said.content)
+    turn.replace_words(said.content)
     episode.yield_floor(turn, said)
     speaker: Turn = turn
     while not episode.stopped:

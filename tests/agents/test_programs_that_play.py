@@ -152,6 +152,19 @@ print(text_of(ask([{"role": "user", "content": "Refine: " + draft}])))
     assert played.episode.answer == "final"
 
 
+async def test_a_program_that_prints_nothing_says_the_last_words_of_its_model() -> None:
+    code = """
+past = [{"role": "user", "content": words}]
+for _ in range(2):
+    past.append({"role": "assistant", "content": text_of(ask(past)) or ""})
+    past.append({"role": "user", "content": "go on"})
+"""
+    said = [with_tokens("My number is 5.", [1, 2], [3]), with_tokens("", [4], [5])]
+    played, models = await play_with({"policy": program(code)}, said, ["Why?"])
+    assert played.failure is None
+    assert models["user"].seen()[-1] == ("user", "My number is 5.")
+
+
 async def test_a_conversation_that_a_task_begins_with_is_told_with_its_roles() -> None:
     class Late(Talk):
         def opening(self, task: Task, state: Any) -> Opening:
