@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SHORTEST = 8
 """Least number of characters of a line that is an echo."""
+MOST_COLONS = 20
+"""Number of the colons of a line, the first ones, behind which an echo may stand."""
 _MEND = "let `relay` return only what others said: `turn.text` is the turn of another than `listener`"
 
 
@@ -47,12 +50,14 @@ def _echoes(play: Play) -> Iterator[Finding]:
 
 def _bare(line: str) -> str:
     """Returns a line without signs around it, such as brackets and quotes."""
-    return re.sub(r"^[\W_]+|[\W_]+$", "", line)
+    first = next((at for at, sign in enumerate(line) if sign.isalnum()), len(line))
+    last = next((at for at in range(len(line) - 1, first, -1) if line[at].isalnum()), first)
+    return line[first : last + 1]
 
 
 def _inside(line: str) -> Iterator[str]:
-    """Yields a line without signs around it, and what is left of it without the words before each of its colons."""
+    """Yields a line without signs around it, and what is left of it without the words before each of its first colons."""
     bare = _bare(line)
     yield bare
-    for colon in re.finditer(r":\s", bare):
+    for colon in islice(re.finditer(r":\s", bare), MOST_COLONS):
         yield _bare(bare[colon.end() :])

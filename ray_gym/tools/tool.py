@@ -173,7 +173,8 @@ def tool_by_schema(
 def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
     place = code_place(method)
     parameters = list(inspect.signature(method).parameters.values())
-    if len(parameters) < 3:
+    names = [parameter.name for parameter in parameters]
+    if len(parameters) < 3 or names[1] == "caller" or names[2] == "state":
         raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     hints = get_type_hints(method, include_extras=True)
     fields: dict[str, Any] = {}

@@ -71,6 +71,21 @@ async def test_a_worker_that_does_not_close_is_told(does: str, told: str, monkey
     assert str(failed.value).startswith(told)
 
 
+async def test_hooks_may_be_written_without_async() -> None:
+    done = []
+
+    class Plain(Hooked):
+        def prepare_worker(self) -> None:  # type: ignore[override]
+            done.append("prepared")
+
+        def close(self) -> None:  # type: ignore[override]
+            done.append("closed")
+
+    await ends_of_life.prepare(Plain(""))
+    await ends_of_life.close(Plain(""))
+    assert done == ["prepared", "closed"]
+
+
 def test_only_an_own_hook_is_named() -> None:
     assert ends_of_life.prepare_hook(Hooked("fails")) == "Hooked.prepare_worker"
     assert ends_of_life.prepare_hook(Environment(None)) == ""

@@ -284,6 +284,16 @@ def test_signatures_that_cannot_be_tools_are_refused_at_the_class() -> None:
                 return ""
 
 
+def test_a_tool_that_swaps_state_and_caller_is_refused() -> None:
+    told = r"tool show \(test_tools.py:\d+\): expected \(self, state, caller, ...\), found \(self, caller"
+    with pytest.raises(TypeError, match=told):
+
+        class Swapped(Environment[Any, Any]):
+            @tool()
+            def show(self, caller: Any, state: Any) -> str:
+                return str(state)
+
+
 def test_a_subclass_inherits_tools_and_replaces_those_that_it_writes_anew() -> None:
     class Shop(Desk):
         @tool(participants=("policy",))

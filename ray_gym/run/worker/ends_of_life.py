@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -44,9 +45,12 @@ def prepare_hook(environment: Environment[Any, Any]) -> str:
 
 
 async def _within(seconds: float, hook: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Runs a hook. One that is written without `async` has done its work when it returns."""
     try:
         async with asyncio.timeout(seconds) as deadline:
-            await hook()
+            doing: object = hook()
+            if inspect.isawaitable(doing):
+                await doing
     except TimeoutError as error:
         if not deadline.expired():
             raise
