@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+
+
+AGAIN_S = 0.05
+"""Seconds after which a signal is sent again whose error was dropped."""
 
 
 def stop_signals() -> list[signal.Signals]:
@@ -21,12 +27,23 @@ def stop_signals() -> list[signal.Signals]:
 @contextmanager
 def unwind_on_signals() -> Iterator[None]:
     """Makes the signals that stop raise KeyboardInterrupt while the block runs, so that models are taken down even while
-    they are loading. The earlier handlers are put back afterwards. Errors: ValueError outside of the main thread.
+    they are loading. One that comes where Python drops errors (in a `__del__`, or in what `logging` does at a fork) is sent
+    again. The earlier handlers are put back afterwards. Errors: ValueError outside of the main thread.
     """
+    tell = sys.unraisablehook
+
+    def send_again(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            threading.Timer(AGAIN_S, os.kill, (os.getpid(), signal.SIGINT)).start()
+        else:
+            tell(dropped)
+
     before = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals()}
+    sys.unraisablehook = send_again
     try:
         yield
     finally:
+        sys.unraisablehook = tell
         for number, handler in before.items():
             signal.signal(number, handler)
 

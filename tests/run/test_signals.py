@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from types import ModuleType
@@ -35,6 +36,35 @@ def test_each_of_them_unwinds(by: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt), unwind_on_signals():
         os.kill(os.getpid(), by)
     assert {number: signal.getsignal(number) for number in before} == before
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_one_whose_error_python_drops_unwinds_all_the_same(
+    by: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Dropped:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), by)
+
+    with pytest.raises(KeyboardInterrupt), unwind_on_signals():
+        Dropped()
+        threading.Event().wait(30)
+    assert capsys.readouterr().err == ""
+
+
+def test_other_dropped_errors_are_told() -> None:
+    class Dropped:
+        def __del__(self) -> None:
+            raise ValueError
+
+    told: list[object] = []
+    before, sys.unraisablehook = sys.unraisablehook, told.append
+    try:
+        with unwind_on_signals():
+            Dropped()
+    finally:
+        sys.unraisablehook = before
+    assert len(told) == 1
 
 
 def test_a_hangup_that_is_ignored_stays_ignored() -> None:
