@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-
 AGAIN_S = 0.05
 """Seconds after which a signal is sent again whose error was dropped."""
 
