@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def folded(text: str) -> str:
-    """Returns a text in lower case, with single spaces between its words."""
-    return " ".join(text.casefold().split())
+    """Returns a text in lower case, in one of Unicode's forms (NFKC), with single spaces between its words."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,15 @@ class ExactMatch(Grader):
     """Function that is applied to both answers before they are compared."""
 
     async def grade(self, episode: Episode) -> Verdict:
-        """Returns 1 if the answer equals an expected one, else 0, also without an answer."""
+        """Returns 1 if the answer equals an expected one, else 0, also without an answer. One that was found in a sentence
+        may have the sentence's full stop behind it.
+        """
         found = self.extract(episode.answer)
         if found is None:
             return Verdict(0.0, "no answer was found")
         expected = (self.expected,) if isinstance(self.expected, str) else self.expected
-        right = self.normalise(found) in {self.normalise(one) for one in expected}
+        answers = [found] if self.extract is whole else [found, re.sub(r"(?<!\.)[.\u3002]\s*$", "", found)]
+        right = not {self.normalise(one) for one in answers}.isdisjoint(self.normalise(one) for one in expected)
         return Verdict(float(right), f"{shown(found)}, expected {' or '.join(map(shown, expected))}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from grading import graded, value, verdicts
 
-from ray_gym.graders import ExactMatch, Found, folded, last_boxed
+from ray_gym.graders import ExactMatch, Found, answer_line, folded, last_boxed
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,12 @@ from ray_gym.graders import ExactMatch, Found, folded, last_boxed
         (ExactMatch("New York", normalise=folded), "new  york", 1),
         (ExactMatch("42", extract=last_boxed), r"first \boxed{41}, no: \boxed{42}", 1),
         (ExactMatch("42", extract=last_boxed), "42", 0),
+        (ExactMatch("Paris", extract=answer_line, normalise=folded), "Answer: Paris.", 1),
+        (ExactMatch("42", extract=answer_line), "It is so.\nAnswer: 42.", 1),
+        (ExactMatch("Acme Inc.", extract=answer_line), "Answer: Acme Inc.", 1),
+        (ExactMatch("wait", extract=answer_line), "Answer: wait...", 0),
+        (ExactMatch("caf\u00e9", normalise=folded), "cafe\u0301", 1),
+        (ExactMatch("42", normalise=folded), "\uff14\uff12", 1),
         (ExactMatch("42"), " ", 0),
         (Found(last_boxed), r"\boxed{wrong}", 1),
         (Found(last_boxed), r"\boxed{}", 0),
