@@ -187,12 +187,18 @@ def _whole(value: str) -> str:
     try:
         node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
     except yaml.YAMLError:
-        return value if value.lstrip()[:1] in _STRUCTURED else _quoted(value)
+        if value.lstrip()[:1] in _STRUCTURED:
+            comment = " (what is behind a # is a comment)" if "#" in value else ""
+            raise ValueError(
+                f"it is no whole list, mapping or text in quotes{comment}; put each text into quotes"
+            ) from None
+        return _quoted(value)
     for _, _, problem in misread(node):
         raise ValueError(problem)
     if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
         of_text = node.tag.endswith(":str") or node.value != value.strip()
-        return _quoted(value) if of_text and node.value != value else value
+        is_special = node.tag.endswith((":value", ":merge"))  # = and <<
+        return _quoted(value) if is_special or (of_text and node.value != value) else value
     if node is None:
         return _quoted(value) if value else value
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:

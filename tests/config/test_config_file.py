@@ -285,6 +285,8 @@ def test_a_number_in_base_60_is_refused(config: Path, number: str) -> None:
         ("\tx", "\tx"),
         ("\u2028 # \U0001f600", "\u2028 # \U0001f600"),
         ("'---'", "---"),
+        ("=", "="),
+        ("<<", "<<"),
         (r'"a\nb"', "a\nb"),
     ],
 )
@@ -297,6 +299,9 @@ def test_an_override_keeps_all_of_its_text(config: Path, written: str, value: st
     ("value", "told"),
     [
         ("[a, #b\n c]", "behind a #"),
+        ("[a #b]", "behind a # is a comment); put each text into quotes"),
+        ("[###STOP###]", "behind a # is a comment); put each text into quotes"),
+        ("'", "it is no whole list, mapping or text in quotes; put each text into quotes"),
         ("[&STOP now]", "have a meaning in YAML"),
         ("[!!str x]", "have a meaning in YAML"),
         ("['a\nb']", "a line end would become a space"),
