@@ -30,11 +30,14 @@ from ray_gym.graders.hedges import (
 )
 from ray_gym.graders.places import states_a_verdict
 from ray_gym.graders.references import OF_ITS_FORM, is_of_the_reference
+from ray_gym.graders.titles import goes_on_behind_a_part
 
 _ENDS = re.compile(
     r"[.!?;](?=[\s\"')\]*_`]|\Z)|[\u3002\uff01\uff1f\uff1b]|[\r\n\u2028\u2029]|,(?=\s*\"[^\"\n]{1,40}\"\s*:)"
 )
 """Ends of sentences, of lines, and of members of a JSON object."""
+_BRACKETS = re.compile(r"\([^()\n]{0,300}\)|\uff08[^\uff08\uff09\n]{0,300}\uff09")
+"""Brackets, in which a semicolon ends no sentence."""
 _NOT_BEFORE_COLON = re.compile(r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)[\s\"'*_`]*:)")
 _WORDS = re.compile(r"[^\W_]")
 _MORE_THAN_A_LABEL = re.compile(rf"[^\W_]|[?\uff1f~\u00ac{CROSSES}]|!(?=\Z)")
@@ -60,7 +63,12 @@ class Doubts:
 
     def __init__(self, said: str, finder: Finder, spans: Sequence[tuple[int, int]]) -> None:
         self._said, self._finder = said, finder
-        self._ends = [found.end() for found in _ENDS.finditer(said)]
+        brackets = [found.span() for found in _BRACKETS.finditer(said)]
+        self._ends = [
+            found.end()
+            for found in _ENDS.finditer(said)
+            if found[0] not in ";\uff1b" or not _is_within(found.start(), brackets)
+        ]
         self._lines = [found.start() for found in _LINE_ENDS.finditer(said)]
         self._colons = [found.start() for found in _COLONS.finditer(said)]
         exact = {end for _, end in spans}
@@ -131,7 +139,7 @@ class Doubts:
 
     def states(self, start: int, end: int) -> bool:
         """Returns True if a label at this place is a verdict by its place, and is not withdrawn behind it."""
-        if self._retracted > end:
+        if self._retracted > end or goes_on_behind_a_part(self._said, *self._around(start, end)):
             return False
         return self._is_alone(start, end) or states_a_verdict(self._said, *self._around(start, end))
 

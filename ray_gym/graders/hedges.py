@@ -59,7 +59,8 @@ HEDGED_BEFORE = re.compile(
 """A degree right before a label (partially CORRECT, 80% CORRECT, 2 of 3 parts CORRECT), or as a sentence before it (Partially: CORRECT)."""
 HEDGED_BEHIND = re.compile(
     rf"(?i:[{SPACES}\"'\u201d\u300d)\]\u2014,:(\[/\uff08\uff0c\uff1a{DASHES}]{{0,6}}(?:(?:only|just|but|at\s+best)[{SPACES}]{{1,3}})?(?:{_LESS}|some(?:\s+parts?)?|parts?\s+of\s+it|(?<=[{DASHES}])ish)"
-    rf"(?:[{SPACES}]{{1,3}}(?:only|credit|marks?|points|so|correct|right|true|met|at\s+best|at\s+least))?(?=[{SPACES}\"']{{0,3}}(?:[.,;!)\]\uff09\u3002\uff0c]|[\r\n]|\Z)))"
+    rf"(?:[{SPACES}]{{1,3}}(?:only|credit|marks?|points|so|correct|right|true|met|at\s+best|at\s+least))?(?=[{SPACES}\"']{{0,3}}(?:[.,;!)\]\uff09\u3002\uff0c]|[\r\n]|\Z))"
+    rf"|[{SPACES}]{{0,4}}[(\[\uff08](?:only\b|[^()\[\]\n]{{0,60}}?\bonly(?=[{SPACES}]{{0,3}}[.,:;)\]\uff09])))"
 )
 """A degree behind a label that ends there: CORRECT (partially), CORRECT in part, CORRECT/partially."""
 SOME_OF_IT = re.compile(

@@ -11,6 +11,7 @@ from ray_gym.graders.finder import finder_of
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
 from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
+from ray_gym.graders.titles import names_no_score
 from ray_gym.models.thoughts import last_words
 
 _MOST_LABELS = 40
@@ -64,7 +65,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale
     listed = numbers_of_list(said) if matches else frozenset()
-    matches = [found for found in matches if found.start() not in listed and not _is_top(said, found)]
+    matches = [found for found in matches if found.start() not in listed and not _is_no_score(said, found)]
     if not matches:  # the doubts of a long text take their time
         return
     doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
@@ -86,6 +87,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
 
 
-def _is_top(said: str, found: re.Match[str]) -> bool:
-    """Returns True if a label is a number that is the top of a scale."""
-    return found[0][:1].isdigit() and is_top_of_scale(said, found.start())
+def _is_no_score(said: str, found: re.Match[str]) -> bool:
+    """Returns True if a label is a number that is the top of a scale, or is titled as something else."""
+    is_number = found[0].strip("[](){}<>")[:1].isdigit()
+    return is_number and (is_top_of_scale(said, found.start()) or names_no_score(said, *found.span()))

@@ -23,13 +23,13 @@ _COPULA = (
     r"(?=\s+(?:\w+ly\s+)?(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|counted|evaluated|given|awarded))"
     r"|(?:it|that|this|he|she|they|answer|response|verdict)['\u2019](?:s|re)|ist|sind|lautet|bleibt|est|sont|reste|es|son|queda|\u00e9|\u00e8|\u662f|\u70ba|\u4e3a)"
 )
-_NOUN = (
+OF_A_VERDICT = (
     r"(?:verdict|answer|label|rating|grade|score|judgment|judgement|decision|conclusion|result|class|classification|category"
     r"|evaluation|assessment|ranking|output|choice|outcome|status|opinion|determination|mark|finding|winner|response|solution"
     r"|assistant|agent|urteil|antwort|note|ergebnis|r\u00e9ponse|r\u00e9sultat|respuesta|veredicto|resultado)"
     r"(?:\s+(?:of|here|would\s+be|(?:has\s+to|must|should)\s+be|will\s+be|remains|stays))?"
 )
-_THEREFORE = (
+THEREFORE = (
     r"(?:so|hence|therefore|thus|then|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|though|although"
     r"|also|daher|deshalb|somit|folglich|donc|ainsi|por\s+(?:lo\s+)?tanto|as\u00ed\s+que|ergo)"
 )
@@ -50,7 +50,7 @@ _JUDGES = (
 _AROUND = rf"(?:\\[a-z]{{4,7}}\{{|[+]|{MARKS})"
 _LEAD = re.compile(
     rf"(?i:(?:[:=|,;/\uff1a\uff0c\u3001\u2192\u21d2\u2026\u2014]|[\u2705\u2714\u2611{CROSSES}]\ufe0f?|[-=]>|\.\.\.|(?<=\s)[{DASHES}]|[{''.join(UNSPACED)}]"
-    rf"|\b(?:{_COPULA}|{_NOUN}|{_THEREFORE})(?:\s+{_FILLER}){{0,4}}"
+    rf"|\b(?:{_COPULA}|{OF_A_VERDICT}|{THEREFORE})(?:\s+{_FILLER}){{0,4}}"
     rf"|\b{_JUDGES}(?:\s+{_OBJECT}){{0,6}}(?:\s+{_FILLER}){{0,3}}|\b100\s?%){_AROUND}{{0,12}}\Z)"
 )
 """Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""

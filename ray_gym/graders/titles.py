@@ -1,0 +1,78 @@
+"""Tells what a judge's label stands behind: the title of a verdict (`Final verdict:`), or that of a part (`Grammar:`).
+
+Words for verdicts are few, and names of parts endless. So a label behind any other title, or in a sentence about a part,
+counts only as the last thing that is said: what follows it may be what counts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.graders.characters import DASHES, MARKS
+from ray_gym.graders.contradictions import is_said_of_a_part
+from ray_gym.graders.places import OF_A_VERDICT, THEREFORE
+
+_SEPARATOR = rf"(?:[:=|\uff1a\u2192]|[-=]>|(?<=\s)[\u2014{DASHES}](?=\s))"
+_TITLE_WORD = r"[\w'\u2019/&()\u2013-]{1,24}"
+_TITLE = re.compile(
+    rf"(?:\A|[,;|(\n])(?:{MARKS}|[|\u2022{DASHES}]){{0,9}}(?P<title>(?=[A-Za-z]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})"
+    rf"{MARKS}{{0,6}}{_SEPARATOR}(?:{MARKS}|[|]){{0,9}}\Z"
+)
+"""Title of at most four words right before a label."""
+_SEPARATED = re.compile(rf"[:=|>\uff1a\u2192\u2014{DASHES}]\Z")
+_WHOLE = re.compile(
+    rf"(?i:(?:(?:{OF_A_VERDICT}|{THEREFORE}|[a-z]{{0,12}}correct\w*|final|overall|total|summary|points?|bewertung|nota|worse|worst|winner|best|out|scale"
+    r"|my|the|your|this|its|our|of|on|for|in|is|to|short|given|llm|judge['\u2019]?s?|reference|yes/no|(?-i:[A-Z]{2,16}/[A-Z]{2,16})|\(?(?:\d+[-/\u2013]|/|(?<=of\s))\d+\)?)(?:[\s_/-]+|\Z))+\Z)"
+)
+"""A title all of whose words may be said of the whole."""
+_NO_SCORE = re.compile(
+    r"(?i:\d|\b(?:deduct\w*|penalt\w*|lost|errors?|mistakes?|number|count|found|confidence|rank|difficulty|previous)\b)"
+)
+"""Part of a title that makes the number behind it no score: Points lost: 3, Step 3: 4."""
+_NUMBER_BEHIND = re.compile(rf"(?:\s?[-/\u2013]\s?\d{{1,3}})?{MARKS}{{0,4}}[:=\uff1a]{MARKS}{{0,9}}\d")
+_TITLE_BEFORE = re.compile(r"[\s*_#>|-]{0,9}[A-Za-z][A-Za-z ]{1,40}[\s(\[/]{1,4}(?:\d{1,3}\s?[-/\u2013]\s?)?\Z")
+"""These two are around a number in a title: Step 3: 4, Score (1-10): 8."""
+_REASON = re.compile(
+    rf"(?i:(?:{MARKS}|[,;.]){{0,12}}(?:reason(?:s|ing)?|explanation|rationale|justification|why|because|comments?|notes?){MARKS}{{0,6}}[:=\uff1a])"
+)
+_NEXT_TITLE = re.compile(rf"[\n,;.|]\s{{0,4}}{MARKS}{{0,6}}[A-Za-z][\w -]{{0,40}}{MARKS}{{0,4}}[:=|\uff1a]")
+_WORD = re.compile(r"[^\W_]")
+_WINDOW = 120
+"""Largest number of characters before a label in which its title is looked for."""
+
+
+def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int) -> bool:
+    """Returns True if the label from `start` to `end`, in the sentence from `first` to `last`, is that of a part, and more
+    than a reason follows that sentence, or a title in it.
+    """
+    title = _title(said, first, start)
+    if title is None and not is_said_of_a_part(said, first, start):
+        return False
+    if title is not None and _WHOLE.match(title):
+        return False
+    if _NEXT_TITLE.search(said, end, last):
+        return True
+    reason = _REASON.match(said, last)
+    if reason:
+        return _NEXT_TITLE.search(said, reason.end()) is not None
+    return _WORD.search(said, last) is not None
+
+
+def names_no_score(said: str, start: int, end: int) -> bool:
+    """Returns True if a number from `start` to `end` stands in a title of another number, or behind a title of something
+    other than a score: Deduction: 3.
+    """
+    begin = said.rfind("\n", max(0, start - _WINDOW), start) + 1 or max(0, start - _WINDOW)
+    if _NUMBER_BEHIND.match(said, end) and _TITLE_BEFORE.match(said[begin:start]):
+        return True
+    title = _title(said, begin, start)
+    return title is not None and _NO_SCORE.search(title) is not None and _WHOLE.match(title) is None
+
+
+def _title(said: str, first: int, start: int) -> str | None:
+    """Returns the title right before a label, in what begins at `first`; None if there is none."""
+    before = said[max(first, start - 12) : start].rstrip(" \t\n*_`\"'([{<$")
+    if start - first > _WINDOW or (before and not _SEPARATED.search(before)):
+        return None
+    found = _TITLE.search(said[first:start])
+    return found["title"] if found else None
