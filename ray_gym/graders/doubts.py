@@ -139,7 +139,7 @@ class Doubts:
 
     def states(self, start: int, end: int) -> bool:
         """Returns True if a label at this place is a verdict by its place, and is not withdrawn behind it."""
-        if self._retracted > end or goes_on_behind_a_part(self._said, *self._around(start, end)):
+        if self._retracted >= end or goes_on_behind_a_part(self._said, *self._around(start, end)):
             return False
         return self._is_alone(start, end) or states_a_verdict(self._said, *self._around(start, end))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ray_gym.graders.doubts import Doubts
@@ -18,6 +19,8 @@ _MOST_LABELS = 40
 """Largest number of labels in a text whose sentences are looked at, the first and the last ones: each takes the event loop
 some 0.3 ms, and a judge that repeats itself has hundreds.
 """
+_SLASH = re.compile(r"[\s*_`]{0,4}/[\s*_`]{0,4}")
+_TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
 
 class _Reading(NamedTuple):
@@ -69,7 +72,12 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     if not matches:  # the doubts of a long text take their time
         return
     doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
+    forms = _in_forms(said, matches)
     for place, found in enumerate(matches):
+        if found in forms:
+            if not forms[found]:
+                yield _Reading(None, stated=True)
+            continue
         if doubts.unticked(*found.span()):
             continue
         if found.lastgroup == "negated":
@@ -85,6 +93,18 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             else:
                 doubtful = doubts.of(label, found.start(), found.end())
                 yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
+
+
+def _in_forms(said: str, matches: Sequence[re.Match[str]]) -> Mapping[re.Match[str], bool]:
+    """Returns the labels with only a slash between them, as in a form (`[[YES]]/[[NO]]`), each with True if they are the
+    title of what follows (`PASS/FAIL: PASS`).
+    """
+    forms: dict[re.Match[str], bool] = {}
+    for one, other in reversed(list(pairwise(matches))):
+        if one[0] != other[0] and _SLASH.fullmatch(said, one.end(), other.start()):
+            is_title = forms.get(other, _TITLE_ENDS.match(said, other.end()) is not None)
+            forms[one] = forms[other] = is_title
+    return forms
 
 
 def _is_no_score(said: str, found: re.Match[str]) -> bool:

@@ -23,7 +23,8 @@ _VERB = (
     r"(?:wrote|writes?|written|says?|said|claims?|claimed|state[sd]?|contains?|contained|include[sd]?|outputs?|printed"
     r"|prints|reads?|asserts|asserted|replie[sd]|answered|answers|declare[sd]|conclude[sd]|adds|added|quote[sd]"
     r"|(?:begin|start|end|close|finish)(?:e?[sd])?\s(?:with|in|by)|(?:asks|asked|tells|told|instructs|instructed|demands"
-    r"|demanded|requests|requested)(?:\s(?:me|us|the\s(?:judge|grader)|for))?(?:\sto\s\w{1,12})?)"
+    r"|demanded|requests|requested)(?:\s(?:me|us|the\s(?:judge|grader)|for))?(?:\sto\s\w{1,12})?"
+    r"|(?:tr(?:y|ies|ied)|wants?|wanted|attempt(?:s|ed)|hope[sd]?)\s(?:(?:to\s)?\w{1,12}\s)?(?:me|us|the\s(?:judge|grader))(?:\s\w{1,12}){0,3})"
 )
 _TITLE = (
     r"(?:that|the|this|its|an?|following|final|last|own|overall|should|be|is|as|here|at|in|with|end|only|just|simply|very"
@@ -61,6 +62,11 @@ _REASON_ABROAD = re.compile(
     r"(?i:\b(?:wie|comme|come|como|seg\u00fan|segundo|\u043a\u0430\u043a|ich|je|j['\u2019]ai|yo|io|eu|\u044f)\b|\u6b63\u5982|\u5982|\u6211)"
 )
 """Words by which those are a reason, or the judge's own: wie der Student schrieb."""
+_TITLED = re.compile(
+    rf"(?i:(?:\A|[.!?\n])[\s*_#>-]{{0,9}}(?:(?:please\s)?(?:ignore|disregard)|quoted?|default|options?|examples?)"
+    rf"[\s*_]{{0,4}}[:\uff1a]{MARKS}{{0,12}}\Z)"
+)
+"""Title of a label that is not given: Ignore: [[YES]]."""
 _SUPPOSED = re.compile(
     r"(?i:\b(?:(?:if|unless|(?<=[.\n] )(?:had|were))\s(?!(?:I|we)\s)[^.;!?\n]{1,160}?"
     r"(?:\bwould|['\u2019]d)\s(?:then\s|have\s){0,2}(?:be|been|read|say|said|give|given|get|earn|deserve|receive|answer|rate|mark|judge)"
@@ -124,7 +130,9 @@ class Quotes:
         abroad = _ABROAD.search(before)
         if abroad is not None and _REASON_ABROAD.search(abroad["clause"]) is None:
             return True
-        return (others is not None and others["agrees"] is None) or _SUPPOSED.search(before) is not None
+        if _TITLED.search(before) or _SUPPOSED.search(before):
+            return True
+        return others is not None and others["agrees"] is None
 
 
 def _fences(said: str) -> list[tuple[int, int]]:
