@@ -15,7 +15,7 @@ _BETWEEN_WORDS = re.compile(r"(\s+|(?<=[^\W\d])[-_]+(?=[^\W\d]))")
 _SHOWN = rf"[{SPACES}$]"
 _TOP = (
     rf"{_SHOWN}*+(?:(?:points?|pts|stars?|marks?){_SHOWN}*+)?(?:[(,\u2014{DASHES}]{_SHOWN}*+)?"
-    rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|of\s++){_SHOWN}*+\d[\d.,]*+"
+    rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|(?:of|von|sur)\s++){_SHOWN}*+\d++(?:[.,]\d++)*+"
 )
 """Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""
 _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"

@@ -110,4 +110,4 @@ def _in_forms(said: str, matches: Sequence[re.Match[str]]) -> Mapping[re.Match[s
 def _is_no_score(said: str, found: re.Match[str]) -> bool:
     """Returns True if a label is a number that is the top of a scale, or is titled as something else."""
     is_number = found[0].strip("[](){}<>")[:1].isdigit()
-    return is_number and (is_top_of_scale(said, found.start()) or names_no_score(said, *found.span()))
+    return is_number and (is_top_of_scale(said, *found.span()) or names_no_score(said, *found.span()))
