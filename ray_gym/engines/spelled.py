@@ -1,4 +1,5 @@
-"""Reads JSON step by step, so that what is passed on as text stays spelled as its writer spelled it.
+"""Reads JSON step by step, so that what is passed on as text stays spelled as its writer spelled it, apart from the codes
+of characters that a server writes for others than those of ASCII.
 
 A value is `msgspec.Raw`, its JSON text, or decoded data where a text was too lax for msgspec (NaN, half a surrogate
 pair).
@@ -18,6 +19,8 @@ from ray_gym.engines.endpoint import decode_json
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPES = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\.")
+"""Escapes of JSON by a code, which are many side by side (two for one character beyond 16 bits), or by a letter."""
 
 
 def members(value: Any) -> Mapping[str, Any]:
@@ -52,7 +55,17 @@ def text_or_json(value: Any) -> str:
 
 
 def spelling(value: Any) -> str:
-    """Returns the JSON of a value, where possible as it was written. Halves of surrogate pairs stay escaped."""
+    """Returns the JSON of a value, where possible as it was written, but with characters for their codes: those are of
+    the wire's spelling in ASCII. Halves of surrogate pairs stay escaped.
+    """
     if isinstance(value, msgspec.Raw):
-        return bytes(value).decode(errors="replace")
+        return _ESCAPES.sub(_unescaped, bytes(value).decode(errors="replace"))
+    return _json(value)
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return _json(json.loads(f'"{escapes[1]}"'))[1:-1] if escapes[1] else escapes[0]
+
+
+def _json(value: Any) -> str:
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", json.dumps(value, ensure_ascii=False))

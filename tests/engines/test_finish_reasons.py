@@ -296,7 +296,7 @@ CALL = '{"id": "b", "function": {"name": "look", "arguments": %s}}'
         '{"at": 1.10, "at": 2}',
         '{"at":1 ,\n "to": [ ]}',
         '{"at": "\\ud83d"}',
-        '{"at": "\\u4f60"}',
+        '{"at": "\\n\\/\\"\\\\u4f60"}',
         '{"at": "你"}',
         '{"at": %s}' % ("9" * 5000),
         "[1e5]",
@@ -308,6 +308,22 @@ def test_arguments_that_are_no_text_stay_spelled_as_they_came(arguments: str) ->
     read = wire.completion(wire.read(sent.encode()), request(), False, {})
     assert [call.arguments for call in read.message.tool_calls] == [arguments, "{}"]
     assert [call.id for call in read.message.tool_calls] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        ('{"at": "\\u4f60\\u597d"}', '{"at": "\u4f60\u597d"}'),
+        ('{"at": "\\ud83d\\ude00\\u000a"}', '{"at": "\U0001f600\\n"}'),
+        ('{"a\\u00e9": 1.0,  "b": "\\u0022"}', '{"a\u00e9": 1.0,  "b": "\\""}'),
+        ('{"at": "\\\\\\u4f60\\ud83d"}', '{"at": "\\\\\u4f60\\ud83d"}'),
+        (json.dumps('{"at": "\\u4f60"}'), '{"at": "\\u4f60"}'),
+    ],
+)
+def test_codes_of_characters_in_an_object_are_the_wires_own(arguments: str, read: str) -> None:
+    sent = ANSWER % (CALL % arguments, json.dumps(GOOD))
+    found = wire.completion(wire.read(sent.encode()), request(), False, {})
+    assert found.message.tool_calls[0].arguments == read
 
 
 @pytest.mark.parametrize("arguments", ['{"at": NaN}', '{"at": NaN, "to": %s}' % ("9" * 5000), "null", '""'])
