@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ray_gym.messages import Message, is_blank
 
-_STEM = "(?:thinking|thought|think)"
+_STEM = "(?:thinking|thoughts?|think|reasoning|working_out)"
 _TAG = (
     rf"(?!no[_-]|{_STEM}_(?:start|begin|end)\b|(?:begin|start|end)_(?:of_)?{_STEM}\b)(?:[\w-]{{1,20}}[:_|-])?"
     r"(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
@@ -50,20 +50,21 @@ MARKS = (
         rf"<(?!\|(?:begin|end|start)_)\|?(?P<tag>{_TAG}){_ATTRIBUTES}[|/]?>",
         rf"<{_CLOSING}(?P<end_of_tag>{_TAG})(?:\s|\|){{0,3}}>",
     ),
-    Marks(r"\[\|?(?:THINK|THINKING)\|?\]", rf"\[{_CLOSING}(?:THINK|THINKING)(?:\s|\|){{0,3}}\]"),  # Mistral
+    Marks(  # Mistral; [REASONING]
+        r"\[\|?(?:THINK|THINKING|THOUGHTS?|REASONING)\|?\](?!\()",
+        rf"\[{_CLOSING}(?:THINK|THINKING|THOUGHTS?|REASONING)(?:\s|\|){{0,3}}\]",
+    ),
     Marks(r"◁think▷", r"◁/think▷"),  # Kimi
     Marks(  # Kimi K3
         r"<\|open\|>\s*think\s*<\|sep\|>",
         r"<\|close\|>\s*think\s*<\|sep\|>",
         r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
     ),
-    Marks(  # OpenThinker, Sky-T1: <|begin_of_thought|>, <|begin_think|>; <start_of_thought>
-        rf"<\|?(?:(?:begin|start)_of_{_STEM}|begin_think)\|?>",
-        rf"<\|?end_(?:of_{_STEM}|think)\|?>",
-        r"<\|(?:begin|end)_of_solution\|>",
+    Marks(  # OpenThinker, Sky-T1: <|begin_of_thought|>; Command A: <|START_THINKING|>; <start_working_out>, [think_start]
+        rf"[<\[]\|?(?:(?:begin|start)_(?:of_)?{_STEM}|{_STEM}_(?:start|begin))\|?[>\]]",
+        rf"[<\[]\|?(?:end_(?:of_)?{_STEM}|{_STEM}_end)\|?[>\]]",
+        r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>",
     ),
-    Marks(rf"<\|?{_STEM}_(?:start|begin)\|?>", rf"<\|?{_STEM}_end\|?>"),
-    Marks(r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", r"<\|(?:START|END)_RESPONSE\|>"),  # Command A
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
     Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
@@ -90,8 +91,12 @@ _FRAMED = re.compile(
 """Thought at the beginning of a text, between plain words that are marks only together."""
 _ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
 _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
-_PARAMETER = re.compile(r"(?<=\w)(?!<think>|\[THINK\])(?:<[\w:-]+>|\[\w+\])", re.ASCII)
-"""Beginning of a thought that may be the parameter of a type, as in `List<Thought>`: it is right behind a word."""
+_PARAMETER = re.compile(
+    r"(?<=\w)(?!<think>|\[THINK\])(?:<[\w:-]+>|\[\w+\])|\[(?:[Tt]houghts?|[Rr]easoning)\]", re.ASCII
+)
+"""Beginning of a thought that may be the parameter of a type, as in `List<Thought>`: it is right behind a word; or a title,
+as in `[Reasoning] ... [Answer] ...`. It has to be closed.
+"""
 _FRAMES = {
     str(number): re.compile(marks.frame, re.IGNORECASE) for number, marks in enumerate(MARKS) if marks.frame is not None
 }
@@ -167,6 +172,7 @@ def _split(text: str) -> list[tuple[bool, str]]:
     settled = len(pieces)  # the pieces before this number are known to be no words
     marks = [(_kind(found), found) for found in _marks_in(text) if found.start() >= position]
     ends = _ends_of_thoughts([each for each in marks if not _is_empty(*each)])
+    ends |= _ends_by_slip(marks, ends)
     for kind, found in marks:
         if found.start() < position:  # it is in a thought
             continue
@@ -238,6 +244,20 @@ def _ends_of_thoughts(marks: _Found) -> _Ends:
     taken = {end.start() for end in ends.values()}
     left = [each for each in marks if each[1].start() not in (taken if each[0].is_end else ends)]
     return ends | _pair(left, _FAMILY)
+
+
+def _ends_by_slip(marks: _Found, ends: _Ends) -> _Ends:
+    """Returns the ends of thoughts that nothing else ends, where an empty one of the name follows: models write `<think/>`
+    for `</think>`.
+    """
+    empty: dict[str, re.Match[str]] = {}
+    slips: _Ends = {}
+    for kind, found in reversed(marks):
+        if _is_empty(kind, found):
+            empty[kind.name] = found
+        elif not kind.is_end and found.start() not in ends and kind.name in empty:
+            slips[found.start()] = empty[kind.name]
+    return slips
 
 
 def _pair(marks: _Found, by: Callable[[_Kind], str]) -> _Ends:
