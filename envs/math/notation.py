@@ -12,11 +12,21 @@ from ray_gym.envs.math.unit_table import MONEY_CODES
 from ray_gym.envs.math.units import with_slashes
 
 _GAP = (
-    r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~|\\[,!;: ])\}|~"
+    r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~| |\\[,!;: ])\}|~"
     r"|[\u00a0\u2007-\u200a\u202f]"
 )
-_GROUPED = re.compile(rf"(?<=\d)(?:{_GAP})(?=\d{{3}}(?!\d))")
+_GROUPED = re.compile(rf"(?<=\d)(?:{_GAP}){{1,3}}(?=\d{{3}}(?!\d))")
 """Space, or a comma in braces, between groups of three digits."""
+_THIN = r"(?:\\,|\\thinspace(?![A-Za-z])\s?|[\u2009\u202f])"
+_DECIMALS = re.compile(rf"(?<=\d\.)(\d{{3}}(?:{_THIN}\d{{3}}){{0,20}}){_THIN}(\d{{1,3}})(?!\d)")
+"""Decimals in groups of three digits, of which the last may be shorter."""
+_TH = r"\\(?:text\w*|mathrm|mbox)\s?\{\s?(?:st|nd|rd|th)\s?\}"
+_ORDINAL = re.compile(rf"(?<=\d)\s?(?:\^\s?(?:\{{\s?(?:{_TH}|st|nd|rd|th)\s?\}}|{_TH})|{_TH})")
+"""Ending of an ordinal number, raised or in text: the 12th is 12."""
+_FUNCTIONS = r"(?:arc(?:sin|cos|tan)|(?:sin|cos|tan)h?|cot|ln|log|exp)"
+_FUNCTION = re.compile(rf"\\(?:mathrm|mathop|text\w*|operatorname)\s?\{{\s?({_FUNCTIONS})\s?\}}")
+_PLAIN_FUNCTION = re.compile(rf"(?<![A-Za-z\\{{])({_FUNCTIONS})(?=\(|\\left|_(?:\d|\{{\d))")
+"""These two are names of functions that are not LaTeX's commands: sin(x)."""
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
 _TIGHT_COMMA = re.compile(r"(?<=\d),(?=-?[\d\\])")
 _BRACKET = re.compile(r"[(\[]|\\\{")
@@ -110,7 +120,7 @@ def bare_expression(text: str) -> str:
     bare = _without_end(text.strip() if marked is None else marked[2])
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip()))
-    value = value_of(as_list(_EQUALS.sub("", _without_end(plain.strip()))))
+    value = value_of(as_list(_EQUALS.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
 
 
@@ -133,11 +143,16 @@ def tidy(text: str) -> str:
     plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
-    spaced = _SPACE.sub(" ", _GROUPED.sub("", plain))
+    plain = _FUNCTION.sub(r"\\\1 ", _ORDINAL.sub("", plain))
+    spaced = _SPACE.sub(" ", _GROUPED.sub("", _DECIMALS.sub(_without_gaps, plain)))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
     in_text = _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
     return with_slashes(in_text)
+
+
+def _without_gaps(found: re.Match[str]) -> str:
+    return re.sub(_THIN, "", found[0])
 
 
 def _without_si(found: re.Match[str]) -> str:

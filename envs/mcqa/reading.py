@@ -47,6 +47,8 @@ _LETTER_FIRST = re.compile(
     r"[(\[]?([A-Z])(?:[ \t]+is[ \t]+(?:the[ \t]+)?(?:correct|right|best)(?:[ \t]+(?:answer|option|choice|one))?(?![^\W_]))?"
     rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
+_REASONED = re.compile(rf"[(\[]?[A-Z][)\]]?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
+"""Letter with a reason, or the letter that it is not, behind it."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
 _PRONOUN = re.compile(
@@ -68,15 +70,19 @@ def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
-    it, also without Markdown's marks around it; None if there is none, or if the next words call it wrong. `Wrong answer:` and
-    `Student's answer:` are none.
+    it, also without Markdown's marks around it, or with a reason behind it (`E because ...`, `E, not A`); None if there is
+    none, or if the next words call it wrong. `Wrong answer:` and `Student's answer:` are none.
     """
     behind = _behind_last(_ANSWER, text)
     if behind is None:
         return None
     line, _, below = behind.partition("\n")
-    found = letter_or_text(line, options)
-    return _standing(found if found is not None else letter_or_text(line.strip(" \t\r*_`."), options), below, options)
+    bare = line.strip(" \t\r*_`.")
+    found = letter_or_text(line, options) or letter_or_text(bare, options)
+    unmarked = _MARKS.sub("", bare)
+    if found is None and _REASONED.match(unmarked):
+        found = _first_letter(unmarked, options)
+    return _standing(found, below, options)
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
