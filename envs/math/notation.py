@@ -20,8 +20,8 @@ _GROUPED = re.compile(rf"(?<=\d)(?:{_GAP}){{1,3}}(?=\d{{3}}(?!\d))")
 _THIN = r"(?:\\,|\\thinspace(?![A-Za-z])\s?|[\u2009\u202f])"
 _DECIMALS = re.compile(rf"(?<=\d\.)(\d{{3}}(?:{_THIN}\d{{3}}){{0,20}}){_THIN}(\d{{1,3}})(?!\d)")
 """Decimals in groups of three digits, of which the last may be shorter."""
-_TH = r"\\(?:text\w*|mathrm|mbox)\s?\{\s?(?:st|nd|rd|th)\s?\}"
-_ORDINAL = re.compile(rf"(?<=\d)\s?(?:\^\s?(?:\{{\s?(?:{_TH}|st|nd|rd|th)\s?\}}|{_TH})|{_TH})")
+_TH = r"\\(?:text\w*|mathrm|mbox)\s?\{\s?(?:st|[nr]d|th)\s?\}"
+_ORDINAL = re.compile(rf"(?<=\d)\s?(?:\^\s?(?:\{{\s?(?:{_TH}|st|[nr]d|th)\s?\}}|{_TH})|{_TH})")
 """Ending of an ordinal number, raised or in text: the 12th is 12."""
 _FUNCTIONS = r"(?:arc(?:sin|cos|tan)|(?:sin|cos|tan)h?|cot|ln|log|exp)"
 _FUNCTION = re.compile(rf"\\(?:mathrm|mathop|text\w*|operatorname)\s?\{{\s?({_FUNCTIONS})\s?\}}")

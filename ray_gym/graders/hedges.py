@@ -109,7 +109,7 @@ NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}n
 RETRACTION = re.compile(
     r"(?i:(?:\A|[.!?;,:\])\u2026\u2014\u2013\n-])[\s*_\"'(]{0,6}(?:(?:oh|no|but|hmm+|well|ah)\b[\s,.]{0,4}){0,2}"
     r"(?:wait|hold\s+on|actually(?=[\s,:]{1,4}\w)|(?:on|upon|after)\s+(?:second|further|closer|more|re)?-?\s*(?:thoughts?|reflection|inspection|look|review|consideration)"
-    r"|(?:on|upon|after)\s+(?:\w{1,12}\s)?re-?(?!ading|c[eo][ip]|ach|ply|sp)\w{2,20}(?:ing|ion)|(?:hmm+|oh|ah|or\s+rather)[\s,.]{1,4}no(?=\s?[,.:;!\u2014-])|or\s+rather"
+    r"|(?:on|upon|after)\s+(?:\w{1,12}\s)?re-?(?!ad|c[eo][ip]|ach|ply|sp)\w{2,20}(?:ing|ion)|(?:hmm+|oh|ah|or\s+rather)[\s,.]{1,4}no(?=\s?[,.:;!\u2014-])|or\s+rather"
     r"|edit(?:ed)?(?=\s?(?:\([^)\n]{0,30}\))?[\s*_]{0,4}:)|(?:disregard|ignore)\s(?:that|this|the\sabove)|correction|oops|whoops|never\s?mind|i\s+change\s+my|scratch\s+that|strike\s+that|i\s+take\s+(?:it|that|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
     r"|(?:my\s+)?(?:mistake|apologies)|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)|i\s+(?:misread|misjudged|overlooked|missed)"
     r"|moment\s?mal|halt|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
