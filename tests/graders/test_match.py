@@ -24,7 +24,7 @@ from ray_gym.graders import ExactMatch, Found, answer_line, folded, last_boxed
         (ExactMatch("42", extract=answer_line), "It is so.\nAnswer: 42.", 1),
         (ExactMatch("Acme Inc.", extract=answer_line), "Answer: Acme Inc.", 1),
         (ExactMatch("wait", extract=answer_line), "Answer: wait...", 0),
-        (ExactMatch("caf\u00e9", normalise=folded), "cafe\u0301", 1),
+        (ExactMatch("\u00e9", normalise=folded), "e\u0301", 1),
         (ExactMatch("42", normalise=folded), "\uff14\uff12", 1),
         (ExactMatch("42"), " ", 0),
         (Found(last_boxed), r"\boxed{wrong}", 1),
