@@ -25,6 +25,12 @@ _CONTRASTED = re.compile(
     rf"{_NUMBER}{_AT_END}",
     re.IGNORECASE,
 )
+_DENIED_BEFORE = re.compile(
+    rf"(?:{NOT}|\bcannot)(?:\s(?:be|equal(?:\sto)?|exactly))?\s{{1,3}}[\\$*(]{{0,4}}{_NAME}{_NUMBER}"
+    rf"(?=[^\d\n]{{1,60}}{_NUMBER}{_AT_END})",
+    re.IGNORECASE,
+)
+"""Number that is denied before another one at the end."""
 _HEDGED = re.compile(
     rf"(?:{NOT}(?:\s(?:be|equal(?:\sto)?|exactly))?"
     r"|\b(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower)\sthan|\bat\s(?:least|most)|\bup\sto|\b(?:above|below)"
@@ -38,8 +44,10 @@ _LAST = re.compile(rf"{_NUMBER}({_AT_END})")
 
 
 def without_contrast(text: str) -> str:
-    """Returns a text without a number at its end that it only tells from its answer: `It is 13, not 12`."""
-    return text[:-_TAIL] + _CONTRASTED.sub("", text[-_TAIL:])
+    """Returns a text without a number at its end that it only tells from its answer: `It is 13, not 12`, `It isn't 12, it
+    is 13`.
+    """
+    return text[:-_TAIL] + _DENIED_BEFORE.sub(" is", _CONTRASTED.sub("", text[-_TAIL:]))
 
 
 def is_hedged(text: str) -> bool:

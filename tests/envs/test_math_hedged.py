@@ -19,6 +19,7 @@ from ray_gym.envs.math.verification import verify_answer
         "It is 12 cm or 13 cm.", "12 is wrong.", "The answer is not 12.", "It isn't $12$.", "more than 12", "It is 13, not 12.",
         "The answer is at least 12.", "The answer is 12 or more.", "between 11 and 12", "It is 13 rather than 12",
         "12. That would be wrong.", r"\boxed{12}. That can't be right.", "USD 12 or USD 13", "not USD 12", r"\text{not } 12",
+        "The answer isn't 12, it's 13", "The answer is not $12$, it is $13$.", "The answer cannot be 12, so it is 13",
     ],
 )  # fmt: skip
 def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
@@ -32,6 +33,7 @@ def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
         ("13", "The answer is 13, not 12."), ("13", "It is 13 rather than 12."), ("12", "It is not 13. The answer is 12."),
         ("12", "12 is more than 11, so it is 12."), ("\\frac{1}{2}", "The answer is 1/2 or 0.5."), ("12", "About 12"),
         ("\\{1, 2\\}", "Either $x=1$ or $x=2$"), ("12", "With 3 or 4 steps left, the answer is 12."), ("13", "It is USD 13, not USD 12."),
+        ("13", "The answer isn't 12, it's 13"), ("13", "It is not 12 but 13."), ("13", "The answer cannot be 12, so it is 13"),
     ],
 )  # fmt: skip
 def test_an_answer_that_tells_itself_from_another_counts(expected: str, answer: str) -> None:
