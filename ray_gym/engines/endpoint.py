@@ -33,7 +33,7 @@ CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
 LONGEST_ERROR = 400
 """Characters of an error that are shown at most."""
-SLOW_S, SAY_S = 10.0, 60.0
+SLOW_S, SAY_S = 5.0, 60.0
 """Seconds after which it is told why a call has no answer, and between two such lines."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -177,7 +177,7 @@ class Endpoint:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
-            self._tell_slow(outcome.problem, time.monotonic() - first)
+            self._tell_slow(outcome.problem, time.monotonic() - first, pause)
             await asyncio.sleep(pause)
             if self.rate is not None:
                 self.rate.count_again()
@@ -199,10 +199,12 @@ class Endpoint:
         """Returns a text about an error, with the key masked, and cut if it is long."""
         return shown_error(text, self._key)
 
-    def _tell_slow(self, problem: str, waited_s: float) -> None:
-        """Logs why a call is tried again, if it has taken `SLOW_S` seconds: once in `SAY_S` seconds of all calls."""
+    def _tell_slow(self, problem: str, waited_s: float, pause: float) -> None:
+        """Logs why a call is tried again, if it takes `SLOW_S` seconds with the pause before its next try: once in `SAY_S`
+        seconds of all calls.
+        """
         now = time.monotonic()
-        if waited_s >= SLOW_S and now - self._said_at >= SAY_S:
+        if waited_s + pause >= SLOW_S and now - self._said_at >= SAY_S:
             self._said_at = now
             told = f"no answer in {waited_s:.0f} s, and it is called again: {self.shown(problem)}"
             logger.warning(f"model {self._options.base_url}: {told}")

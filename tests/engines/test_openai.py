@@ -326,6 +326,20 @@ async def test_why_a_call_has_no_answer_is_told_once_in_a_while(
     await model.close()
 
 
+async def test_calls_that_are_lost_at_once_each_time_are_told(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Scales all seconds by 100: the pauses before the five further tries take 7.75 s at least."""
+    monkeypatch.setattr(endpoint_module, "SLOW_S", endpoint_module.SLOW_S / 100)
+    endpoint.will_answer(Reply({"choices": [{"message": {"content": "x"}, "finish_reason": None}]}))
+    model = OpenAIModel(options(endpoint.base_url), None, False, first_pause_s=0.005)
+    with pytest.raises(EpisodeFailure):
+        await model.complete(request())
+    [told] = [record.getMessage() for record in caplog.records if record.name == endpoint_module.__name__]
+    assert "called again: not a completion" in told and "finish_reason None" in told
+    await model.close()
+
+
 async def test_a_lost_connection_is_infra() -> None:
     model = OpenAIModel(options(f"http://127.0.0.1:{free_port()}/v1", retries=1), None, False, first_pause_s=0.01)
     with pytest.raises(EpisodeFailure, match=r"infra failure .*can't connect to 127\.0\.0\.1.*tried 2 times"):
