@@ -43,7 +43,7 @@ class Sampling:
     presence_penalty: Annotated[Real, Field(ge=-2, le=2)] = 0.0
     frequency_penalty: Annotated[Real, Field(ge=-2, le=2)] = 0.0
     repetition_penalty: Annotated[Real, Field(gt=0)] = 1.0
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     seed: Integer | None = None
 
     @property

@@ -312,6 +312,11 @@ def test_an_override_whose_text_yaml_would_cut_is_refused(config: Path, value: s
     assert told in error_of(config, f"participants.policy.sampling.stop={value}")
 
 
+def test_an_empty_text_that_ends_answers_is_refused(config: Path) -> None:
+    told = error_of(config, 'participants.policy.sampling.stop=[a, ""]')
+    assert "participants.policy.sampling.stop.1: String should have at least 1 character" in told
+
+
 def test_numbers_and_lists_of_overrides_may_have_spaces_around_them(config: Path) -> None:
     read = read_config(config, ["tasks.limit= 8 ", "participants.policy.sampling.stop= [a, 'b #c'] "])
     assert (read.tasks.limit, list(read.participants["policy"].sampling.stop or ())) == (8, ["a", "b #c"])
