@@ -171,6 +171,8 @@ def _split(text: str) -> list[tuple[bool, str]]:
     position = framed.end() if framed else 0
     settled = len(pieces)  # the pieces before this number are known to be no words
     marks = [(_kind(found), found) for found in _marks_in(text) if found.start() >= position]
+    if not marks:
+        return [*pieces, (False, text[position:])]
     ends = _ends_of_thoughts([each for each in marks if not _is_empty(*each)])
     ends |= _ends_by_slip(marks, ends)
     for kind, found in marks:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from ray_gym.messages import TOOL_FIELDS
 from ray_gym.openai_api.free_form import CUSTOM, INPUT, as_function, spelled_out, text_of
@@ -30,6 +33,8 @@ _OF_FREE_FORM = TOOL_FIELDS | {CUSTOM, "format"}
 """Fields of namespaces and of free-form tools that are read, or change nothing."""
 _READ = frozenset({"function", CUSTOM, NAMESPACE})
 """Types of tools that are read."""
+_LARGEST = 100_000
+"""Most bytes of tools that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,10 @@ class OfferedTools:
     taken: set[str] = field(default_factory=set)
     """Names of functions that no other tool may have."""
 
+    def copy(self) -> OfferedTools:
+        """Returns a copy to which more can be added. It shares the functions."""
+        return OfferedTools(*(getattr(self, name).copy() for name in self.__slots__))
+
     def flat_name(self, namespace: Any, name: Any) -> str:
         """Returns the name under which a model knows a tool, be it of a namespace or of none."""
         return self.flat_names.get((str(namespace or ""), str(name)), _joined(namespace, name))
@@ -76,7 +85,24 @@ class _Space:
 
 
 def read_offered(given: Sequence[Any]) -> OfferedTools:
-    """Reads tools of any type. What is no tool stays as it is, so that it is refused."""
+    """Reads tools of any type. What is no tool stays as it is, so that it is refused. Those of recent calls, which an
+    agent sends again with each, are remembered.
+    """
+    try:
+        written = msgspec.json.encode(given)
+    except (UnicodeEncodeError, RecursionError):
+        return _read(given)
+    if len(written) > _LARGEST:
+        return _read(given)
+    return _read_written(written).copy()
+
+
+@lru_cache(maxsize=64)
+def _read_written(written: bytes) -> OfferedTools:
+    return _read(msgspec.json.decode(written))
+
+
+def _read(given: Sequence[Any]) -> OfferedTools:
     offered = OfferedTools()
     found = list(_spread(given, _Space(), offered))
     offered.taken.update(_name_of(tool) for space, tool in found if not space.name)

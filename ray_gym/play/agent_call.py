@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
+
+import msgspec
 
 from ray_gym.episode.episode import Episode
 from ray_gym.messages import Message, ToolChoice, ToolSchema
@@ -14,7 +15,7 @@ from ray_gym.models.model import Sampling
 from ray_gym.openai_api.conversation import require_answers
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
-from ray_gym.play.capture import Capture, canonical_form, canonical_tools
+from ray_gym.play.capture import Canonical, Capture, canonical_form
 from ray_gym.play.commands import Ask, StoredMessage
 
 SAMPLING = tuple(field.name for field in fields(Sampling))
@@ -73,6 +74,8 @@ class AgentCall:
     """True if the agent says that it has sent this call before."""
     is_named: bool = False
     """True if the agent gave the call a key, by which it is recognised instead of by its contents."""
+    forms: tuple[Canonical, ...] | None = None
+    """Canonical forms of the messages, if they are known."""
 
     @staticmethod
     def of(asked: ApiRequest, *, is_again: bool, is_named: bool) -> AgentCall:
@@ -80,9 +83,10 @@ class AgentCall:
 
         `is_again`: True if the agent says that it has sent this call before. `is_named`: True if it gave a key.
         """
+        forms = tuple(map(canonical_form, asked.messages))
         return AgentCall(
             messages=asked.messages,
-            digest=_digest(asked),
+            digest=_digest(asked, forms),
             tools=asked.tools,
             allowed=asked.allowed_tools,
             tool_choice=asked.tool_choice,
@@ -94,6 +98,7 @@ class AgentCall:
             left_out=asked.left_out,
             is_again=is_again,
             is_named=is_named,
+            forms=forms,
         )
 
 
@@ -106,7 +111,10 @@ def command_of(call: AgentCall, participant: str, session: AskedSession) -> Ask:
         raise TurnIsOver(f"{participant} has had its {episode.participants[participant].max_steps_per_turn} steps")
     capture = session.captures.get(participant) or Capture(participant)
     messages = _whole(call, participant, session)
-    match = capture.match(messages, call.tools, episode.threads, session.asked_threads)
+    forms = call.forms if messages is call.messages else None
+    match = capture.match(
+        messages, forms or [*map(canonical_form, messages)], call.tools, episode.threads, session.asked_threads
+    )
     usual = episode.participants[participant].sampling
     tools = tuple(tool.as_openai() for tool in call.tools)
     return Ask(
@@ -147,9 +155,10 @@ def _whole(call: AgentCall, participant: str, session: AskedSession) -> tuple[Me
     return messages
 
 
-def _digest(asked: ApiRequest) -> bytes:
-    """Returns a SHA-256 digest that is equal for calls that ask the same, however their JSON is written."""
-    said = [canonical_form(message) for message in asked.messages]
-    tools = [canonical_tools(asked.tools), [tool.name for tool in asked.allowed_tools]]
-    how = [asked.tool_choice, asked.parallel_tool_calls, dict(asked.sampling), asked.response_format, asked.after]
-    return hashlib.sha256(json.dumps([said, tools, how], sort_keys=True).encode()).digest()
+def _digest(asked: ApiRequest, said: Sequence[Canonical]) -> bytes:
+    """Returns a SHA-256 digest that is equal for calls that ask the same, however their JSON is written. `said`: canonical
+    forms of the messages.
+    """
+    tools = [asked.tools, [tool.name for tool in asked.allowed_tools]]
+    how = [asked.tool_choice, asked.parallel_tool_calls, asked.sampling, asked.response_format, asked.after]
+    return hashlib.sha256(msgspec.json.encode([said, tools, how], order="sorted")).digest()

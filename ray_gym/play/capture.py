@@ -133,16 +133,17 @@ class Capture:
     def match(
         self,
         messages: Sequence[Message],
+        forms: Sequence[Canonical],
         tools: Iterable[ToolSchema],
         threads: Mapping[str, Thread],
         asked_already: Collection[str] = (),
     ) -> Match:
         """Finds the thread that a call continues. If there is none, the match has no thread, and all messages are new.
 
-        `threads`: all of the episode, by name, in the order in which they were opened. `asked_already`: names of threads
-        that wait for the answer to an accepted call, which may not have begun.
+        `forms`: the messages' canonical forms. `threads`: all of the episode, by name, in the order in which they were
+        opened. `asked_already`: names of threads that wait for the answer to an accepted call, which may not have begun.
         """
-        asked, shown = [_Said(canonical_form(message), message) for message in messages], self._canonical(tools)
+        asked, shown = [*map(_Said, forms, messages)], self._canonical(tools)
         best: Match | None = None
         longest = -1
         forked_for = None

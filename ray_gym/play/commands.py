@@ -124,7 +124,8 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
     def to_asked(self) -> Asked:
         """Returns the tools, the sampling and the other options of the call, as an episode takes them."""
         sampling = Sampling(**{**self.sampling, "stop": tuple(self.sampling.get("stop", ()))})
-        tools, allowed = map(_schemas, (self.tools, self.allowed))
+        tools = _schemas(self.tools)
+        allowed = tools if self.allowed == self.tools else _schemas(self.allowed)
         choice: Any = self.tool_choice
         return Asked(sampling, tools, allowed, choice, self.parallel_tool_calls, self.response_format)
 
