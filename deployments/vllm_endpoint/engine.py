@@ -68,6 +68,10 @@ class VllmEndpointModel:
         """Returns the limit of this worker's calls a minute; None if there is none."""
         return self._endpoint.rate
 
+    def take_warnings(self) -> list[str]:
+        """Returns the warnings about the endpoint since the last call."""
+        return self._endpoint.take_warnings()
+
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt
         leaves no room.

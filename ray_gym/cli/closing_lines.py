@@ -64,7 +64,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def print_warnings(console: Console, summary: dict[str, Any]) -> None:
-    """Prints how many rewards are out of range, and how many episodes have none as they failed."""
+    """Prints what workers warned of, how many rewards are out of range, and how many episodes have none as they failed."""
+    for warning in summary["warnings"]:
+        console.print(f"  [yellow]warning[/yellow]: {data(warning)}", soft_wrap=True, highlight=False)
     if outside := summary["rewards_out_of_range"]:
         told = f"{outside} rewards are outside of the environment's reward_range"
         console.print(f"  [yellow]warning[/yellow]: {told}")

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -34,7 +35,9 @@ CONNECT_TIMEOUT_S = 5.0
 LONGEST_ERROR = 400
 """Characters of an error that are shown at most."""
 SLOW_S, SAY_S = 5.0, 60.0
-"""Seconds after which it is told why a call has no answer, and between two such lines."""
+"""Seconds after which it is told why a call has no answer, and between two warnings about the same thing."""
+MOST_WARNINGS = 16
+"""Most warnings that are kept for `take_warnings`, which many processes never call."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONTEXT_IS_FULL = re.compile(
@@ -155,7 +158,8 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._calls: Pool | Proxied | None = None
-        self._said_at = -math.inf
+        self._said_at: dict[str, float] = {}
+        self._warnings: deque[str] = deque(maxlen=MOST_WARNINGS)
         self.rate = RateLimit.of(options.requests_per_minute, options.tokens_per_minute)
         """Limit of the calls a minute, for which the caller of `post` has waited; None if there is none."""
 
@@ -199,15 +203,28 @@ class Endpoint:
         """Returns a text about an error, with the key masked, and cut if it is long."""
         return shown_error(text, self._key)
 
-    def _tell_slow(self, problem: str, waited_s: float, pause: float) -> None:
-        """Logs why a call is tried again, if it takes `SLOW_S` seconds with the pause before its next try: once in `SAY_S`
-        seconds of all calls.
+    def warn(self, about: str, problem: str) -> None:
+        """Logs a warning about this endpoint in this process, with the key masked, and keeps it for `take_warnings`. Those
+        `about` the same thing are told once in `SAY_S` seconds.
         """
         now = time.monotonic()
-        if waited_s + pause >= SLOW_S and now - self._said_at >= SAY_S:
-            self._said_at = now
-            told = f"no answer in {waited_s:.0f} s, and it is called again: {self.shown(problem)}"
-            logger.warning(f"model {self._options.base_url}: {told}")
+        if now - self._said_at.get(about, -math.inf) < SAY_S:
+            return
+        self._said_at[about] = now
+        told = f"model {self._options.base_url}: {self.shown(problem)}"
+        logger.warning(told)
+        self._warnings.append(told)
+
+    def take_warnings(self) -> list[str]:
+        """Returns the warnings since the last call, the newest `MOST_WARNINGS` of them."""
+        taken = list(self._warnings)
+        self._warnings.clear()
+        return taken
+
+    def _tell_slow(self, problem: str, waited_s: float, pause: float) -> None:
+        """Warns why a call is tried again, if it takes `SLOW_S` seconds with the pause before its next try."""
+        if waited_s + pause >= SLOW_S:
+            self.warn("slow", f"no answer in {waited_s:.0f} s, and it is called again: {problem}")
 
     async def _call(
         self, path: str, data: bytes, session_id: str, read: Callable[[bytes], Result]

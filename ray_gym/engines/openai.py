@@ -71,6 +71,10 @@ class OpenAIModel:
         """Returns the limit of this worker's calls a minute; None if there is none."""
         return self._endpoint.rate
 
+    def take_warnings(self) -> list[str]:
+        """Returns the warnings about the endpoint since the last call."""
+        return self._endpoint.take_warnings()
+
     async def context_tokens(self) -> int | None:
         return self._context_tokens
 

@@ -19,6 +19,7 @@ members; nothing is registered, and nothing has to be inherited:
     Sized       model   agents' programs are told how long its context is,   every worker
                         and limits reserve no more for a call
     Paced       model   calls are kept within its limits a minute            every worker
+    Warns       model   what goes wrong with its calls is told to the user   every worker
 """
 
 from __future__ import annotations
@@ -280,4 +281,13 @@ class Paced(Protocol):
     @property
     def rate(self) -> RateLimit | None:
         """Returns the limit of this worker's calls; None if there is none."""
+        ...
+
+
+@runtime_checkable
+class Warns(Protocol):
+    """Describes a model that notices what a run's user should know while calls go on, such as an endpoint that is down."""
+
+    def take_warnings(self) -> list[str]:
+        """Returns the warnings since the last call, without secrets. The run shows them, those alike once a minute."""
         ...

@@ -198,7 +198,8 @@ class RolloutStatus(Answer):
     ended_at: float | None
     """None as long as more episodes may be committed."""
     waiting: str | None = None
-    """Reason for which workers have not started, while they take long to; else None."""
+    """Reasons why the rollout may be late: workers that take long to start, and what workers warn of, such as an endpoint
+    that does not answer. None if there are none."""
 
 
 class RolloutList(Answer):

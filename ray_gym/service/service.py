@@ -70,9 +70,9 @@ class Service:
         """Returns the state of the service, with the names of its models."""
         return self._state
 
-    async def slow_starts(self) -> list[str]:
-        """Returns what is said about workers that take long to start, a line for each rollout and environment."""
-        return [*self._rollouts.slow_starts(), *self._sessions.slow_starts()]
+    async def troubles(self) -> list[str]:
+        """Returns what is wrong with workers, in lines with the rollout or the environment."""
+        return [*self._rollouts.troubles(), *self._sessions.troubles()]
 
     async def environments(self) -> EnvironmentList:
         """Returns the environments that are offered, the config's own first."""

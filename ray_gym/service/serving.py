@@ -134,7 +134,7 @@ def _start_error(error: BaseException) -> Exception:
 
 def _wait(actor: Any, address: str, say: Callable[[str], None]) -> None:
     """Says that the service is ready, waits until SIGINT or SIGTERM comes (as KeyboardInterrupt), and returns. Meanwhile it
-    says which workers take long to start: the service's own log is not on this terminal.
+    says what is wrong with workers: the service's own log is not on this terminal.
 
     Errors: RunFailed if the service's process ended by itself.
     """
@@ -144,11 +144,11 @@ def _wait(actor: Any, address: str, say: Callable[[str], None]) -> None:
         while True:
             time.sleep(LOOK_S)
             with suppress(GetTimeoutError):
-                late = ray.get(actor.slow_starts.remote(), timeout=ANSWER_S)
-                for line in late:
+                told = ray.get(actor.troubles.remote(), timeout=ANSWER_S)
+                for line in told:
                     if line not in said:
                         say(line)
-                said = late
+                said = told
     except KeyboardInterrupt:
         return
     except RayError as error:

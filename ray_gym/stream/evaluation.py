@@ -56,10 +56,10 @@ class Evaluations:
         return sum(commits.dispatcher.waiting for commits in tallied if commits.tally.began)
 
     @property
-    def slow_starts(self) -> str:
-        """Returns what is said about workers of evaluations that take long to start, in lines; "" if none does."""
-        late = [(one.name, one.commits.tally.slow_start) for one in self._playing]
-        return "\n".join(f"evaluation {name}: {told}" for name, told in late if told)
+    def troubles(self) -> str:
+        """Returns what is wrong with workers of evaluations (`Tally.troubles`), in lines; "" if nothing is."""
+        told = [(one.name, one.commits.tally.troubles) for one in self._playing]
+        return "\n".join(f"evaluation {name}: {line}" for name, troubles in told for line in troubles.splitlines())
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Plays an evaluation and returns its summary. An interrupted evaluation of the same name is resumed.

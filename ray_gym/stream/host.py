@@ -271,13 +271,13 @@ class Host:
         )
         return removed
 
-    async def slow_start(self) -> str:
-        """Returns what is said about workers that take long to start; "" if none does."""
-        return self._commits.tally.slow_start
+    async def troubles(self) -> str:
+        """Returns what is wrong with workers (`Tally.troubles`), in lines; "" if nothing is."""
+        return self._commits.tally.troubles
 
-    async def slow_evaluations(self) -> str:
-        """Returns what is said about workers of evaluations that take long to start; "" if none does."""
-        return self._evaluations.slow_starts
+    async def evaluation_troubles(self) -> str:
+        """Returns what is wrong with workers of evaluations, in lines; "" if nothing is."""
+        return self._evaluations.troubles
 
     async def status(self) -> dict[str, Any]:
         """Returns the stream's numbers by name: those of `Outbox.status`, and four more.

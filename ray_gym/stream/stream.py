@@ -309,7 +309,7 @@ class Stream:
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: load_config(path, named))
-        telling = asyncio.create_task(self._tell_slow_evaluations())
+        telling = asyncio.create_task(self._tell_evaluation_troubles())
         try:
             answer = self._host.evaluate.remote(read, absolute_path(path), first)
             summary: dict[str, Any] = await await_answer(answer, None)
@@ -345,7 +345,7 @@ class Stream:
         if not done:
             await self._explain_wait()
         while not done:
-            await self._tell_slow_start()
+            await self._tell_troubles()
             done, _ = await asyncio.wait({self._delivery_task}, timeout=STUCK_S)
         task, self._delivery_task = self._delivery_task, None
         return task.result()
@@ -356,19 +356,19 @@ class Stream:
         if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
             say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
 
-    async def _tell_slow_start(self) -> None:
-        """Prints which workers take long to start, if any do: the host's own log is not on this terminal. Errors: RunFailed
+    async def _tell_troubles(self) -> None:
+        """Prints what is wrong with workers, if anything is: the host's own log is not on this terminal. Errors: RunFailed
         if the host does not answer.
         """
-        if told := await await_answer(self._host.slow_start.remote()):
+        if told := await await_answer(self._host.troubles.remote()):
             say(told)
 
-    async def _tell_slow_evaluations(self) -> None:
-        """Prints, every STUCK_S seconds until it is cancelled, which workers of evaluations take long to start."""
+    async def _tell_evaluation_troubles(self) -> None:
+        """Prints, every STUCK_S seconds until it is cancelled, what is wrong with workers of evaluations."""
         with suppress(RunFailed):  # which the evaluation itself raises
             while True:
                 await asyncio.sleep(STUCK_S)
-                if told := await await_answer(self._host.slow_evaluations.remote()):
+                if told := await await_answer(self._host.evaluation_troubles.remote()):
                     say(told)
 
     def _send(self, reference: Any) -> None:

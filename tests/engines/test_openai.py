@@ -323,6 +323,7 @@ async def test_why_a_call_has_no_answer_is_told_once_in_a_while(
     told = [record.getMessage() for record in caplog.records if record.name == endpoint_module.__name__]
     assert len(told) == 1 and "no answer in 0 s, and it is called again: " in told[0]
     assert "can't connect to 127.0.0.1" in told[0]
+    assert model.take_warnings() == told and model.take_warnings() == [], "a worker tells its driver"
     await model.close()
 
 

@@ -64,7 +64,7 @@ def _members(protocol: type) -> set[str]:
 
 def test_the_page_at_the_top_lists_every_part() -> None:
     listed = set(re.findall(r"^    ([A-Z]\w+) +(?:engine|model) ", engine.__doc__ or "", re.MULTILINE))
-    assert listed == {*PARTS, "Counting", "Gated", "Paced", "Sized"}
+    assert listed == {*PARTS, "Counting", "Gated", "Paced", "Sized", "Warns"}
 
 
 def test_what_was_in_base_is_in_base() -> None:

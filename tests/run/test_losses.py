@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from ray_gym.hosting.room import SAY_S
-from ray_gym.run.driver import losses
+from ray_gym.run.driver import losses, seldom
 from ray_gym.run.driver.driver import _reason_of
 
 
@@ -15,7 +15,7 @@ def test_losses_for_one_reason_are_told_once_a_minute(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(losses, "time", clock)
+    monkeypatch.setattr(seldom, "time", clock)
     told = losses.Losses()
     for number in range(5):
         told.tell(f"1-{number}", f"it did not answer for {number} s", 8)

@@ -20,6 +20,6 @@ def test_workers_that_take_long_to_start_are_told_on_the_terminal(monkeypatch: p
     monkeypatch.setattr(serving, "time", SimpleNamespace(sleep=lambda seconds: None))
     monkeypatch.setattr(serving.ray, "get", get)
     said: list[str] = []
-    actor = SimpleNamespace(slow_starts=SimpleNamespace(remote=lambda: None))
+    actor = SimpleNamespace(troubles=SimpleNamespace(remote=lambda: None))
     serving._wait(actor, "http://x", said.append)
     assert said == ["ready: http://x", "rollout a: no worker", "sessions of b: no worker"]

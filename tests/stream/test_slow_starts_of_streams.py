@@ -44,10 +44,10 @@ class LateHost:
         await self._asked.acquire()
         return {"episodes": 1}
 
-    async def answer_slow_evaluations(self) -> str:
-        return await self.answer_slow_start()
+    async def answer_evaluation_troubles(self) -> str:
+        return await self.answer_troubles()
 
-    async def answer_slow_start(self) -> str:
+    async def answer_troubles(self) -> str:
         self._asked.release()
         return NOBODY
 
@@ -73,7 +73,7 @@ async def test_a_trainer_is_told_as_long_as_no_worker_of_an_evaluation_starts(
 
 
 def test_evaluations_say_which_of_them_starts_slowly() -> None:
-    late, early = (cast(Any, Namespace(tally=Namespace(slow_start=told))) for told in (NOBODY, ""))
+    late, early = (cast(Any, Namespace(tally=Namespace(troubles=told))) for told in (NOBODY, ""))
     evaluations: Any = Evaluations(cast(Any, None), Recorder())
     evaluations._playing += [Playing("first", late, True), Playing("second", early, True)]
-    assert evaluations.slow_starts == f"evaluation first: {NOBODY}"
+    assert evaluations.troubles == f"evaluation first: {NOBODY}"

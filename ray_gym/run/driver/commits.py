@@ -16,6 +16,7 @@ from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.losses import Losses
+from ray_gym.run.driver.seldom import Seldom
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.worker.report import Report
@@ -56,6 +57,8 @@ class Commits:
     """Reason of the last charge: what an episode did that ended its worker; empty if there is none."""
     _losses: Losses = field(default_factory=Losses)
     """Tells of the workers that are lost."""
+    _warned: Seldom = field(default_factory=Seldom)
+    """Decides which warnings of workers are told."""
     _useful: set[str] = field(default_factory=set)
     """Names of the workers that have had a file committed."""
     grants: Grants | None = None
@@ -63,14 +66,16 @@ class Commits:
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
-        """Takes a report of a worker: counts its finished episodes, commits or refuses its staged files, and deletes
-        journals that nobody needs any more. Calls `notify` once, and `on_committed` after each commit.
+        """Takes a report of a worker: logs its warnings, counts its finished episodes, commits or refuses its staged
+        files, and deletes journals that nobody needs any more. Calls `notify` once, and `on_committed` after each commit.
 
         A file is refused, and deleted, if one of its rows belongs to an attempt that does not count. Errors: RunFailed
         if a file can't be committed, or another driver took over; OSError; exceptions of `notify` and `on_committed`.
         """
         if self.grants is not None and report.funds is not None:
             self.grants.take(worker, report.funds)
+        for warning in report.warnings:
+            self._warn(warning)
         uncommitted = self._uncommitted.setdefault(worker, {})
         self.dispatcher.mark_over(worker, report.over)
         for receipt in report.finished:
@@ -98,6 +103,13 @@ class Commits:
             if self.on_committed is not None:
                 await self.on_committed(ids, committed)
         self.notify(self.tally, self.dispatcher.in_flight)
+
+    def _warn(self, warning: str) -> None:
+        """Logs a warning of a worker, unless one like it was logged in the last minute, and keeps it for the summary."""
+        self.tally.add_warning(warning)
+        unsaid = self._warned.take(warning)
+        if unsaid is not None:
+            logger.warning("%s%s", warning, f" (and {unsaid} more since it was last said)" if unsaid else "")
 
     def news_for(self, worker: str) -> list[str]:
         """Returns the ids of the worker's episodes that were committed since the last call for this worker."""

@@ -18,6 +18,10 @@ MAX_OUTCOMES = 50
 """Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
 MAX_FAILURES = 20
 """Most distinct failures that are counted."""
+MAX_WARNINGS = 20
+"""Most distinct warnings of workers that are kept."""
+LATELY_S = 90.0
+"""Seconds for which a warning is told of a run that is watched from elsewhere: more than between two of them."""
 BY_CODE = f"{FailureKind.ENVIRONMENT} in "
 """Beginning of a receipt's failure by the environment's own code."""
 FIRST_FAILED, FIRST_KILLED, FIRST_CHARGED = 16, 5, 3
@@ -112,6 +116,10 @@ class Tally:
     """Time at which the tally was made (monotonic, seconds)."""
     began: float | None = None
     """Time of the first lease (monotonic, seconds); None before it."""
+    warnings: dict[str, str] = field(default_factory=dict)
+    """First warning of workers of each kind, since this driver started; at most MAX_WARNINGS kinds."""
+    warned_at: dict[str, float] = field(default_factory=dict)
+    """Time of the last warning of each of these kinds (monotonic, seconds)."""
     slow_start: str = ""
     """Warning about workers that take long to start; empty while none does."""
     took_s: float | None = None
@@ -164,6 +172,20 @@ class Tally:
             if kind in self.examples or len(self.examples) < MAX_FAILURES:
                 self.failures[self.examples.setdefault(kind, failure)] += sign
             self.failed_by_code += sign * failure.startswith(BY_CODE)
+
+    def add_warning(self, warning: str) -> None:
+        """Notes a warning of a worker, and keeps its text for the summary if it is the first of its kind."""
+        kind = kind_of(warning)
+        if kind in self.warnings or len(self.warnings) < MAX_WARNINGS:
+            self.warnings.setdefault(kind, shorten(warning))
+            self.warned_at[kind] = time.monotonic()
+
+    @property
+    def troubles(self) -> str:
+        """Returns, in lines, why workers take long to start, and what they warned of lately; "" if there is nothing."""
+        since = time.monotonic() - LATELY_S
+        lately = [text for kind, text in self.warnings.items() if self.warned_at[kind] >= since]
+        return "\n".join([self.slow_start] * bool(self.slow_start) + lately)
 
     @property
     def commonest_failure(self) -> str:
@@ -227,8 +249,8 @@ class Tally:
         return {"total": money_in(self.costs.total()), "by_model": by_model, "spent": spent}
 
     def summary(self) -> dict[str, Any]:
-        """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds and
-        nodes are those of this driver. `seconds` counts from the first lease to the end of the run.
+        """Returns the part of summary.json about the episodes. Counts include those of earlier drivers; speeds,
+        nodes and warnings are those of this driver. `seconds` counts from the first lease to the end of the run.
         """
         return {
             "episodes": self.done,
@@ -238,6 +260,7 @@ class Tally:
             "stop_reasons": dict(+self.by_stop),
             "outcomes": dict(+self.by_outcome),
             "failures": dict(+self.failures),
+            "warnings": list(self.warnings.values()),
             "recovery": {
                 "workers_lost": self.workers_lost,
                 "episodes_resumed": self.resumed,

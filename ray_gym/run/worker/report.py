@@ -27,5 +27,7 @@ class Report:
     """Receipts of the attempts that have become rows."""
     staged: list[StagedFile] = field(default_factory=list)
     """Files of rows that were staged."""
+    warnings: list[str] = field(default_factory=list)
+    """Warnings of the models, for the user."""
     funds: Funds | None = None
     """State of the allotment that the worker's calls are paid from; None if the run's cost has no limit."""

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.agents.hiring import Crew
-from ray_gym.config.interpolations import Interpolation
+from ray_gym.config.interpolations import Interpolation, unfilled
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.episode.meter import Meter
@@ -36,7 +36,7 @@ from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine, Model
-from ray_gym.models.engine import Paced
+from ray_gym.models.engine import Paced, Warns
 from ray_gym.models.price import Price
 from ray_gym.models.rates import RateLimit
 from ray_gym.models.versions import Versions
@@ -452,6 +452,13 @@ class Worker:
             self._begun_roll.result()
         await self._record()  # rows of all groups that are over by now
         report, self._report = self._report, Report()
+        told = [
+            text
+            for model in self._player.stage.models.values()
+            if isinstance(model, Warns)
+            for text in model.take_warnings()
+        ]
+        report.warnings += [unfilled(text, self._setup.filled_in) for text in told]
         report.funds = self._purse.report(gives_back) if self._purse is not None else None
         self._news.clear()
         return report

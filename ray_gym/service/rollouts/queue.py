@@ -157,10 +157,10 @@ class RolloutQueue:
         states = self._rollouts.count_states()
         return {f"rollouts.{state}": states[state] for state in ("queued", "running", "done", "failed", "cancelled")}
 
-    def slow_starts(self) -> list[str]:
-        """Returns what is said about workers that take long to start, with the ids of their rollouts."""
-        late = [rollout for rollout in self._rollouts.in_memory if rollout.tally and rollout.tally.slow_start]
-        return [f"rollout {rollout.id}: {rollout.tally.slow_start}" for rollout in late if rollout.tally]
+    def troubles(self) -> list[str]:
+        """Returns the troubles of rollouts under way (`Tally.troubles`), with their ids."""
+        told = [(one.id, one.tally.troubles) for one in self._rollouts.in_memory if one.tally]
+        return [f"rollout {id}: {line}" for id, troubles in told for line in troubles.splitlines()]
 
     # ---- from start to end ----
 

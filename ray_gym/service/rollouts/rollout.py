@@ -105,7 +105,7 @@ class Rollout:
             created_at=self.created_at,
             started_at=self.started_at,
             ended_at=self.ended_at,
-            waiting=(tally.slow_start or None) if tally else None,
+            waiting=(tally.troubles or None) if tally else None,
         )
 
     async def wait_for_change(self) -> None:

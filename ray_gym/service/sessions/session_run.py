@@ -60,9 +60,9 @@ class SessionRun:
         return self._directory.location
 
     @property
-    def slow_start(self) -> str:
-        """Returns what is said about workers that take long to start; empty while none does."""
-        return self._commits.tally.slow_start if self._commits is not None and self.is_up else ""
+    def troubles(self) -> str:
+        """Returns, in lines, what is wrong with workers (`Tally.troubles`); empty while nothing is."""
+        return self._commits.tally.troubles if self._commits is not None and self.is_up else ""
 
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
         """Opens the run's directory and starts the driver with its workers. `specs`: sessions that are open already.

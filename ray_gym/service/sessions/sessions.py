@@ -209,9 +209,9 @@ class Sessions:
         """Returns the number of open sessions, under the name `sessions.open`."""
         return {"sessions.open": len(self._open)}
 
-    def slow_starts(self) -> list[str]:
-        """Returns what is said about workers that take long to start, with the environments of their sessions."""
-        return [f"sessions of {name}: {run.slow_start}" for name, run in self._runs.items() if run.slow_start]
+    def troubles(self) -> list[str]:
+        """Returns the troubles of runs of sessions (`Tally.troubles`), with the environments of their sessions."""
+        return [f"sessions of {name}: {line}" for name, run in self._runs.items() for line in run.troubles.splitlines()]
 
     async def recover(self) -> None:
         """Resumes the sessions that were open when an earlier service ended, except those of offers that are gone.
