@@ -25,6 +25,12 @@ from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineChe
 from ray_gym.models.door import PATHS
 from ray_gym.models.rates import RateLimit
 
+NO_IDS = (
+    "an answer has no token ids, or not a logprob for each, though the endpoint counts as one that gives them: no sample "
+    "holds what is generated so"
+)
+"""Warning of answers without the token ids that were asked for."""
+
 
 class OpenAIOptions(EndpointOptions):
     """Holds the options of `engine: openai` in a config."""
@@ -108,8 +114,17 @@ class OpenAIModel:
             "/chat/completions",
             body,
             request.session_id,
-            lambda answer: wire.completion(wire.read(answer), request, self._exact, self._options.extra_body),
+            lambda answer: self._read(answer, request),
         )
+
+    def _read(self, answer: bytes, request: CompletionRequest) -> Completion:
+        """Returns the completion in an answer. Warns if it lacks the token ids that the endpoint should give. Errors:
+        ValueError.
+        """
+        found = wire.completion(wire.read(answer), request, self._exact, self._options.extra_body)
+        if self._exact and not found.has_tokens:
+            self._endpoint.warn("token ids", NO_IDS)
+        return found
 
     def _failure(self, refused: RefusedRequest, request: CompletionRequest) -> EpisodeFailure:
         """Returns the failure for a refusal: data if it may be due to a `response_format`, else infra."""

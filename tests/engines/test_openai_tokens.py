@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from conftest import one_call
 from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
-from openai_calls import MOVE, MOVE_NOW, check, complete, options
+from openai_calls import MOVE, MOVE_NOW, check, complete, options, request
 
 from ray_gym.engines import openai_wire as wire
-from ray_gym.engines.openai import OpenAIEngine
+from ray_gym.engines.openai import NO_IDS, OpenAIEngine, OpenAIModel
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Thread
 from ray_gym.messages import Message, ToolSchema
@@ -56,6 +56,25 @@ async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
     endpoint.will_answer(Reply(answer()), Reply(exact_answer([1, 2], [6, 7], [-0.5])))
     assert not (await complete(endpoint, exact=True)).has_tokens
     assert not (await complete(endpoint, exact=True)).has_tokens
+
+
+async def test_later_answers_without_the_ids_of_the_first_are_told(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [6], [-0.5])), Reply(answer()))
+    model = OpenAIModel(options(endpoint), "secret", True)
+    await model.complete(request())
+    assert model.take_warnings() == []
+    for _ in range(2):
+        await model.complete(request())
+    [told] = model.take_warnings()
+    assert told == f"model {endpoint.base_url}: {NO_IDS}"
+    await model.close()
+
+
+async def test_an_endpoint_that_gives_no_ids_is_told_before_the_run_alone(endpoint: EndpointDouble) -> None:
+    model = OpenAIModel(options(endpoint), None, False)
+    await model.complete(request())
+    assert model.take_warnings() == []
+    await model.close()
 
 
 async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: EndpointDouble) -> None:
