@@ -8,7 +8,20 @@ tenth of the CPU time of a call.
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar, Token
 from types import TracebackType
+
+_ENTERED: ContextVar[Deadline] = ContextVar("entered")
+"""Deadline of the call that the running task makes."""
+
+
+def note_lost_try(why: str) -> None:
+    """Notes why a try of the running call was lost, and is made again. If the call's deadline passes, its `last_loss` tells
+    it. `why` must hold no secrets.
+    """
+    deadline = _ENTERED.get(None)
+    if deadline is not None:
+        deadline.last_loss = why
 
 
 class Deadline:
@@ -18,18 +31,21 @@ class Deadline:
     if the deadline alone has cancelled the task. Other exceptions pass.
     """
 
-    __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")
+    __slots__ = ("_cancelling", "_outer", "_shared", "_task", "due", "has_passed", "last_loss")
 
     def __init__(self, shared: SharedTimer) -> None:
         self._shared = shared
         self.has_passed = False
+        self.last_loss = ""
         self.due: float
+        self._outer: Token[Deadline]
 
     def __enter__(self) -> Deadline:
         task = asyncio.current_task(self._shared.loop())
         if task is None:
             raise RuntimeError("a deadline is for a task")
         self._task, self._cancelling = task, task.cancelling()
+        self._outer = _ENTERED.set(self)
         self._shared.add(self)
         return self
 
@@ -37,6 +53,7 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._shared.discard(self)
+        _ENTERED.reset(self._outer)
         if self.has_passed and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import exclude
+from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, answered_through, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
@@ -181,6 +182,7 @@ class Endpoint:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
+            note_lost_try(self.shown(outcome.problem))
             self._tell_slow(outcome.problem, time.monotonic() - first, pause)
             await asyncio.sleep(pause)
             if self.rate is not None:

@@ -266,6 +266,7 @@ class Calls:
             if not deadline.has_passed:
                 raise
             late = f"no answer within call_deadline_s ({self._limits.call_deadline_s:g} s)"
+            late += f"; last: {deadline.last_loss}" if deadline.last_loss else ""
             raise EpisodeFailure(FailureKind.INFRA, f"model {thread.participant.model}", late) from error
         finally:
             if slots is not None:

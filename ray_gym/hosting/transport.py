@@ -18,6 +18,7 @@ from ray.serve.schema import ApplicationStatus
 
 from ray_gym.aio.backoff import pauses
 from ray_gym.aio.clock import exclude
+from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting import tls
 from ray_gym.hosting.admission import AdmissionLimits, ReplicaLoad, room
@@ -133,6 +134,7 @@ class ServeModel:
                 last = error
             await self._look()
             exclude(began, wait_s)
+            note_lost_try(describe(last))
             await asyncio.sleep(wait_s)
         raise self._failure(f"no answer after {PATIENCE_S:g} s of retries: {describe(last)}") from last
 

@@ -12,6 +12,7 @@ from playing import Alone, Game, Reply, ScriptModel, Talk, bare, calls, play_scr
 
 from ray_gym import Episode, Participant, tool
 from ray_gym.aio.clock import running_clock
+from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
 from ray_gym.episode.spec import EpisodeSpec
@@ -146,6 +147,21 @@ async def test_a_judge_that_does_not_answer_is_the_machines_fault_and_is_asked_a
     game = await judged([never, never], call_deadline_s=0.02, retries={"infra": 1})
     assert ended(game) == ("failed", "infra", "model judge", "no answer within call_deadline_s (0.02 s)")
     assert game.stop[0] == "completed"
+
+
+async def test_a_late_call_says_why_its_last_try_was_lost() -> None:
+    async def lose_tries(request: CompletionRequest) -> Completion:
+        note_lost_try("HTTP 500: boom")
+        await asyncio.sleep(0)
+        note_lost_try("HTTP 503: overloaded")
+        return Completion(await never())
+
+    game = await judged([lose_tries], call_deadline_s=0.02, retries={"infra": 0})
+    told = "no answer within call_deadline_s (0.02 s); last: HTTP 503: overloaded"
+    assert ended(game) == ("failed", "infra", "model judge", told)
+    note_lost_try("outside of any call, it is nobody's")
+    game = await judged([lose_tries, never], call_deadline_s=0.02, retries={"infra": 1})
+    assert ended(game)[3] == "no answer within call_deadline_s (0.02 s)", "each call has its own"
 
 
 async def test_a_judge_that_raises_is_the_judges_fault() -> None:

@@ -14,6 +14,7 @@ from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running
 from openai_calls import MOVE, MOVE_NOW, check, complete, options, request
 from pydantic import ValidationError
 
+from ray_gym.aio.deadlines import SharedTimer
 from ray_gym.engines import endpoint as endpoint_module
 from ray_gym.engines import endpoint_check as check_module
 from ray_gym.engines.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
@@ -338,6 +339,16 @@ async def test_calls_that_are_lost_at_once_each_time_are_told(
         await model.complete(request())
     [told] = [record.getMessage() for record in caplog.records if record.name == endpoint_module.__name__]
     assert "called again: not a completion" in told and "finish_reason None" in told
+    await model.close()
+
+
+async def test_a_call_that_is_cut_while_it_is_made_again_tells_its_deadline_why(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply({"error": {"message": "overloaded; your key: s3cret-key"}}, 503))
+    model = OpenAIModel(options(endpoint, retries=99), "s3cret-key", False, first_pause_s=0.001)
+    deadline = SharedTimer(0.05).deadline()
+    with pytest.raises(TimeoutError), deadline:
+        await model.complete(request())
+    assert deadline.last_loss == "HTTP 503: overloaded; your key: ***"
     await model.close()
 
 
