@@ -18,6 +18,7 @@ from ray_gym.plugins import find_environment
 from ray_gym.printable import data
 from ray_gym.record.bounds import Bound
 from ray_gym.run.directory.directory import CONFIG, find_run
+from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.reading import Run
@@ -48,11 +49,8 @@ def show_run(
     episodes = _rows_of(run, [*COLUMNS, "failure"], damages)
     if not episodes and damages:
         raise UserError(damages[0])
-    if not episodes and (gone := (run.summary or {}).get("episodes")):
-        raise UserError(
-            f"{run.location}: summary.json counts {gone} episodes, and there are none in episodes/: put the files back, or "
-            f"play them anew with `ray-gym rollout --resume {shell_quoted(run.location)}`"
-        )
+    if not episodes and (run.summary or {}).get("episodes"):
+        raise no_episodes(run)
     rows = [row for row in episodes if row["status"] == "failed"] if failed else episodes
     if reward is not None:
         rows = [row for row in rows if reward.allows(row["reward"])]

@@ -10,6 +10,7 @@ from ray_gym.cli.unfinished import planned_episodes
 from ray_gym.errors import UserError
 from ray_gym.graders import extract as extracts
 from ray_gym.load import load
+from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.intact import intact_rows
 from ray_gym.statistics.collect import ANSWER_COLUMNS, COLUMNS, VERSION_COLUMNS, Collected, Extract, collect
 from ray_gym.statistics.slices import columns_of
@@ -44,7 +45,7 @@ def read_run(location: str, extract: Extract | None = None, versions: bool = Fal
     columns = [*COLUMNS, *(ANSWER_COLUMNS if extract is not None else ()), *(VERSION_COLUMNS if versions else ())]
     collected = collect(intact_rows(run.storage, columns, ROWS, damages), extract)
     if not len(collected):
-        raise UserError(damages[0] if damages else f"{location}: it has no episodes yet")
+        raise UserError(damages[0]) if damages else no_episodes(run)
     planned = planned_episodes(run)
     remarks = [f"left out: {told}" for told in damages]
     if planned is not None and len(collected) < planned:

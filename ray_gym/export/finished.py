@@ -7,6 +7,7 @@ from typing import Any
 
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.parquet import DamagedRows
@@ -31,7 +32,7 @@ def refuse_unfinished(run: Run) -> None:
         raise _damaged(error) from None
     planned = RunDirectory(run.storage).read_fingerprint()
     if not there:
-        raise UserError(f"{run.location}: there are no episodes in it yet")
+        raise no_episodes(run)
     if planned is not None and there < planned.episodes:
         raise UserError(
             f"{run.location}: it is not finished: {there:,} of {planned.episodes:,} episodes are there; resume it by "

@@ -22,6 +22,7 @@ from ray_gym.rescoring.recorded import RecordedEpisode
 from ray_gym.rescoring.replay import NotReplayable
 from ray_gym.rescoring.rows import read_episodes, rewritten
 from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.reading import Run
 from ray_gym.run.directory.receipt import COLUMNS, receipt_of
 from ray_gym.run.driver.tally import Tally
@@ -112,10 +113,12 @@ class Rescoring:
         """Scores all episodes again, commits their rows, and returns the content of summary.json, which is not written
         yet. Nothing is committed before all is scored. Blocks.
 
-        Errors: UserError for an episode that can't be played again, or a damaged file; RunFailed if a judge's model does
-        not come up, or the environment's `close` raises; OSError.
+        Errors: UserError for a run without episodes, an episode that can't be played again, or a damaged file; RunFailed
+        if a judge's model does not come up, or the environment's `close` raises; OSError.
         """
         rows = self.source.storage.count()
+        if not rows:
+            raise no_episodes(Run(self.source.storage))
         tally = Tally(max(rows, self.planned or 0), reward_range=self.change.environment.reward_range)
         tally.start()
         with ExitStack() as opened, asyncio.Runner() as runner:

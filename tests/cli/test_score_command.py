@@ -75,6 +75,27 @@ def test_a_run_that_is_not_finished_is_scored_and_said_to_lack_episodes(shell: S
     )
 
 
+@pytest.mark.parametrize(
+    ("has_summary", "told"),
+    [
+        (False, "it has no episodes yet; if nothing plays it, resume it with `ray-gym rollout --resume "),
+        (
+            True,
+            "summary.json counts 6 episodes, and there are none in episodes/: put the files back, or play them anew with ",
+        ),
+    ],
+)
+def test_a_run_without_episodes_is_not_scored(shell: Shell, run: Path, has_summary: bool, told: str) -> None:
+    for file in (run / "episodes").glob("*.parquet"):
+        file.unlink()
+    (run / "summary.json").unlink(missing_ok=True)
+    if has_summary:
+        (run / "summary.json").write_text(json.dumps({"episodes": 6}))
+    code, said = shell("run", "-o", "again")
+    assert code == 2 and told in said and "scored again" not in said
+    assert not (run.parent / "again").exists()
+
+
 def test_failures_and_rewards_out_of_range_are_told_as_of_a_rollout(
     shell: Shell, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
