@@ -356,12 +356,27 @@ def _spelled(given: Any) -> str:
 def _read_message(given: Json, request: CompletionRequest) -> Message:
     """Returns the message of an answer. Errors: `BadAnswer` for content that is no text, or bytes that are no UTF-8."""
     try:
-        calls = elements(given.get("tool_calls")) or _calls_elsewhere(given)
-        reasoning, words = read_answer({name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS})
+        content, called = _calls_apart(given.get("content"))
+        calls = elements(given.get("tool_calls")) or _calls_elsewhere(given) or called
+        fields = {name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS}
+        reasoning, words = read_answer({**fields, "content": content})
         made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     except ValueError as error:
         raise BadAnswer(str(error)) from None
     return Message("assistant", words, reasoning or None, _with_own_ids(made, request))
+
+
+def _calls_apart(content: Any) -> tuple[Any, list[Any]]:
+    """Returns the decoded content of an answer without the parts that are calls (Anthropic's `tool_use`), and these parts.
+    Errors: ValueError for bytes that are no UTF-8.
+    """
+    decoded = value_of(content)
+    if not isinstance(decoded, list):
+        return decoded, []
+    is_call = [isinstance(part, dict) and _spelled(part.get("type")) in CALLED for part in decoded]
+    parts = elements(content) if any(is_call) else []
+    kept = [part for part, apart in zip(decoded, is_call, strict=True) if not apart]
+    return kept, [part for part, apart in zip(parts, is_call, strict=False) if apart]
 
 
 def _calls_elsewhere(given: Json) -> list[Any]:
@@ -388,15 +403,18 @@ def _make_id(request: CompletionRequest, index: int) -> str:
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
-    """Returns a call of an answer, which may have name and arguments itself, or in its `function`. One that can't be
-    read, or has its arguments elsewhere, has no name, and its whole JSON as its arguments: it is answered with an error,
-    and the calls beside it are carried out. An id that is neither a text nor a whole number is made anew.
+    """Returns a call of an answer, which may have name and arguments itself, or in its `function`; one of type `tool_use`
+    has them as `input`. One that can't be read, or has its arguments elsewhere, has no name, and its whole JSON as its
+    arguments: it is answered with an error, and the calls beside it are carried out. An id that is neither a text nor a
+    whole number is made anew.
     """
     fields = members(call)
     function = members(fields.get("function", call))
     given = value_of(fields.get("id"))
     id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
     name, arguments = value_of(function.get("name")), function.get("arguments")
+    if "function" not in fields and _spelled(value_of(fields.get("type"))) == "tool_use":
+        arguments = fields.get("input", arguments)
     if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))
     return ToolCall(id, own_name(name, request), text_or_json(arguments))

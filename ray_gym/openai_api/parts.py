@@ -16,6 +16,8 @@ _REASONING_FIELDS = ("thinking", "reasoning", "text", "summary", "content")
 """Fields of parts of reasoning that may have the text. A part has only one of them."""
 _SEALED_FIELDS = frozenset({"data", "encrypted_content"})
 """Fields of parts of reasoning that hold it in a form that only its provider can read."""
+_TOOL_PARTS = frozenset({"tool_use", "tool_result", "tool_call", "function_call", "function_call_output"})
+"""Types of parts by which other formats have calls and their results within a content."""
 PART_HARMLESS = frozenset(
     {
         "type",
@@ -119,7 +121,8 @@ def _text_of_part(part: Any) -> tuple[bool, str | None]:
     """
     kind = (part.get("type") or "text") if isinstance(part, Mapping) else type(part).__name__
     if not isinstance(part, Mapping) or not is_text_part(kind):
-        raise ValueError(f"content of type {kind!r}: only text can be read")
+        hint = "; calls go into tool_calls, and results into messages of role tool" if kind in _TOOL_PARTS else ""
+        raise ValueError(f"content of type {kind!r}: only text can be read{hint}")
     if kind in TEXT_FIELDS:
         field = TEXT_FIELDS[kind]
         _require_no_other(part, kind, {field})

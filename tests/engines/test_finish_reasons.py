@@ -275,6 +275,42 @@ def test_a_call_under_another_name_is_a_call(field: dict[str, Any], ends: str) -
         assert read.message.tool_calls[0].id and read.message.content == "I look."
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "tool_use", "id": "b", "name": "look", "input": {"at": 1}},
+        {"type": "toolUse", "name": "look", "input": '{"at": 1}'},
+        {"type": "tool_call", "id": "b", "name": "look", "arguments": {"at": 1}},
+        {"type": "function_call", "function": {"name": "look", "arguments": '{"at": 1}'}},
+    ],
+)
+@pytest.mark.parametrize("ends", ["stop", "tool_use"])
+def test_a_part_of_the_content_that_is_a_call_is_a_call(part: dict[str, Any], ends: str) -> None:
+    content = [{"type": "thinking", "thinking": "Where?"}, {"type": "text", "text": "I look."}, part]
+    given = answer(message={"role": "assistant", "content": content}, finish_reason=ends)
+    for sent in (given, wire.read(json.dumps(given).encode())):
+        read = wire.completion(sent, request(), False, {}).message
+        assert [(call.name, json.loads(call.arguments)) for call in read.tool_calls] == [("look", {"at": 1})]
+        assert read.tool_calls[0].id and (read.content, read.reasoning) == ("I look.", "Where?")
+
+
+def test_a_part_that_repeats_a_call_is_none_and_arguments_stay_as_they_came() -> None:
+    parts = '[{"type": "tool_use", "id": "a", "name": "look", "input": {"at":1e5}}]'
+    sent = '{"choices": [{"finish_reason": "tool_use", "message": {"content": %s%s}}]}'
+    alone = wire.completion(wire.read((sent % (parts, "")).encode()), request(), False, {}).message
+    assert [(call.id, call.arguments) for call in alone.tool_calls] == [("a", '{"at":1e5}')] and alone.content == ""
+    both = sent % (parts, f', "tool_calls": [{json.dumps(GOOD)}]')
+    assert len(wire.completion(wire.read(both.encode()), request(), False, {}).message.tool_calls) == 1
+
+
+def test_a_part_that_is_neither_words_nor_a_call_is_no_answer() -> None:
+    given = answer(
+        message={"role": "assistant", "content": [{"type": "tool_result", "content": "4"}]}, finish_reason="stop"
+    )
+    with pytest.raises(wire.BadAnswer, match="content of type 'tool_result': only text can be read"):
+        wire.completion(given, request(), False, {})
+
+
 @pytest.mark.parametrize("name", ["tool_call", "function_call", "tool_use"])
 @pytest.mark.parametrize("call", ["look", {"name": "look", "input": {"at": 1}}, {"at": 1}, ["look"]])
 def test_what_cannot_be_read_as_a_call_is_answered_with_what_it_was(name: str, call: Any) -> None:

@@ -124,6 +124,8 @@ def test_arguments_may_be_spelled_as_an_object() -> None:
         ([{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}],
          "messages[0]: content of type 'input_image': only text can be read"),
         ([{"role": "user", "content": [5]}], "messages[0]: content of type 'int': only text can be read"),
+        ([{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]}],
+         "messages[0]: content of type 'tool_use': only text can be read; calls go into tool_calls, and results"),
         ([{"role": "user", "content": "Hi", "tool_calls": [CALL]}], "messages[0]: a user message calls no tools"),
         ([{"role": "assistant", "tool_calls": ["find"]}], "messages[0]: expected a tool call, got str"),
         ([{"role": "assistant", "tool_calls": [{"id": "c", "function": "find"}]}],
