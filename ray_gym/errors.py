@@ -101,10 +101,16 @@ class EpisodeFailure(Exception):
 
 def wrong_return(owner: object, hook: str, given: object, expected: str) -> EpisodeFailure:
     """Returns the failure of an environment whose hook returned something else than it may."""
-    found = f"it returned {_shown(given)}, a {type(given).__name__}; expected {expected}"
-    return EpisodeFailure(
-        FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{code_place(getattr(type(owner), hook))}", found
-    )
+    return fault_of_hook(owner, hook, f"it returned {_shown(given)}, a {type(given).__name__}; expected {expected}")
+
+
+def fault_of_hook(owner: object, hook: str, message: str) -> EpisodeFailure:
+    """Returns the failure of an environment whose hook raised nothing, and is to blame. Its place is the hook, with file and
+    line if it is the author's own.
+    """
+    function = getattr(type(owner), hook)
+    place = "" if getattr(function, "__module__", None) == "ray_gym.environment" else code_place(function)
+    return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{place}", message)
 
 
 def code_place(function: object) -> str:

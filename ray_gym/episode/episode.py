@@ -16,7 +16,7 @@ from ray_gym.episode.opening_messages import earlier_messages, first_messages, n
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.thread import Asked
 from ray_gym.episode.turn import Turn
-from ray_gym.errors import wrong_return
+from ray_gym.errors import fault_of_hook, wrong_return
 from ray_gym.messages import Message, ToolCall, is_blank
 from ray_gym.models.base import Completion
 from ray_gym.stop import StopReason
@@ -66,7 +66,8 @@ class Episode(BoundedEpisode):
         The participant takes steps until it calls no more tools, its steps (or `max_steps`) are used up, or the episode
         ends. Then the others are told of the turn, unless the episode has ended. If the participant has no turns left,
         or nothing to answer, the episode ends, and the turn is empty. Errors: EpisodeOver if the episode has ended
-        before; EpisodeFailure if it fails, also because a simulated user said nothing.
+        before; EpisodeFailure if it fails, also because a simulated user said nothing, or the environment tells nobody
+        anything.
         """
         self._require_open()
         if name not in self.threads:
@@ -81,6 +82,7 @@ class Episode(BoundedEpisode):
         if self.turns and not thread.has_something_to_answer:
             self._blame_silence(self.turns[-1])
         if not thread.has_something_to_answer and (self.turns or not thread.has_only_a_system_prompt):
+            self._require_asked(name)
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)
@@ -300,6 +302,19 @@ class Episode(BoundedEpisode):
         if not is_policy(speaker) and not turn.text:
             silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
             raise fault_of(speaker, silent, judges=False)
+
+    def _require_asked(self, name: str) -> None:
+        """Checks that a participant which is trained, or the policy, has had a turn, before the episode ends as `name` has
+        nothing to answer. Else nobody's silence is scored, but that of the environment. Errors: EpisodeFailure.
+        """
+        if any(is_policy(self.participants[turn.speaker]) for turn in self.turns):
+            return
+        if self.turns:
+            raise fault_of_hook(
+                self.environment, "relay", f"it tells {name} nothing of what was said, so the policy was asked nothing"
+            )
+        told = f"neither it nor the task's `messages` tell {name}, who speaks first, anything; so nobody was asked anything"
+        raise fault_of_hook(self.environment, "opening", told)
 
     def _relay(self, turn: Turn) -> None:
         """Tells every other participant of a turn that has ended, as far as the environment's `relay` lets it know."""

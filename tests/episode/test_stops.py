@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script
 
-from ray_gym import Episode, Message, Opening, Participant, Task, Turn, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Task, Turn, tool
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
@@ -127,6 +127,56 @@ async def test_a_participant_who_was_told_nothing_is_not_asked() -> None:
     game = await play_script(Talk(), [""])
     assert game.stop[0] == "nothing_said" and "user" in game.stop[1] and scored(game)
     assert game.models["user"].requests == []
+
+
+class Unopened(Alone):
+    opening = Environment.opening
+
+
+class Deaf(Talk):
+    """The user speaks first, and the policy is told nothing of it."""
+
+    def opening(self, task: Any, state: dict[str, Any]) -> Opening:
+        return Opening(system={"user": "You are in a hurry."}, first="user")
+
+    def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return None
+
+
+class Blank(Talk):
+    def opening(self, task: Any, state: dict[str, Any]) -> Opening:
+        return Opening(first="user")
+
+
+@pytest.mark.parametrize(
+    ("environment", "where", "message"),
+    [
+        (
+            Unopened(),
+            "Unopened.opening",
+            "neither it nor the task's `messages` tell policy, who speaks first, anything",
+        ),
+        (Blank(), "Blank.opening (test_stops.py:", "neither it nor the task's `messages` tell user, who speaks first"),
+        (
+            Deaf(),
+            "Deaf.relay (test_stops.py:",
+            "it tells policy nothing of what was said, so the policy was asked nothing",
+        ),
+    ],
+)
+async def test_an_environment_that_asks_the_policy_nothing_has_failed(
+    environment: Alone, where: str, message: str
+) -> None:
+    game = await play_script(environment, [], ["hello"])
+    failure = game.played.failure
+    assert failure is not None and not scored(game) and game.models["policy"].requests == []
+    assert (game.played.status, failure.kind, game.stop[0]) == ("failed", "environment", "failed")
+    assert failure.where.startswith(where) and message in failure.message
+
+
+async def test_a_trained_user_may_begin_with_silence() -> None:
+    game = await play_script(Deaf(), [], [""], user={"trainable": True})
+    assert game.stop[0] == "nothing_said" and scored(game)
 
 
 async def test_silence_is_not_answered_later_either() -> None:
