@@ -19,6 +19,7 @@ from pydantic import BaseModel, Strict, ValidationError
 from pydantic_core import (
     ErrorDetails,
     PydanticCustomError,
+    PydanticKnownError,
     PydanticSerializationError,
     SchemaValidator,
     core_schema,
@@ -36,6 +37,8 @@ _OTHER_TYPE = frozenset(
 )
 """Kinds of problems that say that a value has another type than its field."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LONG_NUMBER = re.compile(r"(?<![0-9.eE])[0-9]{16,}(?![0-9.eE])")
+"""A whole number of JSON that a float may not hold: from 2**53 on. (It may stand in a text, too.)"""
 _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
 """Kinds of types for which pydantic's strict mode takes values that stand for others."""
 _NUMBERS = frozenset({"int", "float", "bool"})
@@ -53,13 +56,16 @@ def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDet
     """Reads JSON text as a model, and returns it with what is refused: keys that no field has, at any depth, and values
     of another type than their field. Beside those that pydantic's strict mode refuses ("1" or 1.0 for a whole number)
     these are true and 1.0 for a 1 that an enumeration or a `Literal` has, a number as text for a date, "1_0" as a key for
-    10, a whole number that no float holds, and for a `Decimal` a number of more digits than a float keeps. Fields and
-    models that are declared lax (`strict=False`) take any that pydantic does, but no infinity.
+    10, a whole number of digits that a float does not keep (`2**53 + 1`), and for a `Decimal` a number of more
+    digits than a float keeps. Fields and models that are declared lax (`strict=False`) take any that pydantic does, but
+    no infinity.
 
     Errors: ValidationError for what pydantic refuses in its lax mode, too; those of the model's own validators.
     """
     try:
-        read: ModelT = _validator(model).validate_json(text, strict=True, extra="forbid")
+        read: ModelT = _validator(model, _LONG_NUMBER.search(text) is not None).validate_json(
+            text, strict=True, extra="forbid"
+        )
     except ValidationError as error:
         problems = error.errors(include_url=False)
     else:
@@ -90,22 +96,23 @@ def _is_lax(model: type[BaseModel], location: Sequence[Any]) -> bool:
 
 
 @cache
-def _validator(model: type[BaseModel]) -> SchemaValidator:
+def _validator(model: type[BaseModel], checks_floats: bool) -> SchemaValidator:
     """Makes the validator of a model whose types are `_exact`. pydantic's own validators of the models within it would
-    be used without `_use_prebuilt=False`.
+    be used without `_use_prebuilt=False`. `checks_floats`: also compares floats with what was given, which is slower.
     """
     definitions: list[Any] = []
-    exact = _exact(model.__pydantic_core_schema__, definitions)
+    exact = _exact(model.__pydantic_core_schema__, definitions, checks_floats)
     definitions += exact.get("definitions", ())
     return SchemaValidator(exact, _use_prebuilt=False)
 
 
-def _exact(node: Any, definitions: list[Any]) -> Any:
+def _exact(node: Any, definitions: list[Any], checks_floats: bool) -> Any:
     """Returns a core schema, or a part of one, in which no type takes values that stand for others. `definitions`: list of
-    those parts, exact ones, to which others refer. It is filled before a value is read.
+    those parts, exact ones, to which others refer. It is filled before a value is read. `checks_floats`: as in
+    `_validator`.
     """
     if isinstance(node, list | tuple):
-        return type(node)(_exact(part, definitions) for part in node)
+        return type(node)(_exact(part, definitions, checks_floats) for part in node)
     if not isinstance(node, Mapping):
         return node
     kind = _kind(node)
@@ -113,7 +120,11 @@ def _exact(node: Any, definitions: list[Any]) -> Any:
         return _checked({**node, **({"allow_inf_nan": False} if kind == "float" else {})}, _take_any)
     if _is_leaf(node):
         return _checked(node, _require_same)
-    made = {key: value if key in _NO_TYPES else _exact(value, definitions) for key, value in node.items()}
+    if checks_floats and kind == "float":
+        return _checked({**node, "strict": True, "allow_inf_nan": False}, _require_same)
+    made = {
+        key: value if key in _NO_TYPES else _exact(value, definitions, checks_floats) for key, value in node.items()
+    }
     if kind in _GIVERS and not _looks_around(node["schema"]):
         return {**made, "schema": _read_again(made["schema"], definitions)}
     if kind == "float":
@@ -184,6 +195,8 @@ def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None]) -> di
     validator = SchemaValidator(dict(node))
 
     def read(given: Any) -> Any:
+        if node["type"] == "float" and type(given) is int and abs(given) > sys.float_info.max:
+            raise PydanticKnownError("finite_number")  # Python's reader only says that it is no number
         value = validator.validate_python(given)
         require(given, value)
         return value
@@ -213,11 +226,22 @@ def _require_same(given: Any, read: Any) -> None:
         raise PydanticCustomError(
             "stands_for_another", "Input should be a text: a float keeps {n} digits", {"n": DIGITS}
         )
+    elif isinstance(value, float) and type(given) is int and not _is_kept(given, value):
+        raise PydanticCustomError(
+            "stands_for_another",
+            "Input should be a number that a float holds; the nearest is {read}",
+            {"read": repr(value)},
+        )
     elif isinstance(given, int | float):
         is_same = isinstance(value, int | float | Decimal) and isinstance(given, bool) == isinstance(value, bool)
         is_same = is_same and not (isinstance(given, float) and isinstance(value, int))
     if not is_same:
         raise PydanticCustomError("stands_for_another", "Input should not stand for {read}", {"read": f"{read!r:.60}"})
+
+
+def _is_kept(number: int, read: float) -> bool:
+    """Says whether a whole number keeps its digits as a float: it is the float, or how the float is written."""
+    return read == number or int(Decimal(repr(read))) == number
 
 
 def _digits(number: float) -> int:
@@ -228,7 +252,8 @@ def _require_same_key(given: Any, read: Any) -> None:
     """Checks that the text of a key is the one that its value has in JSON, or any of a decimal number's. Errors:
     PydanticCustomError.
     """
-    if isinstance(read, float) and isfinite(read) and _NUMBER.fullmatch(given):
+    is_number = isinstance(read, float) and isfinite(read) and _NUMBER.fullmatch(given) is not None
+    if is_number and (not given.strip("+-").isdigit() or _is_kept(int(given), read)):
         return
     (text,) = to_jsonable_python({read: None})
     if given != text or isinstance(read, float):
