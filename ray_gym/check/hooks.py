@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 _PLAYER = "scripted player"
+_TO_MESSAGES = "handle every message that a model may write, also an empty one"
+_TO_TASKS = "it fails before anybody has spoken: set up any task, and tell the first speaker something"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
@@ -59,7 +61,11 @@ def _errors_raised(play: Play) -> Iterator[Finding]:
             f"the perfect player of {who}", message, "make scripted players answer anything that they are shown"
         )
     elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and not is_policys:
-        yield Finding(failure.where, message, "handle every message that a model may write, also an empty one")
+        yield Finding(failure.where, message, _TO_MESSAGES if _has_spoken(play) else _TO_TASKS)
+
+
+def _has_spoken(play: Play) -> bool:
+    return play.played.episode.transcript.last_message() is not None
 
 
 def _last_words(play: Play) -> str:

@@ -318,6 +318,11 @@ class OddOutcome(Sound):
         return None if state.wanted else True
 
 
+class TellsNobody(Sound):
+    def opening(self, task: OrderTask, state: Order) -> Opening:
+        return Opening()
+
+
 class BadPicture(Sound):
     def render(self, state: Order, episode: Episode) -> Any:
         return f"<b>{state.wanted}</b>"

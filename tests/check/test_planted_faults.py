@@ -34,6 +34,7 @@ from faulty_orders import (
     TellsASecret,
     TellsAShortAnswer,
     TellsATranscript,
+    TellsNobody,
     TellsOwnWords,
     TellsQuotes,
     TellsWhatAToolSaid,
@@ -78,6 +79,13 @@ async def test_what_a_tool_did_may_be_told_in_other_words(other_process: OtherPr
 async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
     assert await found_in(Connected, other_process) == {}
     assert Connected.open == set()
+
+
+async def test_a_failure_before_anybody_speaks_is_no_matter_of_messages(other_process: OtherProcess) -> None:
+    [found] = (await found_in(TellsNobody, other_process))["hooks"]
+    assert found.where.startswith("TellsNobody.opening (faulty_orders.py:")
+    assert "so nobody was asked anything (task 0, " in found.what
+    assert found.mend.startswith("it fails before anybody has spoken")
 
 
 @pytest.mark.parametrize(
