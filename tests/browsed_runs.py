@@ -50,7 +50,7 @@ PAYLOADS = [
 def talk(number: int, reward: float | None, **given: Any) -> dict[str, Any]:
     """Returns an episode in which a user asks, the policy calls a tool, and a judge looks at it."""
     start = 100.0 + number
-    call = {"id": "c1", "name": "look_up", "arguments": json.dumps({"order": number, "whole": True})}
+    call = {"id": "c1", "name": "look_up", "arguments": json.dumps({"order": number, "customer": 2**53 + 1})}
     broken = number % 10 == 3
     events = [
         event(0, "system", "You sell tea.", turn=-1, role="system"),

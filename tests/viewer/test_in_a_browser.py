@@ -113,6 +113,9 @@ def test_an_episode_has_lanes_calls_and_a_verdict(at: Watched) -> None:
     said = str(at.page.text_content("body"))
     for part in ("You sell tea.", "Where is order 3?", "look_up", "the database is locked", "Was that right?", "YES"):
         assert part in said, part
+    at.page.locator(".call summary").first.click()
+    laid_out = str(at.page.locator(".call").first.text_content())
+    assert '{\n  "order": 3,\n  "customer": 9007199254740993\n}' in laid_out, "with the digits of the record"
     at.page.keyboard.press("2")
     at.page.wait_for_selector(".event.dim")
     assert "seen=" in at.page.url
