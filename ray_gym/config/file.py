@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails, to_json
 
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
 from ray_gym.config.sections import RunConfig
-from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse
+from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.models.numbers import NO_BOOL
@@ -186,7 +186,10 @@ def _whole(value: str) -> str:
     """
     try:
         node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
-    except yaml.YAMLError:
+    except yaml.YAMLError as error:
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        if mark is not None and value[max(mark.index - 1, 0) : mark.index + 1] == "${":
+            raise ValueError(unquoted_interpolation(value, mark.index - 1)) from None
         if value.lstrip()[:1] in _STRUCTURED:
             comment = " (what is behind a # is a comment)" if "#" in value else ""
             raise ValueError(

@@ -26,6 +26,8 @@ _COLLECTIONS = (
     yaml.FlowMappingStartToken,
     yaml.FlowSequenceStartToken,
 )
+_WHOLE_INTERPOLATION = re.compile(r"""\$\{[^\s{}"'\\]{1,80}\}""")
+"""An interpolation without another one or quotes in it."""
 _BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 
@@ -144,6 +146,8 @@ def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:
     told = error.problem or error.context or ""
     if mark is None:
         return "", told
+    if text[max(mark.index - 1, 0) : mark.index + 1] == "${":
+        return f":{mark.line + 1}", unquoted_interpolation(text, mark.index - 1)
     if (quoted := _long_quote(text, mark)) is not None:
         return f":{quoted + 1}", f"{told} in line {mark.line + 1}, where the text in quotes ends that begins here"
     context = error.context or ""
@@ -152,6 +156,15 @@ def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:
     if opened is not None and context in _BRACKETS and opened.line != mark.line:
         told += f" in the brackets that line {opened.line + 1} opens"
     return f":{mark.line + 1}", told
+
+
+def unquoted_interpolation(text: str, index: int) -> str:
+    """Returns a message about a ${...} that begins at an index of a text, within brackets of YAML, which takes its braces
+    for a mapping.
+    """
+    whole = _WHOLE_INTERPOLATION.match(text, index)
+    example = f': "{whole[0]}"' if whole else ""
+    return f"${{...}} within {{...}} or [...] has to be in quotes{example}"
 
 
 def _long_quote(text: str, mark: yaml.Mark) -> int | None:
