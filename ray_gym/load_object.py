@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,6 +57,8 @@ def load_object(path: str, where: str) -> Any:
     Errors: UserError, which names `where` (the config's field), if the path has another form, the module can't be
     imported, another one hides it from beside the config, or it has no such object.
     """
+    if complaint := complaint_about_file(path):
+        raise UserError(f"{where}: {complaint}")
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
@@ -74,6 +78,36 @@ def load_object(path: str, where: str) -> Any:
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
+
+
+def complaint_about_file(path: str) -> str:
+    """Returns a complaint about a name that is a path of a file (`src/shop.py:Shop`), which says how it is written with
+    the file's module; "" for other names.
+    """
+    file, _, attribute = (path, "", "") if path.endswith(".py") else path.rpartition(":")
+    if not (file.endswith(".py") or "/" in file or "\\" in file) or "://" in path:
+        return ""
+    place = Path(file.replace("\\", "/").removesuffix("/__init__.py"))
+    spelled = f"{place.stem}:{attribute or 'NAME'}, and go to its folder, or install it"
+    for folder in dict.fromkeys(absolute_path(Path(each or ".")) for each in ("", *sys.path)):
+        whole = absolute_path(place).with_suffix("")
+        parts = whole.relative_to(folder).parts if whole.is_relative_to(folder) else ()
+        if parts and all(part.isidentifier() for part in parts):
+            spelled = f"{'.'.join(parts)}:{attribute or 'NAME'}"
+            break
+    return f"{path!r} names a file, and a module is expected, as package.module:name; write {spelled}"
+
+
+def module_of_users(name: str) -> str | None:
+    """Returns the package.module:name that is meant by the name of a module of the user's (`shop`), or of an object in
+    one with a dot for the colon (`shop.Shop`); None for other names.
+    """
+    for module, attribute in ((name, "Class"), (name.rpartition(".")[0], name.rpartition(".")[2])):
+        with suppress(Exception, SystemExit):  # those of a package's own code
+            spec = importlib.util.find_spec(module) if module else None
+            if spec is not None and spec.origin is not None and _is_anothers(str(Path(spec.origin).parent)):
+                return f"{module}:{attribute}"
+    return None
 
 
 def _searched() -> str:

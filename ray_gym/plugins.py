@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 from ray_gym.beside import refuse_hidden
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError, describe, placed
-from ray_gym.load_object import load_module, load_object
+from ray_gym.load_object import complaint_about_file, load_module, load_object, module_of_users
 from ray_gym.sandbox.kind import SandboxKind
 
 MadeT = TypeVar("MadeT")
@@ -183,7 +183,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
     Errors: UserError, which names `where`, if there is none (it lists the known names), or it can't be imported;
     UserError if ./pyproject.toml can't be read.
     """
-    if ":" in name:
+    if ":" in name or complaint_about_file(name):
         return load_object(name, where)
     if (own := _project_entry_points(kind).get(name)) is not None:
         return load_object(own, where)
@@ -205,8 +205,8 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
         if found is not None:
             return found
     known = names(kind)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    meant = next(iter(difflib.get_close_matches(name, known, n=1)), None) or module_of_users(name)
+    hint = f"did you mean {meant!r}? " if meant else ""
     listing = ", ".join(known) or "none"
     raise UserError(
         f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class"

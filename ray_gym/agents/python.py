@@ -7,17 +7,28 @@ import sys
 import sysconfig
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ray_gym.agents import function_turn
 from ray_gym.agents.command import variables
 from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
 from ray_gym.beside import refuse_hidden
 from ray_gym.config.programs import Variables
+from ray_gym.load_object import complaint_about_file
 
-Name = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+
+def _no_file(name: Any) -> Any:
+    """Checks that a name is no path of a file, and returns it. Errors: ValueError."""
+    if isinstance(name, str) and (complaint := complaint_about_file(name)):
+        raise ValueError(complaint)
+    return name
+
+
+Name = Annotated[
+    str, BeforeValidator(_no_file), Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
+]
 
 
 class PythonOptions(AgentOptions):
