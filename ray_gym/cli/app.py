@@ -29,7 +29,16 @@ from ray_gym.cli import (
     view,
     weights,
 )
-from ray_gym.cli.output import DataTable, drop_unwritten, make_console, print_others_safely, say, write_stdout_wholly
+from ray_gym.cli.output import (
+    DataTable,
+    drop_unwritten,
+    keep_stdout,
+    make_console,
+    paged,
+    print_others_safely,
+    say,
+    write_stdout_wholly,
+)
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
 from ray_gym.installed.configs import find_config
@@ -173,7 +182,7 @@ def show(
             raise UserError("--follow: shows a run as it goes on; leave EPISODE and --all out")
         follow_run(console, found.storage, failed=failed, reward=bound)
     elif episode is None:
-        with console.pager(styles=True) if everything and console.is_terminal else nullcontext():
+        with paged(console) if everything and console.is_terminal else nullcontext():
             show_run(console, found, failed=failed, everything=everything, reward=bound)
     else:
         show_episode(console, found, episode)
@@ -308,6 +317,10 @@ for _name, _command in _COMMANDS.items():
     app.command(_name)(_command)
 app.add_typer(data.app, name="data")
 app.add_typer(runs.app, name="runs")
+for _group in (app, data.app, runs.app):
+    for _registered in _group.registered_commands:
+        if _registered.callback is not None:
+            _registered.callback = keep_stdout(_registered.callback)
 
 
 def main() -> None:

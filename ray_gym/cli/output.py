@@ -1,5 +1,5 @@
 """Prints what commands say. Nothing else in `ray_gym.cli` writes to the terminal, so nothing that comes from data can
-command it.
+command it, and nothing else gets into stdout, which other programs may read.
 """
 
 from __future__ import annotations
@@ -10,23 +10,66 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, redirect_stdout
+from functools import wraps
 from types import TracebackType
+from typing import Any, TextIO, TypeVar, cast
 
 import typer
 from rich.console import Console
+from rich.pager import SystemPager
 from rich.table import Table
 
 from ray_gym.printable import data, printable
 
 PIPE_WIDTH = 160
 _FORMAT_WARNING = warnings.formatwarning
+_stdouts: list[TextIO] = []
+"""Stdout of the command that runs, while `sys.stdout` is what others print on; empty outside of commands."""
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def keep_stdout(command: CommandT) -> CommandT:
+    """Returns a command to whose stdout nothing gets but what it prints by this module. What others' code prints
+    meanwhile (a module at its import, an environment's `generate`) goes to stderr.
+    """
+
+    @wraps(command)
+    def kept(*args: Any, **kwargs: Any) -> Any:
+        _stdouts.append(sys.stdout)
+        try:
+            with redirect_stdout(sys.stderr):
+                return command(*args, **kwargs)
+        finally:
+            _stdouts.pop()
+
+    return cast(CommandT, kept)
+
+
+def _stdout() -> TextIO:
+    return _stdouts[-1] if _stdouts else sys.stdout
+
+
+class _OwnPager(SystemPager):
+    """Shows pages on the command's stdout."""
+
+    def show(self, content: str) -> None:
+        with redirect_stdout(_stdout()):
+            super().show(content)
+
+
+def paged(console: Console) -> AbstractContextManager[object]:
+    """Shows what is printed on a console in the block page by page."""
+    return console.pager(_OwnPager(), styles=True)
 
 
 def make_console() -> Console:
     """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
     `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`.
     """
-    return Console(emoji=False) if sys.stdout.isatty() else Console(width=PIPE_WIDTH, emoji=False)
+    file = _stdout()
+    return Console(file=file, emoji=False, width=None if file.isatty() else PIPE_WIDTH)
 
 
 class DataTable(Table):
@@ -42,12 +85,12 @@ class DataTable(Table):
 
 def say(text: str, *, err: bool = False) -> None:
     """Prints lines of text on stdout, or on stderr if `err`, with control characters as escapes."""
-    typer.echo(printable(text), err=err)
+    typer.echo(printable(text), file=None if err else _stdout(), err=err)
 
 
 def write(content: str | bytes) -> None:
     """Writes content for a file or another program to stdout, as it is."""
-    typer.echo(content, nl=False)
+    typer.echo(content, file=_stdout(), nl=False)
 
 
 def write_stdout_wholly() -> None:
