@@ -18,6 +18,7 @@ from ray_gym.engines import openai_wire as wire
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text, is_context_full
 from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
+from ray_gym.engines.extra_body import own_fields, shaping_fields
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.hosting import tls
 from ray_gym.messages import Message
@@ -45,8 +46,11 @@ class OpenAIOptions(EndpointOptions):
     @field_validator("extra_body")
     @classmethod
     def _check_own_fields(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if taken := wire.own_fields(value):
-            raise ValueError(f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine")
+        if taken := own_fields(value):
+            raise ValueError(
+                f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine, which asks for one "
+                "answer, and with a seed of each call's own"
+            )
         return value
 
 
@@ -173,7 +177,7 @@ class OpenAIEngine(Engine):
 
     @property
     def reshapes(self) -> str:
-        fields = wire.shaping_fields(self.options.extra_body)
+        fields = shaping_fields(self.options.extra_body)
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:

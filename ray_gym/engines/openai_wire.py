@@ -9,7 +9,6 @@ they are sent penalties, `top_k` and `min_p` only if they differ from their defa
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -18,6 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ray_gym.engines.endpoint import decode_json, error_text
+from ray_gym.engines.extra_body import shaping_fields, spelled
 from ray_gym.engines.spelled import elements, members, spelling, text_or_json, value_of
 from ray_gym.engines.tool_names import own_name, sent_call, sent_tool
 from ray_gym.messages import Message, ToolCall
@@ -34,56 +34,6 @@ from ray_gym.openai_api.parts import ANSWER_FIELDS, read_answer
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
-
-OWN_FIELDS = frozenset(
-    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "n", "stream", "echo", "stop", "seed"}
-    | {"temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "logprobs", "return_token_ids"}
-    | {"presence_penalty", "frequency_penalty", "repetition_penalty"}
-)
-"""Fields that requests set themselves. `extra_body` must not contain them, as the record would be wrong."""
-_OTHER_NAMES = frozenset(
-    {
-        "max_new_tokens",
-        "max_output_tokens",
-        "num_predict",
-        "n_predict",
-        "stop_sequences",
-        "repeat_penalty",
-    }
-    | {"do_sample", "use_beam_search", "greedy", "greed_sampling"}  # without chance, a group's episodes are equal
-)
-"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Ollama, llama.cpp, Dynamo). So has any name
-that ends in `_seed` (Mistral, SGLang).
-"""
-_HOLDERS = frozenset(
-    {"options", "parameters", "sampling_params", "sampling", "generation_config", "extra_body", "config", "nvext"}
-)
-"""Fields in which some servers take such fields."""
-
-HARMLESS_FIELDS = frozenset(
-    {
-        "chat_template_kwargs",
-        "chat_template",
-        "reasoning_effort",
-        "documents",
-        "mm_processor_kwargs",
-        "include_reasoning",
-    }
-    | {
-        "user",
-        "metadata",
-        "store",
-        "service_tier",
-        "priority",
-        "request_id",
-        "cache_salt",
-        "provider",
-        "safety_identifier",
-    }
-)
-"""Fields of `extra_body` that do not change how tokens are drawn. Any other counts as a constraint, since it may change
-which tokens can be drawn.
-"""
 
 CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "function_calls"})
 """Ends of an answer that say that there is a call in it (without one, the server has lost it), and fields of a message
@@ -210,7 +160,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     stop_text = choice.get("stop_reason")  # of vLLM; of others it is missing, or says something else
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
     message = _read_message(given, request)
-    if _spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
+    if spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
         raise BadAnswer(f"it ended by finish_reason {choice['finish_reason']!r}, and has no call")
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
         finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
@@ -287,27 +237,6 @@ def _sampling(sampling: Sampling, exact: bool) -> Json:
     return body
 
 
-def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
-    """Returns the sorted names of those fields of `extra` that may change which tokens can be drawn: all but
-    `HARMLESS_FIELDS`.
-    """
-    return sorted(extra.keys() - HARMLESS_FIELDS)
-
-
-def own_fields(extra: Mapping[str, Any]) -> list[str]:
-    """Returns the sorted paths of those fields of `extra` that requests set themselves, by whatever name a server has for
-    them, as in `options.seed`.
-    """
-    found = []
-    for name, value in extra.items():
-        plain = _spelled(name)
-        if plain in OWN_FIELDS or plain in _OTHER_NAMES or plain.endswith("_seed"):
-            found.append(name)
-        elif plain in _HOLDERS and isinstance(value, Mapping):
-            found += [f"{name}.{inner}" for inner in own_fields(value)]
-    return sorted(found)
-
-
 def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
     """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints: `constrained`
     if there are any, else `plain` or `truncated` by the sampling, and None. Constraints are a required tool call, a
@@ -342,15 +271,10 @@ def _read_finish_reason(given: Any) -> FinishReason:
     """Returns the end of an answer by its field `finish_reason`. Errors: `BadAnswer` for anything that is no end of an
     answer (null, abort, error): the call is lost.
     """
-    known = ENDS.get(_spelled(given))
+    known = ENDS.get(spelled(given))
     if known is None:
         raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
     return known
-
-
-def _spelled(given: Any) -> str:
-    """Returns a `finish_reason`, or the name of a field, in lower case with underscores; "" for what is no text."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", given).lower() if isinstance(given, str) else ""
 
 
 def _read_message(given: Json, request: CompletionRequest) -> Message:
@@ -383,7 +307,7 @@ def _calls_elsewhere(given: Json) -> list[Any]:
     """Returns the calls of a message that has no `tool_calls`: those of the first other field that holds any, which is
     `function_call` in the API's earlier form. Beside `tool_calls`, such fields say the same again.
     """
-    fields = (elements(value) for name, value in given.items() if _spelled(name) in CALLED)
+    fields = (elements(value) for name, value in given.items() if spelled(name) in CALLED)
     return next(filter(None, fields), [])
 
 

@@ -165,6 +165,17 @@ async def test_nothing_is_asked_without_probe() -> None:
         {"extra_body": {"greedy": True}},
         {"extra_body": {"parameters": {"maxNewTokens": 7}}},
         {"extra_body": {"generationConfig": {"topP": 0.5}}},
+        {"extra_body": {"best_of": 4}},
+        {"extra_body": {"parameters": {"bestOf": 4}}},
+        {"extra_body": {"n": 2}},
+        {"extra_body": {"options": {"n": 2}}},
+        {"extra_body": {"num_return_sequences": 2}},
+        {"extra_body": {"generationConfig": {"candidateCount": 2}}},
+        {"extra_body": {"vllm_xargs": {"seed": 7}}},
+        {"extra_body": {"plugin": {"deep": [{"rngSeed": 7}]}}},
+        {"extra_body": {"provider": {"options": {"seed": 7}}}},
+        {"extra_body": {"Seed": 7}},
+        {"extra_body": {"randomseed": 7}},
         {"api_key": "secret"},
         {"retries": True},
         {"timeout_s": True},
@@ -175,8 +186,19 @@ def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
         OpenAIOptions.model_validate({"base_url": "http://host/v1", "model": "small", **wrong})
 
 
+def test_a_nested_seed_is_refused_by_its_path() -> None:
+    with pytest.raises(ValidationError, match=r"best_of, plugin\.0\.inner\.seed: set by the participant"):
+        options("http://host/v1", extra_body={"plugin": [{"inner": {"seed": 7, "n": 1}}], "best_of": 1})
+
+
+@pytest.mark.parametrize("name", ["metadata", "chat_template_kwargs", "response_format", "documents", "guided_json"])
+def test_data_and_schemas_may_have_seeds(name: str) -> None:
+    given = {name: {"properties": {"seed": {"type": "integer"}}, "n": 2}}
+    assert options("http://host/v1", extra_body=given).extra_body == given
+
+
 def test_other_fields_of_a_holder_are_kept() -> None:
-    given = {"nvext": {"annotations": []}, "provider": {"seed_models": ["a"]}}
+    given = {"nvext": {"annotations": []}, "provider": {"seed_models": ["a"], "n": 2}, "reseeded": 1}
     assert options("http://host/v1", extra_body=given).extra_body == given
 
 
