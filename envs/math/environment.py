@@ -85,7 +85,7 @@ class Mathematics(Environment[MathTask, None]):
         )
         graders: list[Grader] = [library]
         if options.judge:
-            final = standing_box(answer) or answer  # a judge reads the words that take a box back
+            final = standing_box(answer, task.asked) or answer  # a judge reads the words that take a box back
             graders.append(
                 Equivalence(
                     PROMPT,

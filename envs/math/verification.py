@@ -21,6 +21,7 @@ from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
+from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
@@ -91,7 +92,7 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
-    box, inside = standing_box(answer), last_boxed(expected)
+    box, inside = standing_box(answer, question), last_boxed(expected)
     if box is None and last_boxed(answer) is not None:
         return 0.0, "the box is taken back"
     counted = counted_in(question)
@@ -120,7 +121,7 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
         return 0.0, f"{_short(given[-1])} is a relation without its left side, expected {_short(gold[-1])}"
     if not _are_equal(gold, given) or not _bases(given) <= _bases(gold):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
-    if _is_left_to_compute(given) and not _is_left_to_compute(gold):
+    if _is_left_to_compute(given) and not is_number_as_power(given[0], question) and not _is_left_to_compute(gold):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
     return 1.0, f"{_short(given[-1])} equals {_short(gold[-1])}"
 

@@ -1,4 +1,6 @@
-"""Finds boxes that their author did not take back: struck through, denied before the box, or called wrong behind it."""
+"""Finds boxes that their author did not take back: struck through, denied or supposed before the box, or called wrong
+behind it.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,69 @@ _DENIED_BOX = re.compile(
 _AROUND_A_BOX = re.compile(r"(?:[\s}$*_)]|\\[)\]])*+")
 
 
-def split_at_standing_box(text: str) -> tuple[str | None, str]:
-    r"""Returns the content of the last box that is neither struck through nor denied (`not \boxed{12}`), and the rest of
-    the line behind it; None and "" without one. Whether that rest takes the box back, `is_called_wrong` says.
+_BOX = re.compile(r"\\(?:boxed|fbox)(?=\s*\{)")
+_REACH = 300
+"""Number of characters before a box in which its sentence is looked for."""
+_MOST_BOXES = 100
+"""Number of boxes, the last ones, that are looked at."""
+_SENTENCE_END = re.compile(r"[.;!?](?!\d)|(?<![:,])\s*\n")
+_CONDITION = re.compile(r"\b(?:if|unless)\s|(?:\A|(?<=,))[\s*_>-]{0,9}(?:had|were)\s", re.IGNORECASE)
+_CONTRARY = re.compile(
+    r"(?:\b(?:[b-z]|it|this|that|he|she|(?:answer|value|number|result)(?:\s[b-z])?)\b[\s$)\\]{1,4}were"
+    r"(?:n['\u2019]t)?\b(?!\sto\b)"
+    r"|\A[\s*_>-]{0,9}(?:had|were)\b(?!\s(?:I|we)\sto\b)|\binstead\b)",
+    re.IGNORECASE,
+)
+"""Condition that is not so: `If x were 2`, `Had x been 2`; `If there were 2` may be."""
+_LIKELY = re.compile(
+    r"\b(?:were|had)(?:n['\u2019]t)?\b(?!\sto\b).{0,300}\b(?:would|['\u2019]d)\b", re.IGNORECASE | re.DOTALL
+)
+"""Condition that is likely not so: `If there were 2, it would be`."""
+_TURNS = re.compile(
+    r"\b(?:but|however|yet|since|because|so|thus|hence|therefore|contradict\w*|impossible|actually|in\sfact|not)\b",
+    re.IGNORECASE,
+)
+"""Words by which a sentence goes on to what is so."""
+
+
+def split_at_standing_box(text: str, question: str | None = None) -> tuple[str | None, str]:
+    r"""Returns the content of the last box that is neither struck through, nor denied (`not \boxed{12}`), nor supposed
+    (`If x were 2: \boxed{12}`), and the rest of the line behind it; None and "" without one. Whether that rest takes
+    the box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If it is not
+    given, a box that is the only one counts though it is supposed.
     """
-    boxed, behind = split_at_last_box(_DENIED_BOX.sub(r"\1", without_struck(text)))
+    kept = _DENIED_BOX.sub(r"\1", without_struck(text))
+    is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))
+    boxed, behind = split_at_last_box(kept if is_asked_so else _without_supposed(kept, question is None))
     line = behind.partition("\n")[0]
     return boxed, _AROUND_A_BOX.sub("", line, count=1)
 
 
-def standing_box(text: str) -> str | None:
-    """Returns the content of the last box that is not taken back; None if there is none."""
-    boxed, behind = split_at_standing_box(text)
+def standing_box(text: str, question: str = "") -> str | None:
+    """Returns the content of the last box that is not taken back, as an answer to a question; None without one."""
+    boxed, behind = split_at_standing_box(text, question)
     return None if is_called_wrong(behind) else boxed
+
+
+def _without_supposed(text: str, keeps_one: bool) -> str:
+    """Returns a text without the commands of its boxes from the last one on that are only supposed. If that is only
+    likely, or the text `keeps_one`, there has to be another box.
+    """
+    boxes = list(_BOX.finditer(text))[-_MOST_BOXES:]
+    first = len(boxes)
+    for number, box in reversed(list(enumerate(boxes))):
+        sentence = _SENTENCE_END.split(text[max(0, box.start() - _REACH) : box.start()])[-1]
+        if (keeps_one and number == 0) or not _is_contrary(sentence, is_likely_enough=number > 0):
+            break
+        first = number
+    return text if first == len(boxes) else text[: boxes[first].start()] + _BOX.sub("", text[boxes[first].start() :])
+
+
+def _is_contrary(sentence: str, is_likely_enough: bool = True) -> bool:
+    """Says whether a sentence's last condition is contrary to fact, and nothing behind it says what is so."""
+    starts = [found.start() for found in _CONDITION.finditer(sentence)]
+    rest = sentence[starts[-1] :].lstrip(" ,") if starts else ""
+    if _TURNS.search(rest):
+        return False
+    is_sure = _CONTRARY.search(re.split("[,:]", rest, maxsplit=1)[0]) is not None
+    return is_sure or (is_likely_enough and _LIKELY.search(rest) is not None)
