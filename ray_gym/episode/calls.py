@@ -295,7 +295,7 @@ def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
     """
     said = last_words(completion.message.content)
     completion.message = with_thoughts_apart(completion.message)
-    completion.last_words = completion.message.content.rfind(said)
+    completion.last_words = max(0, completion.message.content.rfind(said))
     try:
         return completion, answers.store(completion)
     except UnicodeEncodeError:

@@ -1,7 +1,8 @@
 """Tells the thoughts in a message from its words, for models whose engine has not done so.
 
 Models that reason write their thoughts between marks, such as `<think>` and `</think>` (`MARKS` has them all). A prompt
-may have opened the first thought, so that its first mark is missing.
+may have opened the first thought, so that its first mark is missing. Elements that data may have as well, such as
+`<analysis>`, are thoughts only at the beginning of a text, before words.
 A mark directly between backquotes (`` `<think>` ``) is none: the text speaks about it. Nor is a type's parameter in code
 (`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or be closed.
 """
@@ -89,6 +90,15 @@ _FRAMED = re.compile(
     re.DOTALL,
 )
 """Thought at the beginning of a text, between plain words that are marks only together."""
+_ELEMENT = (
+    r"(?:(?:self|inner|internal)[_-])?(?:analysis|reflections?|rationale|deliberation|contemplation|critique|monologue)"
+)
+_ELEMENTS = re.compile(
+    rf"(?:\s*+<(?P<name>{_ELEMENT})>(?:[^<]|<(?!\s{{0,4}}/?\s{{0,4}}(?P=name)\s{{0,4}}>))*+<\s{{0,4}}/\s{{0,4}}(?P=name)\s{{0,4}}>)++",
+    re.IGNORECASE,
+)
+"""Elements in which models think that are told so by a prompt (`<analysis>`), or were trained on it (`<reflection>`)."""
+_ELEMENTS_TAG = re.compile(rf"\s*+<\s{{0,4}}/?\s{{0,4}}{_ELEMENT}\s{{0,4}}>\s*+", re.IGNORECASE)
 _ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
 _MARK = re.compile(rf"(?=[<\[◁])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
 _PARAMETER = re.compile(
@@ -107,7 +117,11 @@ _CHANNELS = frozenset(str(number) for number, marks in enumerate(MARKS) if marks
 
 def has_mark(text: str) -> bool:
     """Returns True if a thought begins or ends in a text."""
-    return _FRAMED.match(text) is not None or next(_marks_in(text), None) is not None
+    return (
+        _FRAMED.match(text) is not None
+        or len(_with_elements_apart(text, False)) > 1
+        or next(_marks_in(text), None) is not None
+    )
 
 
 def count_marks(text: str) -> int:
@@ -129,14 +143,14 @@ def _marks_in(text: str) -> Iterator[re.Match[str]]:
         yield found
 
 
-def tell_apart(text: str) -> tuple[str, str]:
+def tell_apart(text: str, has_calls: bool = False) -> tuple[str, str]:
     """Returns the thoughts in a text, and its words without them; both are stripped if there are marks, and else the
     thoughts are "" and the words the text as it is. It takes linear time.
 
     A thought that is not closed goes to the end of the text. An end without a beginning makes all words before it a
-    thought. Of thoughts within a thought, the outermost counts.
+    thought. Of thoughts within a thought, the outermost counts. `has_calls`: True if calls of tools follow the text.
     """
-    pieces = _split(text)
+    pieces = _split(text, has_calls)
     if len(pieces) == 1:  # it has no marks
         return "", text
     thoughts = [piece.strip() for is_thought, piece in pieces if is_thought]
@@ -156,19 +170,42 @@ def last_words(text: str) -> str:
 
 def with_thoughts_apart(message: Message) -> Message:
     """Returns a message whose thoughts are its `reasoning`, after those that it has there already."""
-    thoughts, said = tell_apart(message.content)
+    thoughts, said = tell_apart(message.content, has_calls=bool(message.tool_calls))
     if said == message.content:
         return message
     reasoning = "\n".join(part for part in (message.reasoning, thoughts) if part)
     return replace(message, content=said, reasoning=reasoning or None)
 
 
-def _split(text: str) -> list[tuple[bool, str]]:
-    """Returns the pieces of a text between marks, in order, each after True if it is a thought."""
+def _with_first_elements_apart(pieces: list[tuple[bool, str]], has_calls: bool) -> list[tuple[bool, str]]:
+    """Returns pieces of a text in which the elements that the first words begin with, behind other thoughts, are thoughts."""
+    first = next((at for at, (is_thought, piece) in enumerate(pieces) if not is_thought and not is_blank(piece)), None)
+    if first is None:
+        return pieces
+    goes_on = has_calls or any(not is_thought and not is_blank(piece) for is_thought, piece in pieces[first + 1 :])
+    return [*pieces[:first], *_with_elements_apart(pieces[first][1], goes_on), *pieces[first + 1 :]]
+
+
+def _with_elements_apart(text: str, has_calls: bool) -> list[tuple[bool, str]]:
+    """Returns the pieces of a text of which the elements at its beginning are thoughts. If nothing follows, they are what
+    was asked for, and the text is the one piece.
+    """
+    found = _ELEMENTS.match(text)
+    if found is None or (is_blank(text[found.end() :]) and not has_calls):
+        return [(False, text)]
+    return [(True, _ELEMENTS_TAG.sub("\n", found[0])), (False, text[found.end() :])]
+
+
+def _split(text: str, has_calls: bool = False) -> list[tuple[bool, str]]:
+    """Returns the pieces of a text between marks, in order, each after True if it is a thought. `has_calls`: True if calls
+    of tools follow the text.
+    """
     pieces: list[tuple[bool, str]] = []
     if framed := _FRAMED.match(text):
         pieces.append((True, framed[1] or framed[2] or ""))
-    position = framed.end() if framed else 0
+    elif len(elements := _with_elements_apart(text, has_calls)) > 1:
+        pieces.append(elements[0])
+    position = framed.end() if framed else len(text) - len(elements[-1][1])
     settled = len(pieces)  # the pieces before this number are known to be no words
     marks = [(_kind(found), found) for found in _marks_in(text) if found.start() >= position]
     if not marks:
@@ -195,6 +232,8 @@ def _split(text: str) -> list[tuple[bool, str]]:
         if kind.family in _CHANNELS:
             pieces.append((False, "\n"))
     pieces.append((False, text[position:]))
+    if len(pieces) > 1:
+        pieces = _with_first_elements_apart(pieces, has_calls)
     families = {kind.family for kind, _ in marks}
     for frame in (frame for family, frame in _FRAMES.items() if family in families):
         pieces = [(is_thought, piece if is_thought else frame.sub("", piece)) for is_thought, piece in pieces]

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ray_gym.messages import Message
-from ray_gym.models.thoughts import last_words, tell_apart, with_thoughts_apart
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.thoughts import has_mark, last_words, tell_apart, with_thoughts_apart
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,55 @@ def test_other_marks_are_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "thoughts", "words"),
+    [
+        ("<analysis>a\n[[YES]]</analysis>\nMy order", "a\n[[YES]]", "My order"),
+        (" <Rationale> a </Rationale> My <b>order</b>", "a", "My <b>order</b>"),
+        ("<reflection>a</reflection>My order", "a", "My order"),
+        ("<self_critique>a < b</self_critique>My order", "a < b", "My order"),
+        ("<analysis>a</analysis><reflection>b</reflection>\nMy order", "a\n\nb", "My order"),
+        ("<thinking>a</thinking><reflection>b</reflection>My order", "a\nb", "My order"),
+        ("a</think><reflection>b</reflection>My order", "a\nb", "My order"),
+        ("<analysis>a <think>b</think> c</analysis>My order", "a <think>b</think> c", "My order"),
+        ("<analysis>a</analysis>My<think>b</think> order", "a\nb", "My order"),
+        ("<thinking>a <reflection>b</reflection> c</thinking>My order", "a <reflection>b</reflection> c", "My order"),
+    ],
+)
+def test_elements_before_all_words_are_thoughts(text: str, thoughts: str, words: str) -> None:
+    assert tell_apart(text) == (thoughts, words) and has_mark(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<analysis>a</analysis>",
+        "<analysis>a</analysis>\n<reflection>b</reflection>\n",
+        "<report><analysis>a</analysis>b</report>",
+        '<?xml version="1.0"?><analysis>a</analysis><b/>',
+        "My order: <analysis>a</analysis> b",
+        "<analysis>a, never closed",
+        "<analysis>a</reflection>My order",
+        "<analysis><analysis>a</analysis></analysis>My order",
+        '<analysis id="1">a</analysis>b',
+        "<sentiment_analysis>a</sentiment_analysis>b",
+        "`<analysis>`a</analysis>b",
+    ],
+)
+def test_elements_of_data_are_words(text: str) -> None:
+    assert tell_apart(text) == ("", text) and last_words(text) == text and not has_mark(text)
+
+
+def test_an_element_before_a_call_is_a_thought() -> None:
+    call = ToolCall("find", "{}", "c1")
+    told = with_thoughts_apart(Message("assistant", "<analysis>I look.</analysis>", tool_calls=(call,)))
+    assert (told.content, told.reasoning, told.tool_calls) == ("", "I look.", (call,))
+
+
+@pytest.mark.parametrize(
     ("text", "last"),
     [
         ("[[NO]]", "[[NO]]"),
+        ("<analysis>[[YES]]</analysis>[[NO]]", "[[NO]]"),
         ("[[YES]]\n<think>wait, no</think>\n[[NO]]", "[[NO]]"),
         ("[[YES]] <think>sure</think>  ", "[[YES]]"),
         ("[[YES]] <think>sure", "[[YES]]"),
@@ -239,6 +285,11 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
         "<|channel|>commentary<|message|>a<|end|><|start|>assistant" * 20_000,
         "<|channel|>analysis<|message|>a" * 20_000 + "<|channel|>commentary to=" * 20_000,
         "".join(f"<a{number}:think></b{number}:think>" for number in range(20_000)),
+        "<analysis>" * 100_000,
+        "<analysis>" + "<" * 500_000,
+        "<analysis>a</analysis>" * 50_000,
+        "<think></think><analysis>a</analysis>" * 30_000,
+        "<analysis>a</analysis>" + "<think></think>" * 50_000,
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
