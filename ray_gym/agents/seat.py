@@ -26,7 +26,7 @@ from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.openai_api.refused import Refused
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.capture import Capture, canonical_text
-from ray_gym.play.commands import AgentAnswer, apply, is_said
+from ray_gym.play.commands import AgentAnswer, Ask, apply, is_said
 from ray_gym.stop import EpisodeOver
 
 LONGEST_ERROR = 2_000
@@ -126,17 +126,11 @@ class Seat:
 
     async def _ask(self, call: AgentCall) -> AgentAnswer | None:
         try:
-            ask = command_of(call, self.participant.name, self)
-            answer = await apply(ask, self.episode, self.captures)
-        except TurnIsOver as error:
-            self._is_full = True
-            raise Refused(400, "turn_is_over", f"{error}: end your turn") from None
+            answer = await apply(self._command_of(call), self.episode, self.captures)
         except EpisodeOver:
             answer = None
-        except UnknownAnswer:
-            raise Refused(400, "previous_response_not_found", "there is no answer of that name") from None
-        except ValueError as error:
-            raise Refused(400, "invalid_request", f"input: {error}", "input") from None
+        except Refused:
+            raise
         except Exception as error:
             raise self.fail(error) from None
         if isinstance(answer, Failure):
@@ -147,6 +141,18 @@ class Seat:
             self._is_answered = True
             self._last_words = answer.completion.message.content
         return answer
+
+    def _command_of(self, call: AgentCall) -> Ask:
+        """Returns the command that carries out a call. Errors: Refused (400) for what is wrong with the call itself."""
+        try:
+            return command_of(call, self.participant.name, self)
+        except TurnIsOver as error:
+            self._is_full = True
+            raise Refused(400, "turn_is_over", f"{error}: end your turn") from None
+        except UnknownAnswer:
+            raise Refused(400, "previous_response_not_found", "there is no answer of that name") from None
+        except ValueError as error:
+            raise Refused(400, "invalid_request", f"input: {error}", "input") from None
 
     def end(self) -> None:
         """Ends the program, as the episode is over."""
