@@ -135,8 +135,9 @@ class AgentDoor:
         except Refused as error:
             refused = error
         except web.HTTPException as error:
-            refused = Refused(error.status, "invalid_request", error.reason)
-        if (entrance := self._entrances.get(_socket_of(request))) is not None:
+            refused = _unserved(request, error)
+        entrance = self._entrances.get(_socket_of(request))
+        if entrance is not None and request.method == "POST":  # others are no calls: clients look what is there
             entrance.refused.add(refused)
         status, body = _dialect_of_errors(request.path).refusal(refused)
         response = web.json_response(body, status=status)
@@ -246,6 +247,15 @@ def _described(seat: Seat) -> dict[str, Any]:
 def _dialect_of_errors(path: str) -> Dialect:
     """Returns the dialect in which the clients of a path understand a refusal."""
     return MESSAGES if f"{path}/".startswith("/anthropic/") else CHAT
+
+
+def _unserved(request: web.Request, error: web.HTTPException) -> Refused:
+    """Returns the refusal of a request that aiohttp itself does not serve: its path or method is unknown, its body too
+    large.
+    """
+    if error.status in (404, 405):
+        return Refused(error.status, "not_found", f"there is no {request.method} {request.path[:150]!r} here")
+    return Refused(error.status, "invalid_request", error.reason)
 
 
 def _socket_of(request: web.Request) -> str:

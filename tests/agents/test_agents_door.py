@@ -213,6 +213,20 @@ async def test_a_websocket_is_refused_so_that_the_client_falls_back() -> None:
         assert (await answer(line))[0] == 405
 
 
+async def test_what_a_client_looks_for_hides_no_refusal_of_a_call() -> None:
+    """Claude Code looks at its base URL, and MCP clients ask for a stream, before each turn's first call."""
+    async with opened() as (_, entrance):
+        for path, body, method in [("/mcp", {}, "GET"), ("/mcp", {}, "DELETE"), ("/anthropic", {}, "GET")]:
+            assert (await sent(await connected(entrance), path, body, method))[0] in (404, 405)
+        assert entrance.refused.take() is None
+        await sent(await connected(entrance), "/openai/v1/completions", HELLO)
+        await sent(await connected(entrance), "/anthropic/v1/messages", HELLO)
+        assert entrance.refused.take() == (
+            "1 invalid_request (max_tokens: Field required); "
+            "1 not_found (there is no POST '/openai/v1/completions' here)"
+        )
+
+
 async def test_a_model_is_found_by_its_name() -> None:
     async with opened() as (_, entrance):
         for name, status in [("policy", 200), ("user", 404)]:
@@ -249,8 +263,8 @@ async def test_tokens_are_counted_by_the_participants_own_model() -> None:
         (COUNT, HELLO, 404, "not_found_error", "has no chat template here"),
         (COUNT, {**HELLO, "messages": 3}, 400, "invalid_request_error", "messages"),
         ("/anthropic/v1/messages", HELLO, 400, "invalid_request_error", "max_tokens"),
-        ("/anthropic/v1/models", HELLO, 404, "not_found_error", "Not Found"),
-        ("/anthropic", HELLO, 404, "not_found_error", "Not Found"),
+        ("/anthropic/v1/models", HELLO, 404, "not_found_error", "there is no POST '/anthropic/v1/models' here"),
+        ("/anthropic", HELLO, 404, "not_found_error", "there is no POST '/anthropic' here"),
     ],
 )
 async def test_errors_below_anthropic_have_its_form(path: str, body: Any, status: int, kind: str, told: str) -> None:
@@ -260,11 +274,11 @@ async def test_errors_below_anthropic_have_its_form(path: str, body: Any, status
         assert (found, error["type"], error["error"]["type"]) == (status, "error", kind)
         assert told in error["error"]["message"]
         found, error = await sent(line, path, body, key="another")
-        assert found == (404 if told == "Not Found" else 401) and error["type"] == "error"
+        assert found == (404 if told.startswith("there is no") else 401) and error["type"] == "error"
         found, error = await sent(line, path, body, method="PUT")
         assert found in (404, 405) and error["type"] == "error"
         found, error = await sent(line, "/anthropics", body)
-        assert found == 404 and error["error"]["code"] == "invalid_request", "OpenAI's form"
+        assert found == 404 and error["error"]["code"] == "not_found", "OpenAI's form"
 
 
 @pytest.mark.parametrize("kind", ["", "Content-Type: text/plain\r\n", "Content-Type: application/json\r\n"])

@@ -306,9 +306,10 @@ post("/openai/nothing", {})
     played, _ = await play_with({"policy": program(code)}, [])
     [note] = [event.content for event in played.episode.events if event.kind == "note"]
     assert note.startswith(
-        "mine: calls that were refused: 3 invalid_request (messages: messages[0]: content of type 'image"
+        "mine: calls that were refused: 2 invalid_request (messages: messages[0]: content of type 'image"
     )
     assert "video" not in note, "the first of a kind is enough"
+    assert note.endswith("; 1 not_found (there is no POST '/openai/nothing' here)")
 
 
 async def test_a_simulated_user_that_fails_fails_the_episode() -> None:
