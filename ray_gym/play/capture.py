@@ -282,21 +282,24 @@ def _join_calls(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence
     return [*asked[:start], answer, *results, *asked[start + len(parts) + len(results) :]]
 
 
-def _ids_of_calls(kept: Sequence[Message], own: Sequence[Message]) -> Mapping[str, str]:
-    """Returns the ids of a thread's last calls by those that an agent has given them. Results that are still to come can
-    answer no others.
+def _ids_of_calls(kept: Sequence[Message], own: Sequence[Message]) -> dict[str, list[str]]:
+    """Returns the ids of a thread's last calls by those that an agent has given them: several in order, if it has given
+    one id to each of the calls that it sends one by one. Results that are still to come can answer no others.
     """
     calls = (next((one.tool_calls for one in reversed(said) if one.tool_calls), ()) for said in (own, kept))
-    return {mine.id: call.id for mine, call in zip(*calls, strict=True) if mine.id != call.id}
+    ids: dict[str, list[str]] = {}
+    for mine, call in zip(*calls, strict=True):
+        ids.setdefault(mine.id, []).append(call.id)
+    return ids
 
 
-def _answering(ids: Mapping[str, str], new: Iterable[_Said]) -> Iterator[Message]:
-    """Yields the new messages of a call, in which results answer the thread's calls by `ids`."""
+def _answering(ids: dict[str, list[str]], new: Iterable[_Said]) -> Iterator[Message]:
+    """Yields the new messages of a call, in which results answer the thread's calls by `ids`, each once."""
     for said in new:
         if said.message.role == "assistant":
             ids = {}
         named = ids.get(said.message.tool_call_id or "")
-        yield said.message if named is None else replace(said.message, tool_call_id=named)
+        yield replace(said.message, tool_call_id=named.pop(0)) if named else said.message
 
 
 def _says_nothing(message: Canonical) -> bool:

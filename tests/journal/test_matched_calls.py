@@ -66,6 +66,20 @@ async def test_results_answer_the_threads_calls_whatever_ids_an_agent_gives_them
     assert agent.samples == [("policy", None, 3)]
 
 
+async def test_results_answer_a_call_each_if_an_agent_gives_all_calls_one_id(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Twice())
+    answer = echoed(await agent.say(SYSTEM, HELLO))
+    past = [SYSTEM, HELLO]
+    for number, call in enumerate(answer.tool_calls):
+        past += [replace(answer, content=answer.content if not number else "", tool_calls=(replace(call, id="take"),))]
+        past += [Message("tool", f"{number}", tool_call_id="take")]
+    await agent.say(*past)
+    kept = agent.session.episode.threads["policy"].messages
+    [calls] = [message.tool_calls for message in kept if message.tool_calls]
+    answered = [(message.content, message.tool_call_id) for message in kept if message.role == "tool"]
+    assert answered == [(f"{number}", call.id) for number, call in enumerate(calls)]
+
+
 async def test_an_answer_may_be_resumed_by_its_name(tmp_path: Path) -> None:
     agent = await opened(tmp_path)
 
