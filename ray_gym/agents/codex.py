@@ -46,8 +46,8 @@ class Codex(AgentProgram):
             f"url = {json.dumps(site.mcp_url)}",
             'bearer_token_env_var = "EPISODE_KEY"',
             "required = true",
-            f"startup_timeout_sec = {float(site.deadline_s)}",
-            f"tool_timeout_sec = {float(site.deadline_s)}",
+            f"startup_timeout_sec = {site.deadline_ms / 1000}",
+            f"tool_timeout_sec = {site.deadline_ms / 1000}",
         ]
         return {".codex/config.toml": "\n".join(lines) + "\n"}
 

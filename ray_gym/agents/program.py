@@ -29,6 +29,9 @@ AGENT = PluginKind(
 )
 """Kind of plugin that agents are. Other packages define them by entry points of the group `ray_gym.agents`."""
 
+LONGEST_MS = 2**31 - 1
+"""Most milliseconds of a program's timer, some 24 days: Node takes a longer one for over at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -67,8 +70,8 @@ class Site:
 
     @property
     def deadline_ms(self) -> int:
-        """Returns the milliseconds that a turn may take."""
-        return math.ceil(self.deadline_s * 1000)
+        """Returns the milliseconds that a turn may take, as a program's timer takes them."""
+        return min(math.ceil(self.deadline_s * 1000), LONGEST_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,13 @@ def test_claude_code_waits_for_the_environments_tools() -> None:
         assert told[name] == "90500"
 
 
+def test_a_turn_without_an_end_has_the_longest_timers() -> None:
+    for deadline_s in (1e9, 1e300):
+        site = replace(SITE, deadline_s=deadline_s)
+        assert variables_of(site)["MCP_TIMEOUT"] == variables_of(site)["MCP_TOOL_TIMEOUT"] == f"{2**31 - 1}"
+        assert config_of(site)["mcp_servers"]["environment"]["tool_timeout_sec"] == (2**31 - 1) / 1000
+
+
 def test_claude_code_is_told_lengths_as_far_as_they_are_known() -> None:
     assert LENGTHS.items() <= variables_of(SITE).items()
     assert not LENGTHS.keys() & variables_of(UNKNOWN).keys()
