@@ -31,8 +31,18 @@ def without_media(content: Any, where: str, left_out: list[str]) -> Any:
     if not isinstance(content, list):
         return content
     left_out += [f"{where}.{kind}" for part in content if (kind := media_kind(part)) is not None]
-    return [part if media_kind(part) is None else _in_place_of(media_kind(part)) for part in content]
+    return [_as_text(part, where, left_out) for part in content]
 
 
-def _in_place_of(kind: str | None) -> dict[str, str]:
+def _as_text(part: Any, where: str, left_out: list[str]) -> Any:
+    """Returns a part without media: a text in its place, or a document without those in it."""
+    if (kind := media_kind(part)) is not None:
+        return _in_place_of(kind)
+    source = part.get("source") if isinstance(part, Mapping) and part.get("type") == "document" else None
+    if not isinstance(source, Mapping) or "content" not in source:
+        return part
+    return {**part, "source": {**source, "content": without_media(source["content"], where, left_out)}}
+
+
+def _in_place_of(kind: str) -> dict[str, str]:
     return {"type": "text", "text": f"[{kind}: it is left out, as only text can be read here]"}

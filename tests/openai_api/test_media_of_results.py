@@ -62,6 +62,13 @@ def test_a_picture_of_a_tools_result_is_a_text(read: Callable[[Any], ApiRequest]
     assert asked.left_out == (name,)
 
 
+def test_a_picture_within_a_document_of_a_result_is_a_text() -> None:
+    within = [{"type": "text", "text": "Page 1"}, {"type": "image", "source": {"type": "base64", "data": "x"}}]
+    asked = anthropic({"type": "document", "title": "Plan", "source": {"type": "content", "content": within}})
+    told = "It is here.\nPlan\nPage 1\n[image: it is left out, as only text can be read here]"
+    assert asked.messages[-1].content == told and asked.left_out == ("messages.image",)
+
+
 @pytest.mark.parametrize("read", [chat, responses, anthropic])
 def test_other_parts_of_a_result_are_refused(read: Callable[[Any], ApiRequest]) -> None:
     with pytest.raises(Refused, match="'hologram': only text can be read"):
