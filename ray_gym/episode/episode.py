@@ -75,7 +75,7 @@ class Episode(BoundedEpisode):
                 f"turn: there is no participant {name!r}; there are: {', '.join(self.environment.participants)}"
             )
         participant = self.participants[name]
-        turn = Turn(name, len(self.turns))
+        turn = Turn(name, len(self.turns), most_steps=max_steps)
         if self._turns_are_used_up(name):
             return turn
         thread = self.threads[name]
@@ -89,9 +89,7 @@ class Episode(BoundedEpisode):
         if participant.is_agent:
             await self._let_agent_speak(turn)
         else:
-            await self._take_steps(
-                turn, min(participant.max_steps_per_turn, max_steps or participant.max_steps_per_turn)
-            )
+            await self._take_steps(turn, self._most_steps(turn))
         if not self.stopped:
             self._relay(turn)
             self.end_if_finished()
@@ -130,7 +128,13 @@ class Episode(BoundedEpisode):
         """
         last = self.turns[-1] if self.turns else None
         is_its_turn = last is not None and last.speaker == name and not last.yielded
-        return self.participants[name].max_steps_per_turn - (last.steps if last and is_its_turn else 0)
+        return (
+            self._most_steps(last) - last.steps if last and is_its_turn else self.participants[name].max_steps_per_turn
+        )
+
+    def _most_steps(self, turn: Turn) -> int:
+        most = self.participants[turn.speaker].max_steps_per_turn
+        return min(most, turn.most_steps or most)
 
     def yield_floor(self, turn: Turn, said: Message) -> None:
         """Ends a turn that is driven from outside; `said` is its last message.

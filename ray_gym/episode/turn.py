@@ -28,6 +28,8 @@ class Turn(msgspec.Struct):
     """Number of model calls."""
     yielded: bool = False
     """True once a turn that is driven from outside has ended."""
+    most_steps: int | None = None
+    """Most model calls of this turn; None: as many as its participant may make in any."""
 
     @property
     def text(self) -> str:

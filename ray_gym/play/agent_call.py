@@ -108,7 +108,7 @@ def command_of(call: AgentCall, participant: str, session: AskedSession) -> Ask:
     """
     episode = session.episode
     if episode.steps_left(participant) < 1:
-        raise TurnIsOver(f"{participant} has had its {episode.participants[participant].max_steps_per_turn} steps")
+        raise TurnIsOver(f"{participant} has had its {episode.turns[-1].steps} steps")
     capture = session.captures.get(participant) or Capture(participant)
     messages = _whole(call, participant, session)
     forms = call.forms if messages is call.messages else None

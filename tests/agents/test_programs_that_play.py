@@ -356,17 +356,6 @@ async def test_a_model_that_breaks_ends_the_program_and_fails_the_episode() -> N
     assert played.status == "failed" and "once more than the script has replies" in str(played.failure)
 
 
-async def _breaks(request: CompletionRequest) -> Completion:
-    raise ValueError("2 generated ids but 1 logprobs")
-
-
-async def test_an_error_of_a_model_in_values_is_not_the_policys_fault() -> None:
-    code = "\nfor number in range(2): ask([{'role': 'user', 'content': f'{words} {number}'}])\nsys.exit(1)"
-    played, _ = await play_with({"policy": program(code)}, ["42", _breaks])
-    assert (played.status, played.score) == ("failed", None) and played.failure is not None
-    assert played.failure.kind == "environment" and "2 generated ids but 1 logprobs" in played.failure.message
-
-
 async def test_a_flood_of_calls_is_answered_or_refused_and_nothing_is_lost() -> None:
     code = """
 from concurrent.futures import ThreadPoolExecutor
