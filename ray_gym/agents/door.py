@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from ray_gym.agents.listener import Listener
+from ray_gym.agents.listener import LOG, Listener
 from ray_gym.agents.refusals import Refusals
 from ray_gym.agents.seat import Seat
 from ray_gym.anthropic_api.answer import token_count
@@ -93,7 +93,7 @@ class AgentDoor:
             app.router.add_get(path, self._models)
             app.router.add_get(f"{path}/{{name}}", self._model)
         self._runner = web.AppRunner(
-            app, access_log=None, handle_signals=False, shutdown_timeout=1.0, auto_decompress=False
+            app, access_log=None, handle_signals=False, shutdown_timeout=1.0, auto_decompress=False, logger=LOG
         )
 
     async def open(self) -> Entrance:

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
 MOST_CONNECTIONS = 2048
 """Connections that the programs of one sandbox may have. Each takes a file of the worker, which has some ten thousand."""
+
+
+_THEIRS = (HttpProcessingError, web.RequestPayloadError, ConnectionError)
+"""Errors of the program at the other end: it sends what is no HTTP, or leaves."""
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Says whether a record tells of an error that is not a program's, which may make one after the other."""
+    return not (record.exc_info and isinstance(record.exc_info[1], _THEIRS))
+
+
+LOG = logging.getLogger(f"{__name__}.http")
+"""Log of the HTTP server behind the sockets."""
+LOG.addFilter(_is_ours)
 
 
 class Listener:

@@ -188,6 +188,37 @@ async def test_a_body_that_may_unpack_to_any_size_is_refused(caplog: pytest.LogC
     assert not caplog.records
 
 
+HEAD = f"POST /openai/responses HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET / HTTP/1.1\r\nBad Header\r\n\r\n",
+        f"GET /{'a' * 9000} HTTP/1.1\r\n\r\n",
+        f"{HEAD}Transfer-Encoding: chunked\r\n\r\nZZ\r\n",
+    ],
+    ids=["header", "long", "chunk"],
+)
+async def test_what_is_no_http_fills_no_log(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened() as (_, entrance):
+        reader, writer = await connected(entrance)
+        writer.write(text.encode())
+        assert (await reader.readline()).split()[1] == b"400"
+    assert not caplog.records
+
+
+async def test_a_program_that_leaves_amid_its_call_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened() as (_, entrance):
+        for half in (f"{HEAD}Content-Length: 9\r\n\r\n{{", f"{HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{{"):
+            _, writer = await connected(entrance)
+            writer.write(half.encode())
+            await asyncio.sleep(0)
+            writer.close()
+            await until(lambda: not len(entrance.listener), "the connection has ended")
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(("header", "is_again"), [("1", True), ("", False)])
 async def test_a_client_says_that_it_repeats_a_call(
     header: str, is_again: bool, monkeypatch: pytest.MonkeyPatch
