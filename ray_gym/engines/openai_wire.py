@@ -297,7 +297,7 @@ def _calls_apart(content: Any) -> tuple[Any, list[Any]]:
     decoded = value_of(content)
     if not isinstance(decoded, list):
         return decoded, []
-    is_call = [isinstance(part, dict) and _spelled(part.get("type")) in CALLED for part in decoded]
+    is_call = [isinstance(part, dict) and spelled(part.get("type")) in CALLED for part in decoded]
     parts = elements(content) if any(is_call) else []
     kept = [part for part, apart in zip(decoded, is_call, strict=True) if not apart]
     return kept, [part for part, apart in zip(parts, is_call, strict=False) if apart]
@@ -337,7 +337,7 @@ def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     given = value_of(fields.get("id"))
     id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
     name, arguments = value_of(function.get("name")), function.get("arguments")
-    if "function" not in fields and _spelled(value_of(fields.get("type"))) == "tool_use":
+    if "function" not in fields and spelled(value_of(fields.get("type"))) == "tool_use":
         arguments = fields.get("input", arguments)
     if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))
