@@ -156,7 +156,7 @@ EMPTY = frozenset(
 HARMLESS = frozenset(
     {"user", "metadata", "client_metadata", "store", "service_tier", "safety_identifier", "prediction"}
     | {"cache_salt", "prompt_cache_key", "prompt_cache_retention", "stream_interval", "truncation_side"}
-    | {"return_tokens_as_token_ids", "mm_payload", "routed_experts_prompt_start"}
+    | {"return_tokens_as_token_ids", "mm_payload", "routed_experts_prompt_start", "cache_control", "usage"}
 )
 """Fields that change neither the prompt nor the answer, whatever their values."""
 
@@ -164,6 +164,7 @@ HARMLESS = frozenset(
 WITHOUT = frozenset(
     {"access_programs", "background", "background_options", "context_management", "image", "max_tool_calls"}
     | {"moderation", "multi_agent", "reasoning_effort", "truncation", "verbosity", "web_search_options"}
+    | {"plugins", "provider", "reasoning", "thinking", "transforms"}  # those of routers between agents and models
 )
 """Fields that ask for a service or a manner which isn't here, and that a caller can do without."""
 _PARTS_WITHOUT = (

@@ -167,3 +167,9 @@ def test_what_is_refused_is_named(api: str, name: str) -> None:
         read(api, name, VALUES[name])
     assert (refused.value.status, refused.value.param) == (400, name)
     assert read(api, name, None) == read(api)
+
+
+def test_what_asks_a_router_ends_no_agent() -> None:
+    asks = {"thinking": {"type": "enabled"}, "reasoning": {"effort": "high"}, "provider": {"sort": "price"}}
+    asked = CHAT.read({**BODIES["chat"], **asks, "usage": {"include": True}, "cache_control": {"type": "ephemeral"}})
+    assert asked.left_out == ("provider", "reasoning", "thinking")
