@@ -1,8 +1,8 @@
 """Checks that a participant is not told its own words as somebody else's.
 
 An echo is a line that a participant said, which `relay` then tells it, although nobody else has said it; it may have a
-name with a colon before it, as in a transcript, or brackets or quotes around it. Short lines are no echoes, since they
-come up by chance.
+name with a colon before it, as in a transcript, or brackets or quotes around it. A line that is specific may stand
+anywhere within another one. Short lines are no echoes, since they come up by chance.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
-from ray_gym.check.told import long_lines, one_a_place
+from ray_gym.check.told import is_specific, long_lines, one_a_place, stands_within
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -43,9 +43,18 @@ def _echoes(play: Play) -> Iterator[Finding]:
             others = {line for other, lines in said.items() if other != name for line in lines}
             for line in long_lines(event.content, SHORTEST):
                 known = next((bare for bare in _inside(line) if bare in others | said[name]), None)
+                known = _part_of(line, said[name], others) if known is None else known
                 if known is not None and known not in others and len(known) >= SHORTEST:
                     what = f"{name} is told its own words: {shorten(line, 80)!r} ({play.scene})"
                     yield Finding(f"{type(play.stage.environment).__name__}, to {name}", what, _MEND)
+
+
+def _part_of(line: str, own: set[str], others: set[str]) -> str | None:
+    """Returns a specific line of one's own that stands within a line; None if there is none, or others have said what
+    has it within.
+    """
+    parts = (bare for bare in own if bare in line and is_specific(bare) and stands_within(bare, line))
+    return next((bare for bare in parts if not any(bare in other for other in others)), None)
 
 
 def _bare(line: str) -> str:

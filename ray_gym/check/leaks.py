@@ -6,7 +6,7 @@ participant is told the whole line later, unless its owner has said it, or the o
 are no secret, and what the environment relays in words of its own is no leak.
 
 The whole answer of such a tool is a secret too, even if it is short. It leaks only if it makes up whole lines of what
-`relay` tells, and nobody has said it.
+`relay` tells, or stands within a line and is specific, and nobody has said it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
-from ray_gym.check.told import long_lines, one_a_place
+from ray_gym.check.told import is_specific, long_lines, one_a_place, stands_within
 from ray_gym.events import Event
 
 if TYPE_CHECKING:
@@ -77,10 +77,14 @@ def _leaks(play: Play) -> Iterator[Finding]:
 
 
 def _is_told(secret: Secret, event: Event) -> bool:
-    """Returns True if an event tells a secret. A tool's whole answer has to make up whole lines of a relayed message."""
-    if not secret.is_whole:
+    """Returns True if an event tells a secret. A tool's whole answer has to make up whole lines of a relayed message, or
+    to be specific.
+    """
+    if secret.line not in event.content or not secret.is_whole:
         return secret.line in event.content
-    return event.kind == "relay" and secret.line in event.content and _framed(secret.line) in _framed(event.content)
+    is_line = _framed(secret.line) in _framed(event.content)
+    is_part = is_specific(secret.line) and stands_within(secret.line, event.content)
+    return event.kind == "relay" and (is_line or is_part)
 
 
 def _framed(text: str) -> str:

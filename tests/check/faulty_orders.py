@@ -207,6 +207,12 @@ class TellsALimit(TellsAShortAnswer):
         return Sound.sell(self, state, caller, ware)
 
 
+class TellsWithinALine(TellsALimit):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        told = f"Oh, {' and '.join(turn.tool_results)}; so be it." if turn.tool_results else turn.text
+        return told if listener.name != turn.speaker else None
+
+
 class SaysWhatIsSoldInOtherWords(TellsWhatAToolSaid):
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         return turn.text or f"By now you have {len(state.sold)} wares." if listener.name != turn.speaker else None
@@ -253,6 +259,27 @@ class TellsOwnWords(Sound):
 class TellsATranscript(Sound):
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         return "\n".join(f"[{event.thread}: {event.content!r}]" for event in episode.events if event.kind == "message")
+
+
+class TellsOwnWordsWithinALine(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        own = [event.content for event in episode.events if (event.kind, event.thread) == ("message", listener.name)]
+        return f"The one said: ({' '.join(own[-1:])}) ok, and the other: {turn.text or 'Well?'}"
+
+
+class AgreesInTheSameWords(Sound):
+    """Has no fault: the user says what it was told once more, in a line of its own, which is told in a frame."""
+
+    def perfect(self, task: OrderTask) -> Mapping[str, Player]:
+        def buyer(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", f"Fine, {request.messages[-1].content} it is, if you please")
+
+        return {**Sound.perfect(self, task), "user": buyer}
+
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return (
+            f"So ({turn.text.strip()}) it goes." if turn.text and listener.name != turn.speaker else turn.text and None
+        )
 
 
 class TellsQuotes(Sound):

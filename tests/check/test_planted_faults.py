@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from faulty_orders import (
+    AgreesInTheSameWords,
     AsciiOnly,
     AsciiOnlyTool,
     BadEnd,
@@ -36,8 +37,10 @@ from faulty_orders import (
     TellsATranscript,
     TellsNobody,
     TellsOwnWords,
+    TellsOwnWordsWithinALine,
     TellsQuotes,
     TellsWhatAToolSaid,
+    TellsWithinALine,
     ToolForNobody,
     UnseededRandomness,
     WritesTheDate,
@@ -70,6 +73,7 @@ async def found_in(environment_class: type[Sound], other_process: OtherProcess) 
 async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
     assert await found_in(TellsQuotes, other_process) == {}
+    assert await found_in(AgreesInTheSameWords, other_process) == {}
 
 
 async def test_what_a_tool_did_may_be_told_in_other_words(other_process: OtherProcess) -> None:
@@ -110,6 +114,8 @@ async def test_a_failure_before_anybody_speaks_is_no_matter_of_messages(other_pr
         (TellsWhatAToolSaid, "leaks", "TellsWhatAToolSaid, to user", "what only policy was told by sell: 'sold: "),
         (TellsAShortAnswer, "leaks", "TellsAShortAnswer, to user", "what only policy was told by sell: 'sold: "),
         (TellsALimit, "leaks", "TellsALimit, to policy", "told by count_coins: 'SECRET: the limit is 5'"),
+        (TellsWithinALine, "leaks", "TellsWithinALine, to policy", "told by count_coins: 'SECRET: the limit is 5'"),
+        (TellsOwnWordsWithinALine, "echoes", "TellsOwnWordsWithinALine, to ", "is told its own words: 'The "),
         (TellsOwnWords, "echoes", "TellsOwnWords, to ", "is told its own words: '"),
         (TellsATranscript, "echoes", "TellsATranscript, to ", "is told its own words: "),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
