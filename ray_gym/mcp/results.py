@@ -24,18 +24,16 @@ async def answer_of(connection: Connection, tool: str, arguments: dict[str, Any]
 
 
 def read_result(result: CallToolResult) -> ToolAnswer:
-    """Reads a result: its texts, a line each, or its structured content as JSON if it has no text. One with a picture, a
-    sound or other data is an error that says so.
+    """Reads a result: its texts, a line each, or its structured content as JSON if it has no text. A text says so in the place
+    of a picture, a sound or other data; a result of nothing else is an error.
     """
-    texts, left = [], []
-    for part in result.content:
-        text, kind = _part(part)
-        if text is not None:
-            texts.append(text)
-        else:
-            left.append(kind)
-    if left:
+    parts = [_part(part) for part in result.content]
+    left = [kind for text, kind in parts if text is None]
+    if left and len(left) == len(parts):
         return _refusal(f"the result has {', '.join(left)} in it, and only text can be shown here")
+    texts = [
+        f"[{kind}: it is left out, as only text can be read here]" if text is None else text for text, kind in parts
+    ]
     content = "\n".join(texts)
     if not content and result.structured_content is not None:
         content = json.dumps(result.structured_content, ensure_ascii=False)
