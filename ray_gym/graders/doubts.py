@@ -20,7 +20,6 @@ from ray_gym.graders.hedges import (
     NO_NEXT,
     NO_VALUE,
     PRAISE,
-    RETRACTION,
     SOME_OF_IT,
     STRUCK,
     UNSURE,
@@ -30,6 +29,7 @@ from ray_gym.graders.hedges import (
 )
 from ray_gym.graders.places import states_a_verdict
 from ray_gym.graders.references import OF_ITS_FORM, is_of_the_reference
+from ray_gym.graders.retractions import end_of_withdrawn, is_qualified, is_taken_back
 from ray_gym.graders.titles import goes_on_behind_a_part
 
 _ENDS = re.compile(
@@ -88,7 +88,7 @@ class Doubts:
         self._crosses = frozenset(crosses)
         self._doubting = [found.start() for found in denials if DOUBTING.match(found[0])]
         self._therefores = [found.end() for found in _THEREFORE.finditer(said)]
-        self._retracted = max((found.start() for found in RETRACTION.finditer(said)), default=-1) + 1
+        self._withdrawn = end_of_withdrawn(said)
         self._struck = [found.span() for found in STRUCK.finditer(said)]
         self._other_starts = [start for start, _, _ in self._others]
 
@@ -99,9 +99,11 @@ class Doubts:
         is_named = len(within_brackets(label)) == 1 and _NAME.match(self._said, end) is not None
         if not is_named and self._is_limited(label, start, end):
             return True
+        first, last = self._sentence(start, end)
+        if label not in self._finder.negative and self._is_contradicted(label, first, start, last):
+            return True
         if self._is_alone(start, end):
             return False
-        first, last = self._sentence(start, end)
         if is_named:
             last = end  # `B: INCORRECT` says what B means
         near = max(first, start - _LONGEST_REASON), min(last, end + _LONGEST_REASON)
@@ -109,7 +111,7 @@ class Doubts:
             return True
         if label in self._finder.negative:
             return self._takes_back(label, first, start, end, last)
-        if NO_NEXT.match(self._said, end) or self._is_contradicted(label, first, start, last):
+        if NO_NEXT.match(self._said, end):
             return True
         reasoned = self._behind_therefore(first, start)
         if not label.strip()[0].isalnum() and (
@@ -137,11 +139,18 @@ class Doubts:
             or any(self._has_other(label, start, *part, in_any_case=True) for part in wide)
         )
 
-    def states(self, start: int, end: int) -> bool:
+    def states(self, label: str, start: int, end: int) -> bool:
         """Returns True if a label at this place is a verdict by its place, and is not withdrawn behind it."""
-        if self._retracted >= end or goes_on_behind_a_part(self._said, *self._around(start, end)):
+        around = self._around(start, end)
+        is_score, is_negative = within_brackets(label)[-1:].isdigit(), label in self._finder.negative
+        if self._withdrawn >= end or goes_on_behind_a_part(self._said, *around):
             return False
-        return self._is_alone(start, end) or states_a_verdict(self._said, *self._around(start, end))
+        if is_taken_back(self._said, around[-1], is_score=is_score, is_negative=is_negative):
+            return False
+        is_positive = bool(self._finder.negative) and not (is_negative or is_score or label in self._finder.names)
+        if is_positive and is_qualified(self._said, end):
+            return False
+        return self._is_alone(start, end) or states_a_verdict(self._said, *around)
 
     def unticked(self, start: int, end: int) -> bool:
         """Returns True if an empty box stands before a label at this place, or alone behind it."""

@@ -106,16 +106,6 @@ UNTICKED_BEHIND = re.compile(
 """An empty box or value behind a label, with nothing behind it."""
 NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}no[,:\u2014-])")
 """A sentence behind a label that begins with a bare answer: CORRECT. No, ..."""
-RETRACTION = re.compile(
-    r"(?i:(?:\A|[.!?;,:\])\u2026\u2014\u2013\n-])[\s*_\"'(]{0,6}(?:(?:oh|no|but|hmm+|well|ah)\b[\s,.]{0,4}){0,2}"
-    r"(?:wait|hold\s+on|actually(?=[\s,:]{1,4}\w)|(?:on|upon|after)\s+(?:second|further|closer|more|re)?-?\s*(?:thoughts?|reflection|inspection|look|review|consideration)"
-    r"|(?:on|upon|after)\s+(?:\w{1,12}\s)?re-?(?!ad|c[eo][ip]|ach|ply|sp)\w{2,20}(?:ing|ion)|(?:hmm+|oh|ah|or\s+rather)[\s,.]{1,4}no(?=\s?[,.:;!\u2014-])|or\s+rather"
-    r"|edit(?:ed)?(?=\s?(?:\([^)\n]{0,30}\))?[\s*_]{0,4}:)|(?:disregard|ignore)\s(?:that|this|the\sabove)|correction|oops|whoops|never\s?mind|i\s+change\s+my|scratch\s+that|strike\s+that|i\s+take\s+(?:it|that|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
-    r"|(?:my\s+)?(?:mistake|apologies)|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)|i\s+(?:misread|misjudged|overlooked|missed)"
-    r"|moment\s?mal|halt|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
-    r"|\u7b49\u7b49|\u7b49\u4e00\u4e0b|\u66f4\u6b63|\u5f85\u3063\u3066|\u8a02\u6b63)"
-)
-"""Words at the beginning of a sentence or clause that withdraw what was said before."""
 PRAISE = re.compile(
     r"(?i:(?<![^\W_])(?:(?:no|without|zero|free\s+of|not\s+(?:an?y?|one|single))\s(?:(?!longer)\w{1,20}\s){0,2}(?:errors?|mistakes?|issues?|problems?|harm\w*|differences?|flaws?|faults?"
     r"|violations?|discrepanc\w+|contradictions?|complaints?|deviations?|inaccurac\w+|omissions?|doubts?|question)(?:\s(?:content|found|material))?"

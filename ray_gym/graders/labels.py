@@ -12,6 +12,8 @@ from ray_gym.graders.finder import finder_of
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
 from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
+from ray_gym.graders.restated import restates_another
+from ray_gym.graders.scales import Scales
 from ray_gym.graders.titles import names_no_score
 from ray_gym.models.thoughts import last_words
 
@@ -19,6 +21,7 @@ _MOST_LABELS = 40
 """Largest number of labels in a text whose sentences are looked at, the first and the last ones: each takes the event loop
 some 0.3 ms, and a judge that repeats itself has hundreds.
 """
+_BRACKETS = "[](){}<> "
 _SLASH = re.compile(r"[\s*_`]{0,4}/[\s*_`]{0,4}")
 _TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
@@ -64,7 +67,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     counts as what it spells, and is no verdict.
     """
     finder = finder_of(tuple(labels))
-    said = finder.without_marks_in_words(last_words(text))
+    scales = Scales(finder.without_marks_in_words(last_words(text)), finder.labels)
+    said = scales.said
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale
     listed = numbers_of_list(said) if matches else frozenset()
@@ -73,6 +77,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
         return
     doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
     forms = _in_forms(said, matches)
+    verdict = None
     for place, found in enumerate(matches):
         if found in forms:
             if not forms[found]:
@@ -84,15 +89,25 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             yield _Reading(None, stated=True)
         elif finder.exactly.search(found[0]):  # else it is one in another letter case
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
-            if label.strip().isdigit() and is_count(said, found.end()) and not doubts.states(*found.span()):
+            if label.strip().isdigit() and is_count(said, found.end()) and not doubts.states(label, *found.span()):
+                continue
+            if label.strip(_BRACKETS)[:1].isdigit() and scales.is_another(label, found.start()):
+                if doubts.states(label, *found.span()):
+                    yield _Reading(None, stated=True)
                 continue
             if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
                 yield _Reading(label, stated=False)
-            elif quotes.hold(*found.span()) or (label in finder.names and names_the_loser(said, *found.span())):
+            elif quotes.hold(*found.span(), is_name=(is_name := label in finder.names)) or (
+                is_name and names_the_loser(said, *found.span())
+            ):
                 yield _Reading(label, stated=False, quoted=True)
             else:
                 doubtful = doubts.of(label, found.start(), found.end())
-                yield _Reading(None if doubtful else label, doubtful or doubts.states(found.start(), found.end()))
+                stated = doubtful or doubts.states(label, *found.span())
+                verdict = (found.end(), label) if stated and not doubtful else verdict
+                yield _Reading(None if doubtful else label, stated)
+    if verdict is not None and restates_another(said, *verdict, finder.bare):
+        yield _Reading(None, stated=True)
 
 
 def _in_forms(said: str, matches: Sequence[re.Match[str]]) -> Mapping[re.Match[str], bool]:
@@ -109,5 +124,5 @@ def _in_forms(said: str, matches: Sequence[re.Match[str]]) -> Mapping[re.Match[s
 
 def _is_no_score(said: str, found: re.Match[str]) -> bool:
     """Returns True if a label is a number that is the top of a scale, or is titled as something else."""
-    is_number = found[0].strip("[](){}<>")[:1].isdigit()
-    return is_number and (is_top_of_scale(said, *found.span()) or names_no_score(said, *found.span()))
+    is_number = found[0].strip(_BRACKETS)[:1].isdigit()
+    return is_number and (is_top_of_scale(said, found.start()) or names_no_score(said, *found.span()))

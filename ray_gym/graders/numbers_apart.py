@@ -11,10 +11,8 @@ _TOP = re.compile(
     r"|\(max(?:imum)?[.:]?\s\Z)"
 )
 _OUT_OF = re.compile(
-    r"(?i:\bout\s+of\s|\(/\s?|\d\s?[^\W\d]{0,9}\s?[(,/]?\s?(?:\bof|\bvon|\bsur|\bsu|\bde|\u0438\u0437|/)\s?|\u6ee1\u5206\u4e3a?[:\uff1a]?\s?)\Z"
+    r"(?i:\bout\s+of\s|\(/\s?|\d[\s\"'*_`)\]]{0,4}[^\W\d]{0,9}\s?[(,/]?\s?(?:\bof|\bvon|\bsur|\bsu|\bde|\u0438\u0437|/)\s?)\Z"
 )
-_FULL_MARKS = re.compile(r"\s?[\u5206\u70b9]?(?:\u6ee1\u5206|\u6e80\u70b9)")
-"""These two are around the top of a scale: 8 von 10, full marks in Chinese and Japanese."""
 _COUNTED = re.compile(
     r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
 )
@@ -32,9 +30,9 @@ def numbers_of_list(said: str) -> frozenset[int]:
     return frozenset(places)
 
 
-def is_top_of_scale(said: str, start: int, end: int) -> bool:
+def is_top_of_scale(said: str, start: int) -> bool:
     """Returns True if a number is the largest or smallest score that there is: Max score: 5, 8 von 10."""
-    if _FULL_MARKS.match(said, end) or _OUT_OF.search(said, max(0, start - 24), start):
+    if _OUT_OF.search(said, max(0, start - 24), start):
         return True
     return _TOP.search(said, max(0, start - 60), start) is not None
 

@@ -115,6 +115,16 @@ _LOSES_BEHIND = re.compile(
     rf"(?:{_WORSE}{_OF_THE_TWO}|loses|lost)(?={MARKS}{{0,4}}(?:[.,;:!]|\Z|\n)|[)\]]))"
 )
 """These two name the answer that a judge does not prefer: Loser: A, A (eliminated)."""
+_BELOW_BEFORE = re.compile(
+    rf"(?:(?:(?<![\w</])(?:[A-Z]|\d)|[\])])[*_`\"']{{0,3}}(?:\s?(?:>{{1,3}}=?|[\u2265\u226b\u227b])\s?"
+    rf"|,\s(?:then\s)?)"
+    rf"|(?:\A|\n){MARKS}{{0,6}}1[.)]\s{MARKS}{{0,6}}(?:\w{{2,12}}\s)?[A-Z\d]{MARKS}{{0,6}}\n{MARKS}{{0,6}}2[.)]\s"
+    rf"|\b(?i:second|2nd)\s?[:=]\s?){MARKS}{{0,4}}(?:[A-Z]\w{{2,12}}\s)?{MARKS}{{0,4}}\Z"
+)
+_BELOW_BEHIND = re.compile(
+    rf"[*_`\"')\]]{{0,4}}\s?(?:<{{1,3}}=?|[\u2264\u226a\u227a])\s?{MARKS}{{0,4}}(?:[A-Z]\w{{2,12}}\s)?[A-Z\d](?![\w>])"
+)
+"""These two name an answer as below another one: B > A, A < B, and the second of a list."""
 _WINDOW = 160
 """Largest number of characters that are looked at before a label, and behind it."""
 
@@ -127,7 +137,10 @@ def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> 
 def names_the_loser(said: str, start: int, end: int) -> bool:
     """Returns True if the name of an answer from `start` to `end` is given as that of the worse one: Loser: A."""
     before = _LOSES_BEFORE.search(said, max(0, start - _WINDOW), start)
-    return before is not None or _LOSES_BEHIND.match(said, end) is not None
+    if before is not None or _LOSES_BEHIND.match(said, end):
+        return True
+    below = _BELOW_BEFORE.search(said, max(0, start - _WINDOW), start)
+    return below is not None or _BELOW_BEHIND.match(said, end) is not None
 
 
 def _is_led_to(said: str, first: int, start: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from ray_gym.graders.ascribed import is_ascribed
 from ray_gym.graders.characters import MARKS
 
 _FENCE = re.compile(r"(?m:^[ \t]*+(`{3,}+|~{3,}+)[^\n`]{0,60}$)")
@@ -107,9 +108,9 @@ class Quotes:
         self._first_word = word.start() if word else 0
         self._closing = _start_of_closing(said, self._blocks)
 
-    def hold(self, start: int, end: int) -> bool:
-        """Returns True if a label at this place is quoted."""
-        if self._is_introduced(start):
+    def hold(self, start: int, end: int, *, is_name: bool) -> bool:
+        """Returns True if a label at this place is quoted. One that names an answer may be behind `Assistant:`."""
+        if self._is_introduced(start) or is_ascribed(self._said, start, is_name=is_name):
             return True
         at = bisect_right(self._starts, start) - 1
         if at < 0 or end > self._blocks[at][1]:

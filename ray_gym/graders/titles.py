@@ -21,8 +21,8 @@ _TITLE = re.compile(
 """Title of at most four words right before a label."""
 _SEPARATED = re.compile(rf"[:=|>\uff1a\u2192\u2014{DASHES}]\Z")
 _WHOLE = re.compile(
-    rf"(?i:(?:(?:{OF_A_VERDICT}|{THEREFORE}|[a-z]{{0,12}}correct\w*|final|overall|total|summary|points?|bewertung|nota|worse|worst|winner|best|out|scale"
-    r"|my|the|your|this|its|our|of|on|for|in|is|to|short|given|llm|judge['\u2019]?s?|reference|yes/no|(?-i:[A-Z]{2,16}/[A-Z]{2,16})|\(?(?:\d+[-/\u2013]|/|(?<=of\s))\d+\)?)(?:[\s_/-]+|\Z))+\Z)"
+    rf"(?i:(?:(?:{OF_A_VERDICT}|{THEREFORE}|[a-z]{{0,12}}correct\w*|final|overall|total|summary|points?|bewertung|nota|worse|worst|winner|best"
+    r"|my|the|your|this|its|our|of|on|for|in|is|to|short|given|llm|judge['\u2019]?s?|reference|yes/no|(?-i:[A-Z]{2,16}/[A-Z]{2,16}))(?:[\s_/-]+|\Z))+\Z)"
 )
 """A title all of whose words may be said of the whole."""
 _NO_SCORE = re.compile(
@@ -48,7 +48,7 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
     title = _title(said, first, start)
     if title is None and not is_said_of_a_part(said, first, start):
         return False
-    if title is not None and _WHOLE.match(title):
+    if title is not None and is_of_the_whole(title):
         return False
     if _NEXT_TITLE.search(said, end, last):
         return True
@@ -56,6 +56,11 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
     if reason:
         return _NEXT_TITLE.search(said, reason.end()) is not None
     return _WORD.search(said, last) is not None
+
+
+def is_of_the_whole(title: str) -> bool:
+    """Returns True if all words of a title may be said of the whole: Final verdict."""
+    return _WHOLE.match(title) is not None
 
 
 def names_no_score(said: str, start: int, end: int) -> bool:
@@ -66,7 +71,7 @@ def names_no_score(said: str, start: int, end: int) -> bool:
     if _NUMBER_BEHIND.match(said, end) and _TITLE_BEFORE.match(said[begin:start]):
         return True
     title = _title(said, begin, start)
-    return title is not None and _NO_SCORE.search(title) is not None and _WHOLE.match(title) is None
+    return title is not None and _NO_SCORE.search(title) is not None and not is_of_the_whole(title)
 
 
 def _title(said: str, first: int, start: int) -> str | None:

@@ -1,0 +1,63 @@
+"""Finds a verdict in another letter case behind a label (`PASS`, `Final: fail`): then it is not plain which counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ray_gym.graders.ascribed import is_ascribed
+from ray_gym.graders.characters import DASHES, MARKS
+from ray_gym.graders.finder import spaced
+from ray_gym.graders.titles import is_of_the_whole
+
+_IN_WORDS = dict(
+    zip(("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), range(11), strict=True)
+)
+_THEREFORE = (
+    r"(?:so|hence|therefore|thus|overall|finally|ultimately|consequently|accordingly"
+    r"|in\s(?:conclusion|summary|short|total)|and|but)"
+)
+_LEADS = (
+    r"(?:(?:my|the|this|that)\s(?:\w{1,12}\s){0,2}(?:verdict|judgment|judgement|rating|score|grade|label|decision|result"
+    r"|outcome)\s(?:is|remains|becomes|was)(?:\snow)?"
+    r"|(?:it|this|that)(?:\s(?:is|gets|deserves|means|should\sbe|must\sbe)|['\u2019]s)(?:\snow)?|I(?:['\u2019]d"
+    r"|\swould|\sthus|\stherefore)?\s(?:say|rate|judge|call|mark|grade|give|vote|choose|pick)"
+    r"(?:\s(?:it|this|that|the\s\w{1,12}))?)(?:\s(?:as|with|an?))?"
+)
+_NO_VERDICT = re.compile(r"(?i:correct|given|expected|reference)")
+"""Part of a title of the reference or of what is judged."""
+
+
+@lru_cache(maxsize=64)
+def _pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
+    label = "|".join(map(spaced, sorted(texts, key=len, reverse=True)))
+    end = rf"{MARKS}{{0,9}}(?=[.,;!\u3002\u2014]|\s[{DASHES}]\s|\s(?:because|since|as)\b|$)"
+    around = rf"(?:{MARKS}|[#|{DASHES}]){{0,12}}"
+    return re.compile(
+        rf"(?im:^{around}(?P<alone>{label}){MARKS}{{0,9}}[.!]{{0,3}}{MARKS}{{0,9}}$"
+        rf"|^{around}(?P<title>[^\W\d][^\n:=|]{{0,40}}?)[\s*_]{{0,6}}[:="
+        rf"|\uff1a\u2192]{around}(?P<titled>{label}){end}"
+        rf"|(?:^|[.!?;])[\s*_]{{0,6}}(?:{_THEREFORE}[\s,]{{1,3}}(?:{_LEADS}\s)?"
+        rf"|{_LEADS}\s)(?:{MARKS}){{0,9}}(?P<led>{label}){end})"
+    )
+
+
+def restates_another(said: str, place: int, label: str, bare: Mapping[str, str]) -> bool:
+    """Returns True if another label than `label` stands as a verdict behind a place, in another letter case, without its
+    brackets, or in words: alone on its line, behind the title of a verdict, or in a sentence that leads to one.
+
+    `bare`: labels by their texts in lower case, with and without brackets.
+    """
+    texts = dict(bare)
+    texts |= {word: bare[str(number)] for word, number in _IN_WORDS.items() if str(number) in bare}
+    for found in _pattern(tuple(texts)).finditer(said, place):
+        text = found["alone"] or found["titled"] or found["led"]
+        if texts.get(" ".join(text.lower().split())) == label:
+            continue
+        title = found["title"]
+        if title is None or (
+            is_of_the_whole(title) and not _NO_VERDICT.search(title) and not is_ascribed(said, found.start("titled"))
+        ):
+            return True
+    return False
