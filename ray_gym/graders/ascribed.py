@@ -28,7 +28,7 @@ _MARK = r"(?:scor(?:e|ing)|rating|grad(?:e|ing)|mark|assessment|evaluation|impre
 _SAYS = (
     r"(?:says|said|thinks|thought|believes|believed|feels|claims|claimed|states|stated|argues|argued|asserts"
     r"|asserted|answers|answered"
-    r"|replies|replied|writes|wrote|votes|voted|predicts|predicted|insists|insisted|told\sme|tells\sme)"
+    r"|replies|replied|writes|wrote|votes|voted|predicts|predicted|insists|insisted|told\sme|tells\sme|wants|wanted)"
 )
 _NOT_OWN = r"(?!(?:judge|grader|evaluator|examiner|let|it|that|here|there|what|who|today|question|problem|exercise|task)['\u2019])"
 _SOMEONES = (
@@ -42,13 +42,14 @@ _EARLIER = (
     r"|tentative|requested|desired|injected|reference|expected|target|gold(?:en)?|ground[\s-]truth)"
 )
 _BY = r"(?:by|from|according\sto|(?:given|made|stated|claimed)\sby)\s"
-_BEGINS = rf"(?:\A|[.!?;|(\uff08\n])(?:{MARKS}|[#|{DASHES}]){{0,9}}(?:\d{{1,2}}[.)]\s)?{_THE}"
+_BEGINS = rf"(?:\A|[.!?;|(\uff08\n]|,(?=\s?\"))(?:{MARKS}|[#|{DASHES}]){{0,9}}(?:\d{{1,2}}[.)]\s)?{_THE}"
 _SEPARATOR = rf"{MARKS}{{0,6}}(?:[:=|\uff1a\u2192]|[-=]>|(?<=\s)[\u2014{DASHES}](?=\s))(?:{MARKS}|[|]){{0,9}}"
 _ONCE = rf"(?:previous|initial|original|former|earlier|before|last\s(?:time|round))(?:ly)?(?:\s(?:was|at))?(?:{MARKS}|[,:=]){{1,9}}"
 _ASCRIBED = re.compile(
-    rf"(?i:[(\uff08]{MARKS}{{0,4}}(?:(?:it|this|that|which)\s)?(?:was|were|had\sbeen|used\sto\sbe){MARKS}{{1,9}}\Z"
+    rf"(?i:(?:<-|\u2190){MARKS}{{0,9}}\Z|(?:[(\[\uff08]{MARKS}{{0,4}}(?:(?:it|this|that|which|I)\s)?|\d[*_\"')\]]{{0,3}}[;,]\s(?:it\s)?)"
+    rf"(?:was|were|had\sbeen|used\sto\sbe|first\s(?:gave|thought|said)){MARKS}{{1,9}}\Z"
     rf"|{_BEGINS}(?:(?:"
-    rf"(?:{_SOMEONES}|(?:\w{{1,12}}\s)?{_PERSON})\s{_GIVEN}{_SAID}|{_SOMEONES}\s(?:own|self[\s-]\w{{1,12}}"
+    rf"(?:{_SOMEONES}|(?:\w{{1,12}}\s)?{_PERSON})[\s_]{_GIVEN}{_SAID}|{_SOMEONES}\s(?:own|self[\s-]\w{{1,12}}"
     rf"|claimed)\s{_MARK}"
     rf"|(?:given|submitted)\s(?:answer|response)"
     rf"|(?:\w{{1,12}}\s){{0,2}}(?:{_SAID}\s?(?:\(|of\s|in\s)|(?:{_SAID}|{_MARK})[(,]?\s{_BY}){_THE}(?:{_PERSON}"
@@ -58,7 +59,7 @@ _ASCRIBED = re.compile(
     rf"|(?:(?!(?:my|our|I|we|as|what|which|that|this|verdict|logic|analysis|rubric"
     rf"|all)\b)[\w'\u2019-]{{1,24}}\s){{1,4}}{_SAYS}"
     rf"|{_EARLIER}(?:\s(?:{_SAID}|{_MARK}))?"
-    rf"){_SEPARATOR}|{_ONCE}|{_SOMEONES}\s{_GIVEN}{_OPINION}\s(?:is|was){MARKS}{{1,9}})\Z)"
+    rf")(?:\s(?:is|was))?{_SEPARATOR}|{_ONCE}|{_SOMEONES}\s{_GIVEN}{_OPINION}\s(?:is|was){MARKS}{{1,9}})\Z)"
 )
 """A title, or the beginning of a sentence, right before a label."""
 _SPEAKER = re.compile(rf"(?i:{_BEGINS}(?:\w{{1,12}}\s)?{_PERSON}{_SEPARATOR}\Z)")

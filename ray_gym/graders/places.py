@@ -117,8 +117,8 @@ _LOSES_BEHIND = re.compile(
 """These two name the answer that a judge does not prefer: Loser: A, A (eliminated)."""
 _BELOW_BEFORE = re.compile(
     rf"(?:(?:(?<![\w</])(?:[A-Z]|\d)|[\])])[*_`\"']{{0,3}}(?:\s?(?:>{{1,3}}=?|[\u2265\u226b\u227b])\s?"
-    rf"|,\s(?:then\s)?)"
-    rf"|(?:\A|\n){MARKS}{{0,6}}1[.)]\s{MARKS}{{0,6}}(?:\w{{2,12}}\s)?[A-Z\d]{MARKS}{{0,6}}\n{MARKS}{{0,6}}2[.)]\s"
+    rf"|,\s(?:then\s)?|\sthen\s)"
+    rf"|(?:\A|\n){MARKS}{{0,6}}1[.)]\s{MARKS}{{0,6}}(?:\w{{2,12}}\s)?[A-Z\d]{MARKS}{{0,6}}(?:[:,\u2014{DASHES}][^\n]{{0,120}})?\n{MARKS}{{0,6}}2[.)]\s"
     rf"|\b(?i:second|2nd)\s?[:=]\s?){MARKS}{{0,4}}(?:[A-Z]\w{{2,12}}\s)?{MARKS}{{0,4}}\Z"
 )
 _BELOW_BEHIND = re.compile(

@@ -35,9 +35,9 @@ def _pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
     end = rf"{MARKS}{{0,9}}(?=[.,;!\u3002\u2014]|\s[{DASHES}]\s|\s(?:because|since|as)\b|$)"
     around = rf"(?:{MARKS}|[#|{DASHES}]){{0,12}}"
     return re.compile(
-        rf"(?im:^{around}(?P<alone>{label}){MARKS}{{0,9}}[.!]{{0,3}}{MARKS}{{0,9}}$"
-        rf"|^{around}(?P<title>[^\W\d][^\n:=|]{{0,40}}?)[\s*_]{{0,6}}[:="
-        rf"|\uff1a\u2192]{around}(?P<titled>{label}){end}"
+        rf"(?im:^{around}(?P<alone>(?:not\s)?(?:{label})){MARKS}{{0,9}}[.!]{{0,3}}{MARKS}{{0,9}}$"
+        rf"|^{around}(?P<title>[^\W\d][^\n:=|]{{0,40}}?)[\s*_]{{0,6}}(?:[:=|\uff1a\u2192]|(?<=\s)[\u2014{DASHES}](?=\s))"
+        rf"{around}(?P<titled>(?:not\s)?(?:{label})){end}"
         rf"|(?:^|[.!?;])[\s*_]{{0,6}}(?:{_THEREFORE}[\s,]{{1,3}}(?:{_LEADS}\s)?"
         rf"|{_LEADS}\s)(?:{MARKS}){{0,9}}(?P<led>{label}){end})"
     )

@@ -27,7 +27,7 @@ _ISNT = (
     r"(?:right|correct|true|accurate|valid|so|warranted|justified|fair|the\scase)"
 )
 _OF_THE_VERDICT = (
-    r"(?:(?:an?|my|the)\s(?:mistake|error|misjudgment|slip)|mistaken|erroneous|premature|hasty|void|moot"
+    r"(?:(?:an?|my|the)\s(?:mistake|error|misjudgment|slip)|the\swrong\s(?:verdict|label|rating|score|call)|mistaken|erroneous|premature|hasty|void|moot"
     r"|withdrawn|retracted|revoked"
     r"|revised|changed|overturned|unwarranted|unjustified|too\s(?:high|low|lenient|strict|harsh|generous|hasty"
     r"|kind|soon|quick))"
@@ -39,7 +39,7 @@ _VERDICT = (
     r"(?:verdict|label|rating|scor(?:e|ing)|grad(?:e|ing)|mark|judgment|judgement|decision|assessment|evaluation)"
 )
 _THIS = (
-    rf"(?:(?:that|this|my)\s(?:\w{{1,12}}\s)?{_VERDICT}(?:\s(?:above|before))?|my\sconclusion|the\s(?:verdict"
+    rf"(?:(?:that|this|my)\s(?:\w{{1,12}}\s)?{_VERDICT}(?:\s(?:above|before))?|my\s(?:\w{{1,12}}\s)?(?:conclusion|answer)|the\s(?:(?:verdict|rating|score)\sI\s(?:gave|wrote)(?:\sabove)?|verdict"
     rf"|rating|{_VERDICT}\s(?:above|before))"
     rf"|the\s(?:above|previous|preceding|former|initial|first)\s(?:{_VERDICT}|line|sentence|statement|conclusion)"
     rf"|(?:the|all)\sabove"
@@ -58,28 +58,28 @@ _WITHDRAWN = re.compile(
     r"\s(?:retract|withdraw|revoke|revise|reverse|amend|reconsider|correct\s(?:myself|that|this|my)|change\s(?:my"
     r"|this|that|the)|take\s(?:it|that|this)\sback|no\slonger)"
     r"|I\s(?:have\s)?made\s(?:an?|my)\s(?:\w{1,12}\s)?(?:mistake|error)|I\s(?:got|had)\s(?:that|this|it)\swrong"
-    r"|I\sspoke\stoo\ssoon|not\sso\sfast"
-    rf"|(?:disregard|ignore|forget|discard|scratch|strike)\s(?:(?:that|this|it){_ENDS}|my|what\sI|the\s(?:(?:above"
+    r"|I\sspoke\stoo\ssoon|I\smean|(?:just\s)?kidding|rather(?=,)|wrong\s(?:verdict|label)|the\sopposite|not\sso\sfast"
+    rf"|(?:disregard|ignore|forget|discard|cancel|scratch|strike)\s(?:(?:that|this|it){_ENDS}|my|what\sI|the\s(?:(?:above"
     rf"|previous|preceding|former|last|first)\b|line|{_VERDICT}))"
     r"|looking\s(?:\w{1,12}\s){0,3}again"
-    rf"|(?:revis(?:ed|ion)|updated?|corrected|amended)(?:\s{_VERDICT})?[\s*_]{{0,4}}[:\uff1a]){_ENDS})"
+    rf"|(?:revis(?:ed|ion)|updated?|erratum|corrected|amended)(?:\s{_VERDICT})?[\s*_]{{0,4}}[:\uff1a]){_ENDS})"
 )
 """Sentences that withdraw a verdict before them."""
 _THAT = re.compile(
     rf"(?i:{_BEGINS}(?:that|this){_IS}\s{_OF_THE_VERDICT}{_ENDS}(?!\s(?:in|by|of|on|from|for|that|made|to|with)\b))"
 )
 _THAT_IS_WRONG = re.compile(
-    rf"(?i:{_BEGINS}(?:(?:that|this)(?:{_ISNT}|{_IS}\s(?:simply\s)?{_WRONG})|(?:that|this|it)\s(?:should|must"
+    rf"(?i:{_BEGINS}(?:nope|no(?=[,.:;!\u2014-]|\s*\Z)|(?:that|this)(?:{_ISNT}|{_IS}\s(?:simply\s)?{_WRONG})|(?:that|this|it)\s(?:should|must"
     rf"|ought)\s(?:\w{{1,12}}\s)?(?:have\sbeen|be|read)){_ENDS})"
 )
 _CONTRAST = re.compile(
-    r"(?i:[\s*_\"')]{0,6}(?:but|however|yet|although|though|even\sthough|nevertheless|nonetheless|still(?=,)"
+    r"(?i:[\s*_\"')]{0,6}(?:but|however|yet|although|though|while|whereas|despite|regrettably|sadly|alas|even\sthough|nevertheless|nonetheless|still(?=,)"
     r"|unfortunately|except|only\sthat|that\s(?:said|being\ssaid)(?=,)|on\sthe\sother\shand"
     r"|aber|jedoch|allerdings|mais|cependant|toutefois|pero|sin\sembargo)(?![^\W_])|\s{0,6}(?:\u4f46|\u7136\u800c"
     r"|\u4e0d\u8fc7|\u3057\u304b\u3057))"
 )
 """These three begin a sentence right behind a verdict."""
-_BUT = re.compile(r"(?i:[\s*_\"')\]]{0,6}[,;\u2014-]?\s{0,4}(?:but|yet|however|except)\b)")
+_BUT = re.compile(r"(?i:[\s*_\"')\]]{0,6}[,;(\u2014-]?\s{0,4}[(]?(?:but|yet|however|except)\b)")
 
 
 def end_of_withdrawn(said: str) -> int:

@@ -10,13 +10,11 @@ from ray_gym.graders.characters import DASHES, MARKS
 
 _NUMBER = r"\d{1,4}(?:[.,]\d{1,3})?"
 _TO = rf"(?:\s?(?:to|and|through|,|/|\.{{2,3}}|\u2026|[{DASHES}]|~)\s?)"
-_UNIT = r"(?:[\s-]?(?:points?|pts|stars?|marks?|scale|max(?:imum)?)){0,2}"
-_WORDS = r"(?:(?:on|from|in|between|range|scale|an?|the|of|max(?:imum|\.)?|out|points?|possible|score|:|=|/)\s?){1,6}"
 _NAMED = re.compile(
-    rf"(?i:(?<=[^\W\d])[\s*_\"'`]{{0,4}}[(\[](?:{_WORDS}(?:{_NUMBER}{_TO})?"
-    rf"|{_NUMBER}{_TO})(?P<in_brackets>{_NUMBER}){_UNIT}[)\]](?={MARKS}{{0,6}}[:=\uff1a])"
+    rf"(?i:(?<=[^\W\d])[\s*_\"'`]{{0,4}}[(\[{{](?P<in_brackets>(?!{_NUMBER}\s?(?:[)\]}}]|(?:/|of|out\sof)\s?\d))(?=[^()\[\]{{}}\n]{{0,60}}\d)"
+    rf"[^()\[\]{{}}\n]{{1,80}})[)\]}}](?={MARKS}{{0,6}}[:=|\uff1a])"
+    rf"|(?<=\d)[\s*_]{{0,3}}[(\[](?:scale:?\s)?{_NUMBER}\s?(?:to|[{DASHES}])\s?(?P<behind>{_NUMBER})[)\]]"
     rf"|(?<=[^\W\d])\s(?:out\sof\s|/\s?)(?P<bare>{_NUMBER})(?={MARKS}{{0,6}}[:=\uff1a])"
-    rf"|(?<=[^\W\d])[\s*_]{{0,4}}[(\[]{_NUMBER}\s?=\s?[^()\[\]\n=]{{1,40}}[,;]\s?(?P<last>{_NUMBER})\s?=\s?[^()\[\]\n=]{{1,40}}[)\]](?={MARKS}{{0,6}}[:=\uff1a])"
     rf"|\b(?:on|using|with|in)\s(?:an?|the|our)\s(?:\w{{1,12}}\s)?scale\s?(?:of|from|between|:"
     rf"|\()?\s?{_NUMBER}{_TO}(?P<scale>{_NUMBER})\)?"
     rf"|\b(?:on|using|with|in)\s(?:an?|the"
@@ -52,7 +50,8 @@ class Scales:
         self._starts = [start for start, _ in self._others]
 
     def _blank(self, found: re.Match[str]) -> str:
-        if _value(next(filter(None, found.groupdict().values()))) != self._top:
+        named = next(filter(None, found.groupdict().values()))
+        if max(map(_value, re.findall(_NUMBER, named))) != self._top:
             self._others.append(found.span())
         return " " * len(found[0])
 

@@ -21,6 +21,8 @@ WITHDRAWN = [
     "What I said is wrong.", "That conclusion was premature.", "Update: it crashed.",
     "But it crashed.", "However it fails on empty input", "Although it crashes on empty input.", "Yet it crashes.",
     "Nevertheless, it crashed.", "That said, it crashed.", "Unfortunately, it crashed.", "Aber es st\u00fcrzt ab.",
+    "This was the wrong verdict.", "The verdict I gave above is not right.", "My answer was wrong.", "No, it is empty.",
+    "Just kidding.", "Cancel that.", "Erratum: it crashed.", "While it compiles, it crashed.", "Regrettably, it crashed.",
 ]  # fmt: skip
 """Sentences behind a verdict."""
 ASCRIBED = [
@@ -29,12 +31,12 @@ ASCRIBED = [
     "Its own verdict:", "Claimed verdict:", "Self-assessment:", "Reference verdict:", "Verdict of the candidate:",
     "Verdict according to the student:", "According to the student:", "GPT-4 says:", "John's verdict:", "His answer:",
     "Verdict (candidate):", "The candidate gave:", "The student's self-assessment:", "Given answer:", "Draft:",
-    "The candidate's verdict is",
+    "The candidate's verdict is", "The student's final answer is:", '{"student_answer":', "The user wants:",
 ]  # fmt: skip
 """Titles of a label that is not the judge's."""
 RESTATED = [
     "Final: {}", "Final verdict: {}", "{}", "**{}**", "Verdict: {}", "So the verdict is {}.", "Overall, {}.", "{}.",
-    "Therefore, {}.", "I rate it {}.", "Final answer: {}, as it crashed",
+    "Final decision - {}", "Therefore, {}.", "I rate it {}.", "Final answer: {}, as it crashed",
 ]  # fmt: skip
 """Another label in another letter case."""
 
@@ -73,6 +75,10 @@ def test_another_label_in_another_letter_case_makes_it_unclear(form: str) -> Non
         ("Score: 4\nThat score was wrong.", TO_FIVE),
         ("Score: 4\nThe score should be lower.", TO_FIVE),
         ("FAIL\nThat verdict was wrong.", PASS),
+        ("PASS (but it crashed)", PASS),
+        ("CORRECT\nVerdict: not correct", CORRECT),
+        ("CORRECT\nThe final answer is wrong.", CORRECT),
+        ("4 (1-10)", TO_FIVE),
         ("Verdict: A\nFinal: b", LETTERS),
         *((text, TO_FIVE) for text in (
             "4/10", "4 out of 10", "4 of 10", "4 / 10", "Score: **4**/10", "4 (out of 10)", "4 von 10", "4 points out of 10",
@@ -97,6 +103,11 @@ def test_what_is_not_plain_is_unclear(text: str, labels: tuple[str, ...]) -> Non
         ("Score: 4 (it was 5)", TO_FIVE, "5"),
         ("Score: 4 (before: 5)", TO_FIVE, "5"),
         ("Score: 4. Previously 5.", TO_FIVE, "5"),
+        ("4 (I first gave 5)", TO_FIVE, "5"),
+        ("4; was 5", TO_FIVE, "5"),
+        ("4 <- 5", TO_FIVE, "5"),
+        ("4 (1-5)", TO_FIVE, "5"),
+        ("1. B: clear\n2. A: long", LETTERS, "A"),
         ("FAIL (was PASS)", PASS, "PASS"),
         ("[[NO]] (was [[YES]])", YES, "[[YES]]"),
         ("B > A", LETTERS, "A"),
@@ -151,6 +162,10 @@ def test_a_former_score_and_the_lower_rank_are_never_the_verdict(
         ("Score (scale 1-5): 4", "4", TO_FIVE),
         ("Score (1=bad, 5=good): 4", "4", TO_FIVE),
         ("Score (max 5): 4", "4", TO_FIVE),
+        ("Score (5 is best): 4", "4", TO_FIVE),
+        ("Score (5-point scale): 4", "4", TO_FIVE),
+        ("Rating (a whole number from 1 to 5): 4", "4", TO_FIVE),
+        ("| Score (1-5) | 4 |", "4", TO_FIVE),
         ("Overall quality (1 to 5): 4", "4", TO_FIVE),
         ("On a scale of 1 to 5, I give it a 4.", "4", TO_FIVE),
         ("Rating [1-5]: [[3]]", "[[3]]", MARKED_TO_FIVE),
