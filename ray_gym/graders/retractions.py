@@ -73,7 +73,7 @@ _THAT_IS_WRONG = re.compile(
     rf"|ought)\s(?:\w{{1,12}}\s)?(?:have\sbeen|be|read)){_ENDS})"
 )
 _CONTRAST = re.compile(
-    r"(?i:[\s*_\"')]{0,6}(?:but|however|yet|although|though|while|whereas|despite|regrettably|sadly|alas|even\sthough|nevertheless|nonetheless|still(?=,)"
+    r"(?i:[\s*_\"')]{0,6}(?:but|however|yet|although|though|despite|regrettably|sadly|alas|even\sthough|nevertheless|nonetheless|still(?=,)"
     r"|unfortunately|except|only\sthat|that\s(?:said|being\ssaid)(?=,)|on\sthe\sother\shand"
     r"|aber|jedoch|allerdings|mais|cependant|toutefois|pero|sin\sembargo)(?![^\W_])|\s{0,6}(?:\u4f46|\u7136\u800c"
     r"|\u4e0d\u8fc7|\u3057\u304b\u3057))"

@@ -22,7 +22,7 @@ WITHDRAWN = [
     "But it crashed.", "However it fails on empty input", "Although it crashes on empty input.", "Yet it crashes.",
     "Nevertheless, it crashed.", "That said, it crashed.", "Unfortunately, it crashed.", "Aber es st\u00fcrzt ab.",
     "This was the wrong verdict.", "The verdict I gave above is not right.", "My answer was wrong.", "No, it is empty.",
-    "Just kidding.", "Cancel that.", "Erratum: it crashed.", "While it compiles, it crashed.", "Regrettably, it crashed.",
+    "Just kidding.", "Cancel that.", "Erratum: it crashed.", "Regrettably, it crashed.",
 ]  # fmt: skip
 """Sentences behind a verdict."""
 ASCRIBED = [
@@ -137,6 +137,7 @@ def test_a_former_score_and_the_lower_rank_are_never_the_verdict(
         ("Score: 4\nHowever, it lacks sources.", "4", TO_FIVE),
         ("[[A]], but B is close.", "[[A]]", BETTER),
         ("PASS\nThe verdict follows from the tests.", "PASS", PASS),
+        ("PASS\nWhile running the tests, I saw no error.", "PASS", PASS),
         ("The judge's verdict: PASS", "PASS", PASS),
         ("Your verdict: PASS", "PASS", PASS),
         ("The student's score: 4", "4", TO_FIVE),
