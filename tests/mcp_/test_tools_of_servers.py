@@ -47,7 +47,7 @@ async def test_results_and_errors_are_what_the_model_reads(subtests: pytest.Subt
     assert wrong[1] and "bad arguments for add: amount: '1' is not of type 'integer'" in wrong[0]
     assert fail == ("no such file", True)
     assert refuse == ('{"error": "not on Sundays"}', True)
-    assert picture[1] and "image (image/png)" in picture[0] and "only text" in picture[0]
+    assert picture == ("[image (image/png): it is left out, as only text can be read here]\na cat", False)
     assert structured == ('{"reward": 0.5}', False)
     assert much[1] and "20,000,000 characters long, and may have 1,000,000" in much[0]
     assert nothing[1] and "there is no tool 'nothing'; the tools are: add, " in nothing[0]
