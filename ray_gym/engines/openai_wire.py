@@ -14,13 +14,12 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
+from ray_gym.engines.answered_message import CALLED, read_message
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
-from ray_gym.engines.spelled import elements, members, spelling, text_or_json, value_of
-from ray_gym.engines.tool_names import own_name, sent_call, sent_tool
-from ray_gym.messages import Message, ToolCall
+from ray_gym.engines.tool_names import sent_call, sent_tool
+from ray_gym.messages import Message
 from ray_gym.models.base import (
     Completion,
     CompletionRequest,
@@ -30,15 +29,10 @@ from ray_gym.models.base import (
     SpanKind,
     TokenIds,
 )
-from ray_gym.openai_api.parts import ANSWER_FIELDS, read_answer
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
 
-CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "function_calls"})
-"""Ends of an answer that say that there is a call in it (without one, the server has lost it), and fields of a message
-that hold calls.
-"""
 ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "pause_turn"), "stop"),
     **dict.fromkeys(("endoftext", *CALLED), "stop"),
@@ -53,8 +47,6 @@ ENDS: Mapping[str, FinishReason] = {
 """Ends of an answer by the values of `finish_reason`, in lower case and with underscores: OpenAI's and vLLM's, and those
 of servers that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
 """
-_OTHER_ARGUMENTS = ("arguments", "parameters", "params", "args", "kwargs", "input")
-"""Names under which some servers give a call's arguments, of which only `arguments` of its function is read."""
 _ROUNDED = 1e-4
 """Largest logprob: that of a certain token, which some servers round to a little above 0."""
 _RAW_LOGPROB = -1e-4
@@ -159,7 +151,10 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     kind, grammar = _span_kind(request, extra)
     stop_text = choice.get("stop_reason")  # of vLLM; of others it is missing, or says something else
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
-    message = _read_message(given, request)
+    try:
+        message = read_message(given, request)
+    except ValueError as error:
+        raise BadAnswer(str(error)) from None
     if spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
         raise BadAnswer(f"it ended by finish_reason {choice['finish_reason']!r}, and has no call")
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
@@ -275,78 +270,6 @@ def _read_finish_reason(given: Any) -> FinishReason:
     if known is None:
         raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
     return known
-
-
-def _read_message(given: Json, request: CompletionRequest) -> Message:
-    """Returns the message of an answer. Errors: `BadAnswer` for content that is no text, or bytes that are no UTF-8."""
-    try:
-        content, called = _calls_apart(given.get("content"))
-        calls = elements(given.get("tool_calls")) or _calls_elsewhere(given) or called
-        fields = {name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS}
-        reasoning, words = read_answer({**fields, "content": content})
-        made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
-    except ValueError as error:
-        raise BadAnswer(str(error)) from None
-    return Message("assistant", words, reasoning or None, _with_own_ids(made, request))
-
-
-def _calls_apart(content: Any) -> tuple[Any, list[Any]]:
-    """Returns the decoded content of an answer without the parts that are calls (Anthropic's `tool_use`), and these parts.
-    Errors: ValueError for bytes that are no UTF-8.
-    """
-    decoded = value_of(content)
-    if not isinstance(decoded, list):
-        return decoded, []
-    is_call = [isinstance(part, dict) and spelled(part.get("type")) in CALLED for part in decoded]
-    parts = elements(content) if any(is_call) else []
-    kept = [part for part, apart in zip(decoded, is_call, strict=True) if not apart]
-    return kept, [part for part, apart in zip(parts, is_call, strict=False) if apart]
-
-
-def _calls_elsewhere(given: Json) -> list[Any]:
-    """Returns the calls of a message that has no `tool_calls`: those of the first other field that holds any, which is
-    `function_call` in the API's earlier form. Beside `tool_calls`, such fields say the same again.
-    """
-    fields = (elements(value) for name, value in given.items() if spelled(name) in CALLED)
-    return next(filter(None, fields), [])
-
-
-def _with_own_ids(calls: tuple[ToolCall, ...], request: CompletionRequest) -> tuple[ToolCall, ...]:
-    """Returns the calls of a message, each with an id of its own: one that an earlier call has is made anew."""
-    seen: set[str] = set()
-    own = []
-    for index, call in enumerate(calls):
-        own.append(replace(call, id=_make_id(request, index)) if call.id in seen else call)
-        seen.add(own[-1].id)
-    return tuple(own)
-
-
-def _make_id(request: CompletionRequest, index: int) -> str:
-    """Returns an id for a call of the answer to a request. `index`: number of the call, from 0."""
-    return f"call_{stable_id(request.seed, index)[:24]}"
-
-
-def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
-    """Returns a call of an answer, which may have name and arguments itself, or in its `function`; one of type `tool_use`
-    has them as `input`. One that can't be read, or has its arguments elsewhere, has no name, and its whole JSON as its
-    arguments: it is answered with an error, and the calls beside it are carried out. An id that is neither a text nor a
-    whole number is made anew.
-    """
-    fields = members(call)
-    function = members(fields.get("function", call))
-    given = value_of(fields.get("id"))
-    id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
-    name, arguments = value_of(function.get("name")), function.get("arguments")
-    if "function" not in fields and spelled(value_of(fields.get("type"))) == "tool_use":
-        arguments = fields.get("input", arguments)
-    if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
-        return ToolCall(id, "", spelling(call))
-    return ToolCall(id, own_name(name, request), text_or_json(arguments))
-
-
-def _has_arguments(*given: Mapping[str, Any]) -> bool:
-    """Returns True if a call or its function has arguments under any name."""
-    return any(value_of(fields.get(name)) for fields in given for name in _OTHER_ARGUMENTS)
 
 
 def _object(value: Any) -> Json:
