@@ -42,6 +42,11 @@ def data(value: Any) -> str:
     return _MARKUP.sub(_as_markup, printable(str(value)))
 
 
+def data_line(value: Any) -> str:
+    """Returns a value as `data` does, on one line: what a name or a reason has behind a line feed would stand for itself."""
+    return data(str(value).replace("\n", "\\n"))
+
+
 def _as_markup(found: re.Match[str]) -> str:
     """Returns markup of backslashes and a bracket. rich's own `escape` loses backslashes where no tag follows."""
     backslashes = found["backslashes"] or found["last"] or ""

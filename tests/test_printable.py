@@ -16,7 +16,7 @@ from rich.markup import render
 from ray_gym import Environment, Task, plugins
 from ray_gym.cli.app import envs
 from ray_gym.cli.output import DataTable, make_console
-from ray_gym.printable import data, printable
+from ray_gym.printable import data, data_line, printable
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
 EVIL = [
@@ -158,3 +158,7 @@ def test_the_listing_of_environments_shows_data_as_text(
     envs()
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and r"ev[/b]\x1b" in shown and "[bold]" in shown
+
+
+def test_a_name_stands_on_one_line() -> None:
+    assert render(data_line("x: 0\npolicy [b]reward\x1b")).plain == r"x: 0\npolicy [b]reward\x1b"

@@ -35,9 +35,9 @@ from ray_gym.cli.output import (
     keep_stdout,
     make_console,
     paged,
+    prepare_stdout,
     print_others_safely,
     say,
-    write_stdout_wholly,
 )
 from ray_gym.errors import RunFailed, UserError, remedy_of
 from ray_gym.hosting.import_paths import hidden_modules
@@ -325,7 +325,7 @@ for _group in (app, data.app, runs.app):
 
 def main() -> None:
     try:
-        write_stdout_wholly()
+        prepare_stdout()
         print_others_safely()
         _import_from_here()
         code = app(prog_name="ray-gym", standalone_mode=False) or 0

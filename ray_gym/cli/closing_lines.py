@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ray_gym.errors import RunFailed
 from ray_gym.models.price import told_money
-from ray_gym.printable import data
+from ray_gym.printable import data_line
 from ray_gym.run.directory.location import shell_quoted
 
 
@@ -25,7 +25,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         counts = sorted(summary[key].items(), key=lambda item: -item[1])
         if counts:
             console.print(
-                f"  {label}: " + ", ".join(f"{data(name)} {count}" for name, count in counts[:12]),
+                f"  {label}: " + ", ".join(f"{data_line(name)} {count}" for name, count in counts[:12]),
                 soft_wrap=True,
             )
     if summary["mean_reward"] is not None:
@@ -40,7 +40,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     elif summary["episodes"] >= summary["of"]:
         console.print("  nothing was left to play")
     if cost := summary["cost"]:
-        by_model = [f"{data(name)} {told_money(money)}" for name, money in cost["by_model"].items()]
+        by_model = [f"{data_line(name)} {told_money(money)}" for name, money in cost["by_model"].items()]
         spent = [f"{told_money(cost['spent'])} of limits.max_cost spent"] if cost["spent"] is not None else []
         console.print(f"  cost: {told_money(cost['total'])} ({', '.join(by_model + spent)})", soft_wrap=True)
     print_failures(console, summary)
@@ -48,25 +48,25 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     if recovered:
         console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
     if summary["models_without_token_ids"]:
-        names = data(", ".join(summary["models_without_token_ids"]))
+        names = data_line(", ".join(summary["models_without_token_ids"]))
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
-    console.print(f"  {data(location)}", soft_wrap=True, highlight=False)
+    console.print(f"  {data_line(location)}", soft_wrap=True, highlight=False)
     if summary["interrupted"]:
         console.print(
-            f"  resume it with: ray-gym rollout --resume {data(shell_quoted(location))}",
+            f"  resume it with: ray-gym rollout --resume {data_line(shell_quoted(location))}",
             soft_wrap=True,
             highlight=False,
         )
     else:
         console.print(
-            f"  look at it with: ray-gym show {data(shell_quoted(location))}", soft_wrap=True, highlight=False
+            f"  look at it with: ray-gym show {data_line(shell_quoted(location))}", soft_wrap=True, highlight=False
         )
 
 
 def print_warnings(console: Console, summary: dict[str, Any]) -> None:
     """Prints what workers warned of, how many rewards are out of range, and how many episodes have none as they failed."""
     for warning in summary["warnings"]:
-        console.print(f"  [yellow]warning[/yellow]: {data(warning)}", soft_wrap=True, highlight=False)
+        console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True, highlight=False)
     if outside := summary["rewards_out_of_range"]:
         told = f"{outside} rewards are outside of the environment's reward_range"
         console.print(f"  [yellow]warning[/yellow]: {told}")
@@ -79,7 +79,7 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
 def print_failures(console: Console, summary: dict[str, Any]) -> None:
     """Prints the kinds of failures, each with its number."""
     for failure, count in summary["failures"].items():
-        console.print(f"  [red]{count} failed[/red]: {data(failure)}", soft_wrap=True)
+        console.print(f"  [red]{count} failed[/red]: {data_line(failure)}", soft_wrap=True)
     if (failed := summary["status"].get("failed", 0)) > (listed := sum(summary["failures"].values())):
         console.print(f"  [red]{failed - listed} more failed[/red] in other ways")
 

@@ -10,7 +10,7 @@ import typer
 
 from ray_gym.cli.output import make_console, write
 from ray_gym.errors import UserError
-from ray_gym.printable import data
+from ray_gym.printable import data, data_line
 from ray_gym.run.directory.location import shell_quoted
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def print_line(console: Console, location: str) -> None:
     kinds = list(dict.fromkeys(finding.kind for finding in health.findings))
     if kinds:
         command = f"ray-gym health {shell_quoted(location)}"
-        told = f"  [yellow]suspicious[/]: {data(', '.join(kinds))}; {data(command)} says why"
+        told = f"  [yellow]suspicious[/]: {data_line(', '.join(kinds))}; {data_line(command)} says why"
         console.print(told, highlight=False, soft_wrap=True)
 
 
@@ -69,15 +69,15 @@ def _print(location: str, health: Health) -> None:
     console = make_console()
     count = len(health.findings)
     what = "nothing suspicious" if not count else f"{count} finding{'s' if count > 1 else ''}"
-    console.print(f"{data(location)}: {what} in {health.episodes:,} episodes", highlight=False, soft_wrap=True)
+    console.print(f"{data_line(location)}: {what} in {health.episodes:,} episodes", highlight=False, soft_wrap=True)
     for problem in health.damaged:
-        console.print(f"[red]left out:[/] {data(problem)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]left out:[/] {data_line(problem)}", highlight=False, soft_wrap=True)
     for finding in health.findings:
         text = " ".join(str(finding).split())  # a model may call a tool by any name
-        console.print(f"[yellow]{data(finding.kind)}[/]: {data(text)}", highlight=False, soft_wrap=True)
-        console.print(f"  [dim]{data(finding.why)}[/]", highlight=False, soft_wrap=True)
-        console.print(f"  e.g. {data(', '.join(finding.episodes))}", highlight=False, soft_wrap=True)
-        console.print(f"  in the viewer: {data(finding.where)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]{data_line(finding.kind)}[/]: {data(text)}", highlight=False, soft_wrap=True)
+        console.print(f"  [dim]{data_line(finding.why)}[/]", highlight=False, soft_wrap=True)
+        console.print(f"  e.g. {data_line(', '.join(finding.episodes))}", highlight=False, soft_wrap=True)
+        console.print(f"  in the viewer: {data_line(finding.where)}", highlight=False, soft_wrap=True)
     if count:
         example = f"ray-gym show {shell_quoted(location)} {health.findings[0].episodes[0]}"
-        console.print(f"one of them: {data(example)}", highlight=False, soft_wrap=True)
+        console.print(f"one of them: {data_line(example)}", highlight=False, soft_wrap=True)

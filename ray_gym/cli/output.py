@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.pager import SystemPager
 from rich.table import Table
 
-from ray_gym.printable import data, printable
+from ray_gym.printable import data, data_line, printable
 
 PIPE_WIDTH = 160
 _FORMAT_WARNING = warnings.formatwarning
@@ -80,7 +80,7 @@ class DataTable(Table):
 
     def add_data(self, *cells: object) -> None:
         """Adds a row of data, each of whose cells is a line."""
-        self.add_row(*(data(str(cell).replace("\n", "\\n")) for cell in cells))
+        self.add_row(*(data_line(cell) for cell in cells))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -89,14 +89,16 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def write(content: str | bytes) -> None:
-    """Writes content for a file or another program to stdout, as it is."""
-    typer.echo(content, file=_stdout(), nl=False)
+    """Writes content for a file or another program to stdout, as it is; texts are UTF-8 there, whatever the locale."""
+    typer.echo(content.encode() if isinstance(content, str) else content, file=_stdout(), nl=False)
 
 
-def write_stdout_wholly() -> None:
-    """Gives stdout a buffer if it has none, as under `python -u`: without one, what a full disk takes only a part of is cut
-    and no error is raised.
+def prepare_stdout() -> None:
+    """Has stdout write characters that its encoding lacks as escapes, as Python has stderr do. Gives it a buffer if it has
+    none, as under `python -u`: without one, what a full disk takes only a part of is cut and no error is raised.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         buffered = open(sys.stdout.fileno(), "wb", closefd=False)  # noqa: SIM115
         sys.stdout = io.TextIOWrapper(buffered, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)

@@ -15,7 +15,7 @@ from ray_gym.cli.unfinished import unfinished_line
 from ray_gym.errors import UserError, placed
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.plugins import find_environment
-from ray_gym.printable import data
+from ray_gym.printable import data_line
 from ray_gym.record.bounds import Bound
 from ray_gym.run.directory.directory import CONFIG, find_run
 from ray_gym.run.directory.empty import no_episodes
@@ -69,26 +69,26 @@ def show_run(
     _print_state(console, run, episodes, is_whole=not damages)
     _print_metrics(console, run)
     console.print(
-        f"one of them: ray-gym show {data(shell_quoted(run.location))} EPISODE", highlight=False, soft_wrap=True
+        f"one of them: ray-gym show {data_line(shell_quoted(run.location))} EPISODE", highlight=False, soft_wrap=True
     )
 
 
 def print_damages(console: Console, damages: Iterable[str]) -> None:
     """Prints what of a run can't be read."""
     for damage in damages:
-        console.print(f"[red]left out:[/] {data(damage)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]left out:[/] {data_line(damage)}", highlight=False, soft_wrap=True)
 
 
 def line_of(row: dict[str, Any]) -> str:
     """Returns an episode's row as a line of rich's markup."""
     reward = "" if row["reward"] is None else f"  reward {row['reward']:.4g}"
     why = (
-        f"  [red]{data(_cell(row, 'failure'))}[/]"
+        f"  [red]{data_line(_cell(row, 'failure'))}[/]"
         if row["status"] == "failed"
-        else f"  {data(_cell(row, 'stop_text'))}"
+        else f"  {data_line(_cell(row, 'stop_text'))}"
     )
-    head = f"{data(_cell(row, 'episode_id'))}  {data(_cell(row, 'task_id'))}  repeat {row['repeat']}"
-    return f"{head}  {data(row['status'])}, {data(row['stop_reason'])}, {row['turns']} turns{reward}{why}".rstrip()
+    head = f"{data_line(_cell(row, 'episode_id'))}  {data_line(_cell(row, 'task_id'))}  repeat {row['repeat']}"
+    return f"{head}  {data_line(row['status'])}, {data_line(row['stop_reason'])}, {row['turns']} turns{reward}{why}".rstrip()
 
 
 def _cell(row: dict[str, Any], column: str) -> str:
@@ -120,11 +120,11 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
     if failures:
         console.print(f"[red]{failures.total()} failed[/] (--failed shows which):", highlight=False)
     for failure, count in failures.most_common(MOST_FAILURES):
-        console.print(f"  {count} {data(failure)}", highlight=False, soft_wrap=True)
+        console.print(f"  {count} {data_line(failure)}", highlight=False, soft_wrap=True)
     if len(failures) > MOST_FAILURES:
         console.print(f"  ... and {len(failures) - MOST_FAILURES} more kinds of failures", highlight=False)
     if why := (run.summary or {}).get("failure"):
-        console.print(f"[red]the run was ended:[/] {data(why)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]the run was ended:[/] {data_line(why)}", highlight=False, soft_wrap=True)
 
 
 def mean_line(rewarded: list[dict[str, Any]]) -> str:
@@ -172,7 +172,7 @@ def _print_metrics(console: Console, run: Run) -> None:
         shown = "  ".join(f"{figure} {_number(value)}" for figure, value in figures.items())
     except (Exception, SystemExit) as error:
         why = str(error) if isinstance(error, UserError) else placed(error)
-        console.print(f"[dim]the metrics of {data(name)} can't be worked out: {data(why)}[/]", soft_wrap=True)
+        console.print(f"[dim]the metrics of {data_line(name)} can't be worked out: {data_line(why)}[/]", soft_wrap=True)
         return
     if shown:
-        console.print(f"[bold]metrics:[/bold] {data(shown)}", highlight=False, soft_wrap=True)
+        console.print(f"[bold]metrics:[/bold] {data_line(shown)}", highlight=False, soft_wrap=True)

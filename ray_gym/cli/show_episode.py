@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from ray_gym.errors import UserError
-from ray_gym.printable import data
+from ray_gym.printable import data, data_line
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.location import shell_quoted
@@ -28,7 +28,7 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     """
     row = _row_of(run, prefix)
     console.print(
-        f"[bold]{data(row['env_id'])}[/bold] episode {data(row['episode_id'])} (task {data(row['task_id'])}, "
+        f"[bold]{data_line(row['env_id'])}[/bold] episode {data_line(row['episode_id'])} (task {data_line(row['task_id'])}, "
         f"repeat {row['repeat']}{_tries(row)})"
     )
     participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
@@ -37,7 +37,7 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     for event in _said_once(row["events"]):
         if event["turn"] != turn and event["kind"] == "message":
             turn = event["turn"]
-            console.rule(f"turn {turn + 1}: {data(event['participant'])}", align="left", style="dim")
+            console.rule(f"turn {turn + 1}: {data_line(event['participant'])}", align="left", style="dim")
         _print_event(console, event, colours)
     _print_end(console, row)
 
@@ -106,8 +106,8 @@ def _said(event: dict[str, Any]) -> Said:
 def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:
     text = "\n".join(part["text"] for part in event["content"])
     name = event["participant"] or ""
-    said_by = data(name)
-    kind = data(event["kind"])
+    said_by = data_line(name)
+    kind = data_line(event["kind"])
     if kind == "stop":
         return
     seen_by = event["visible_to"]
@@ -125,7 +125,7 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
         _print_calls(console, event, said_by, colours.get(name, "dim"))
         label, style, text = f"tool, to {said_by}", "red" if event["error"] else "dim", _readable(text)
     else:
-        label, style = f"{kind}, to {data(', '.join(seen_by))}", "dim"
+        label, style = f"{kind}, to {data_line(', '.join(seen_by))}", "dim"
     if event["reasoning"]:
         console.print(f"[{style}]{label} thinks:[/] [dim]{data(event['reasoning'])}[/]")
     if text or not event["tool_calls"]:
@@ -138,32 +138,32 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
 
 def _print_calls(console: Console, event: dict[str, Any], label: str, style: str) -> None:
     for call in event["tool_calls"]:
-        named = f"{data(call['name'] or '?')}({data(call['arguments'])})"
+        named = f"{data_line(call['name'] or '?')}({data(call['arguments'])})"
         console.print(f"[{style} bold]{label} calls[/] {named}", highlight=False)
 
 
 def _print_end(console: Console, row: dict[str, Any]) -> None:
     console.rule(style="dim")
     console.print(
-        f"[bold]{data(row['status'])}[/], stopped by {data(row['stop_reason'])}: {data(row['stop_text'] or '-')}"
+        f"[bold]{data_line(row['status'])}[/], stopped by {data_line(row['stop_reason'])}: {data_line(row['stop_text'] or '-')}"
     )
     if row["failure"]:
         failure = row["failure"]
         console.print(
-            f"[red]{data(failure['kind'])} failure in {data(failure['where'])}: {data(failure['message'])}[/]"
+            f"[red]{data_line(failure['kind'])} failure in {data_line(failure['where'])}: {data_line(failure['message'])}[/]"
         )
         console.print(f"[dim]{data(row['traceback'] or '')}[/]", highlight=False, end="\n" * bool(row["traceback"]))
     for reward in row["rewards"]:
-        console.print(f"{data(reward['participant'])} {data(reward['name'])}: {reward['value']:g}")
+        console.print(f"{data_line(reward['participant'])} {data_line(reward['name'])}: {reward['value']:g}")
     for thread, tools in json.loads(row["tools_shown"] or "{}").items():
         names = ", ".join(tool["function"]["name"] for tool in tools)
-        console.print(f"[dim]tools shown to {data(thread)}: {data(names)}[/]", highlight=False)
+        console.print(f"[dim]tools shown to {data_line(thread)}: {data_line(names)}[/]", highlight=False)
     for sample in row["samples"]:
         trained = sum(sample["loss_mask"])
-        fork = f", forked: {data(sample['fork_reason'])}" if sample["fork_reason"] else ""
+        fork = f", forked: {data_line(sample['fork_reason'])}" if sample["fork_reason"] else ""
         mark = "" if sample["trainable"] else ", not trainable"
         console.print(
-            f"[dim]sample of {data(sample['participant'])}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
+            f"[dim]sample of {data_line(sample['participant'])}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
         )
 
 

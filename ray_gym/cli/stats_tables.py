@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ray_gym.cli.output import DataTable
 from ray_gym.models.price import told_money
-from ray_gym.printable import data
+from ray_gym.printable import data, data_line
 
 if TYPE_CHECKING:
     from ray_gym.cli.stats_reading import ReadRun
@@ -194,7 +194,7 @@ def _print_table(console: Console, table: DataTable, parts: int) -> None:
 
 def _warn(console: Console, remarks: Sequence[str]) -> None:
     for remark in remarks:
-        console.print(f"[yellow]warning[/yellow]: {data(remark)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]warning[/yellow]: {data_line(remark)}", highlight=False, soft_wrap=True)
 
 
 def _line(console: Console, text: str) -> None:
