@@ -168,6 +168,8 @@ def _overridden(config: Any, override: str) -> Any:
     key, equals, _ = override.partition("=")
     if not equals or not key or key.startswith("-"):
         raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
+    if "${" in key:
+        raise UserError(f"{override!r}: ${{...}} is read in values, not in keys; write the key itself")
     try:
         return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:

@@ -98,6 +98,7 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 OVERRIDES = {
     "tasks.limitt=3": "'tasks.limitt=3': tasks.limitt: unknown key; did you mean 'limit'?",
     "tasks.limit=some": "'tasks.limit=some': tasks.limit: Input should be a valid integer",
+    "models.${oc.env:X}.engine=x": "${...} is read in values, not in keys; write the key itself",
     "tasks.limit": "'tasks.limit' is not an override; write key=value, e.g. tasks.limit=8",
     "tasks.limit=[1": "'tasks.limit=[1' is not an override that can be read: ",
     "tasks.path=rows.jsonl": "'tasks.path=rows.jsonl': tasks: set one of path (a file) and generate (a number)",
