@@ -18,6 +18,7 @@ import numpy as np
 from ray_gym.engines.answered_message import CALLED, read_message
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
+from ray_gym.engines.spelled import value_of
 from ray_gym.engines.tool_names import sent_call, sent_tool
 from ray_gym.messages import Message
 from ray_gym.models.base import (
@@ -34,10 +35,14 @@ from ray_gym.seeds import stable_id
 Json = dict[str, Any]
 
 ENDS: Mapping[str, FinishReason] = {
-    **dict.fromkeys(("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "pause_turn"), "stop"),
-    **dict.fromkeys(("endoftext", *CALLED), "stop"),
+    **dict.fromkeys(
+        ("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "completed", "pause_turn"), "stop"
+    ),
+    **dict.fromkeys(("endoftext", "end_of_text", "finish_reason_stop", *CALLED), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "repetition", "token_limit", "max_length"), "length"),
-    **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens"), "length"),
+    **dict.fromkeys(
+        ("max_new_tokens", "max_output_tokens", "max_completion_tokens", "finish_reason_max_tokens"), "length"
+    ),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
     **dict.fromkeys(("sensitive", "image_safety", "image_prohibited_content", "image_recitation"), "content_filter"),
@@ -62,6 +67,7 @@ class _Logprobs(TypedDict):
 
 
 class _Choice(TypedDict):
+    index: NotRequired[Any]
     message: dict[str, msgspec.Raw]
     finish_reason: NotRequired[Any]
     error: NotRequired[Any]
@@ -248,8 +254,8 @@ def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[Sp
 
 def _first_choice(answer: Any) -> Json:
     choices = answer.get("choices") if isinstance(answer, dict) else None
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        return choices[0]
+    if isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices):
+        return next((choice for choice in choices if choice.get("index") == 0), choices[0])
     said = error_text(json.dumps(answer))
     raise BadAnswer(f"no choices in the answer: {said}")
 
@@ -258,7 +264,8 @@ def _require_no_error(answer: Json, choice: Json) -> None:
     """Checks that an answer holds no error beside its words, as routers of several providers write it when one of them
     breaks off. Errors: `BadAnswer`.
     """
-    if error := answer.get("error") or choice.get("error"):
+    of_message = value_of(_object(choice.get("message")).get("error"))
+    if error := answer.get("error") or choice.get("error") or of_message:
         raise BadAnswer(f"it broke off with an error: {error_text(json.dumps({'error': error}))}")
 
 

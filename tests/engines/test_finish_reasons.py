@@ -105,13 +105,24 @@ def test_a_logprob_is_at_most_0(logprob: float) -> None:
     assert read.token_ids.tolist() == [7] and abs(float(read.logprobs[0]) - logprob) < 1e-6
 
 
-@pytest.mark.parametrize("where", ["answer", "choice"])
+@pytest.mark.parametrize("where", ["answer", "choice", "message"])
 def test_an_error_beside_the_words_loses_the_call(where: str) -> None:
     error = {"error": {"message": "provider died", "code": 502}}
     given = answer(finish_reason="stop", **(error if where == "choice" else {})) | (error if where == "answer" else {})
+    if where == "message":
+        given = answer(finish_reason="stop", message={"role": "assistant", "content": "hi", **error})
     for read in (given, wire.read(json.dumps(given).encode())):
         with pytest.raises(wire.BadAnswer, match="it broke off with an error: provider died"):
             wire.completion(read, request(), False, {})
+
+
+def test_the_choice_of_index_0_is_the_answer() -> None:
+    choices = [
+        {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": f"choice {index}"}}
+        for index in (1, 0)
+    ]
+    for read in ({"choices": choices}, wire.read(json.dumps({"choices": choices}).encode())):
+        assert wire.completion(read, request(), False, {}).message.content == "choice 0"
 
 
 def test_an_answer_without_an_end_loses_the_call() -> None:

@@ -97,7 +97,7 @@ def test_of_an_answer_only_what_is_used_is_read() -> None:
     choice = {"index": 0, "message": {"content": "a"}, "logprobs": {"content": [token]}, "token_ids": [1]}
     read = wire.read(json.dumps({"id": "x", "choices": [choice], "prompt_token_ids": [2]}).encode())
     kept = {"message": {"content": msgspec.Raw(b'"a"')}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
-    assert read == {"choices": [kept], "prompt_token_ids": [2]}
+    assert read == {"choices": [{"index": 0, **kept}], "prompt_token_ids": [2]}
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,9 @@ def _folders_in(folder: str) -> list[str]:
     except NotADirectoryError:
         raise UserError(f"{folder}: this is a file; give a folder of runs") from None
     except FileNotFoundError:
-        raise UserError(f"{folder}: there is no such folder; give the one that your runs are in (`output.dir`)") from None
+        raise UserError(
+            f"{folder}: there is no such folder; give the one that your runs are in (`output.dir`)"
+        ) from None
     except OSError as error:
         raise UserError(f"{folder}: can't be read: {error.strerror or error}") from None
     except UnicodeDecodeError:  # of a name; only a filesystem has such
