@@ -28,7 +28,7 @@ def as_score(value: Scored) -> Score:
     parts is the reward.
 
     Errors: TypeError if it is none of the three, ValueError if a number or the sum is not finite, if there are no parts,
-    or if a name is `reward` or that of another number.
+    or if a name is `reward`, blank, or that of another number.
     """
     if isinstance(value, float):  # the common case first: the checks below take longer
         return Score(_number(value))
@@ -55,6 +55,8 @@ def _parts(named: Mapping[str, float]) -> dict[str, float]:
 
 def _numbers(named: Mapping[str, float]) -> dict[str, float]:
     numbers = {str(name): _number(value, f" for {name}") for name, value in named.items()}
+    if not all(name.strip() for name in numbers):
+        raise ValueError(f"score() returned a number without a name: {list(named)!r:.80}")
     if len(numbers) < len(named):
         raise ValueError(f"score() returned two numbers under one name: {list(named)!r:.80}")
     return numbers

@@ -166,6 +166,7 @@ def test_a_score_is_finite(value: Any) -> None:
         ({"reward": 0.2, "form": 0.3}, "a part named 'reward'"),
         (Score(0.5, parts={"reward": 0.5}), "a part named 'reward'"),
         (Score(0.5, others={"policy": 7.0}), "another reward for the policy"),
+        ({" ": 0.1}, "a number without a name: [' ']"),
         ({1: 0.1, "1": 0.2}, "two numbers under one name: [1, '1']"),
         (Score(0.5, parts={True: 0.1, "True": 0.2}), "two numbers under one name"),  # type: ignore[dict-item]
     ],
