@@ -114,7 +114,7 @@ def test_an_episode_has_lanes_calls_and_a_verdict(at: Watched) -> None:
     for part in ("You sell tea.", "Where is order 3?", "look_up", "the database is locked", "Was that right?", "YES"):
         assert part in said, part
     at.page.locator(".call summary").first.click()
-    laid_out = str(at.page.locator(".call").first.text_content())
+    laid_out = str(at.page.locator(".call .folded").first.text_content())
     assert '{\n  "order": 3,\n  "customer": 9007199254740993\n}' in laid_out, "with the digits of the record"
     at.page.keyboard.press("2")
     at.page.wait_for_selector(".event.dim")
