@@ -7,30 +7,35 @@ Of grammars (json_schema, regex, ...) only the length is limited here; see `gram
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Annotated, Any
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
 from ray_gym.messages import Message, arguments_object
 from ray_gym.models.door import PATHS
+from ray_gym.openai_api.chat import ChatStreamOptions
 from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.items import answer_items
 from ray_gym.openai_api.json_numbers import refuse_constant
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.request import (
+    MOST_MESSAGES,
+    Body,
     Nested,
     read_body,
+    read_choice,
     read_messages,
+    read_sampling,
     read_tools,
-    require_choice_read,
     require_followed,
 )
 from ray_gym.openai_api.responses import TextOptions
 from ray_gym.openai_api.rules import require_offered
+from ray_gym.openai_api.sampling import MOST_TOKENS
 
 MOST_ANSWERS = 16
 """Largest number of answers to one request (`n`), and of prompts in one call."""
@@ -41,43 +46,49 @@ _OF_NO_USE = frozenset({"user", "service_tier", "safety_identifier", "prompt_cac
 """Fields without a meaning here, which sessions accept whatever they hold; vLLM refuses values of other types."""
 
 _Size = Annotated[int, Field(ge=0, lt=2**31)]
-_Penalty = Annotated[float, Field(ge=-2, le=2)]
 _Shown = Annotated[int, Field(ge=0, le=20)]
-_Stop = Annotated[str, Field(max_length=1000)]
+_Word = Annotated[str, Field(max_length=1000)]
 
 
-class _Limits(BaseModel):
-    """Describes the limits of a request's fields. vLLM checks all other fields."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
+class _Limits(Body):
+    """Describes the limits of a request's fields, beside those that the bodies of sessions have (`Body`, and the sampling
+    parameters of `SamplingChange`). vLLM checks all other fields.
+    """
 
     n: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] | None = None
     best_of: Annotated[int, Field(ge=1, le=1)] | None = None
     max_tokens: _Size | None = None
-    max_completion_tokens: _Size | None = None
-    max_output_tokens: _Size | None = None
     min_tokens: _Size | None = None
     thinking_token_budget: _Size | None = None
     routed_experts_prompt_start: _Size | None = None
     stream_interval: _Size | None = None
     truncate_prompt_tokens: Annotated[int, Field(ge=-1, lt=2**31)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=-1, le=1_000_000)] | None = None
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    presence_penalty: _Penalty | None = None
-    frequency_penalty: _Penalty | None = None
-    repetition_penalty: Annotated[float, Field(gt=0, le=100)] | None = None
     logprobs: bool | _Shown | None = None
     top_logprobs: _Shown | None = None
     prompt_logprobs: _Shown | None = None
-    parallel_tool_calls: bool | None = None
-    stop: _Stop | Annotated[list[_Stop], Field(max_length=MOST_ANSWERS)] | None = None
-    bad_words: Annotated[list[_Stop], Field(max_length=100)] | None = None
+    bad_words: Annotated[list[_Word], Field(max_length=100)] | None = None
     stop_token_ids: Annotated[list[_Size], Field(max_length=100)] | None = None
     logprob_token_ids: Annotated[list[_Size], Field(max_length=100)] | None = None
     allowed_token_ids: Annotated[list[_Size], Field(max_length=500_000)] | None = None
     logit_bias: Annotated[dict[str, Annotated[float, Field(ge=-100, le=100)]], Field(max_length=1000)] | None = None
+
+
+class _ChatLimits(_Limits):
+    """Describes the limits of a request for a chat completion."""
+
+    messages: Annotated[list[Any], Field(max_length=MOST_MESSAGES)]
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    logprobs: bool | None = None
+    return_token_ids: bool | None = None
+    stream_options: ChatStreamOptions | None = None
+
+
+class _ResponsesLimits(_Limits):
+    """Describes the limits of a request of the Responses API."""
+
+    input: str | Annotated[list[Any], Field(max_length=MOST_MESSAGES)]
+    max_output_tokens: int | None = None
 
 
 def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str] | None = None) -> bytes:
@@ -116,7 +127,7 @@ def _read_objects(asked: dict[str, Any]) -> None:
     """Reads the objects in a request as sessions do: vLLM drops fields in them that it does not know. Errors: Refused
     (400) that names the field.
     """
-    form, choice = asked.get("response_format"), asked.get("tool_choice")
+    form = asked.get("response_format")
     if isinstance(form, dict) and form.get("type") != "structural_tag":
         read_format(read_body(Format, form, "response_format"), "response_format")
     if asked.get("text") is not None:
@@ -126,8 +137,6 @@ def _read_objects(asked: dict[str, Any]) -> None:
         read_format(text.format, "text")
     if asked.get("reasoning") is not None:
         read_body(_Reasoning, asked["reasoning"], "reasoning")
-    if isinstance(choice, dict):
-        require_choice_read(choice)
 
 
 def _read_messages(asked: dict[str, Any]) -> None:
@@ -140,8 +149,6 @@ def _read_messages(asked: dict[str, Any]) -> None:
     elif "input" in asked:
         read_messages(asked["input"], "input")
     if "messages" in asked:
-        if not isinstance(asked["messages"], list):
-            raise bad_request("messages: expected a list of messages", "messages")
         read = map(_with_objects, read_messages(asked["messages"], "messages"))
         asked["messages"] = [_as_chat(message) for message in read]
 
@@ -176,14 +183,14 @@ def _as_items(message: Message, number: int) -> list[dict[str, Any]]:
 
 
 def _read_tools(asked: dict[str, Any]) -> None:
-    """Reads the tools as sessions do, and writes them in the form of chat completions or, beside `input`, of the
-    Responses API. Errors: Refused (400).
+    """Reads the tools and the choice of them as sessions do, and writes the tools in the form of chat completions or,
+    beside `input`, of the Responses API. Errors: Refused (400).
     """
-    if not asked.get("tools"):
+    tools = read_tools(asked.get("tools") or [])
+    read_choice(asked.get("tool_choice"), tools)
+    if not tools:
         return
-    if not isinstance(asked["tools"], list):
-        raise bad_request("tools: expected a list of tools", "tools")
-    forms = [schema.as_openai() for schema in read_tools(asked["tools"])]
+    forms = [schema.as_openai() for schema in tools]
     for form, given in zip(forms, asked["tools"], strict=True):
         if (given.get("function") or given).get("strict") is not None:
             form["function"]["strict"] = (given.get("function") or given)["strict"]
@@ -206,12 +213,7 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
     require_offered(asked)
     if not takes_seeds and asked.get("seed") is not None:
         raise bad_request("seed: this model runs on a CPU, where it can't take one; leave it out", "seed")
-    try:
-        _Limits.model_validate(asked)
-    except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        field = str(problem["loc"][0])
-        raise bad_request(f"{field}: {problem['msg']}", field) from None
+    _check_limits(asked)
     _check_prompts(asked.get("prompt"))
     for field in ("structured_outputs", "response_format", "text"):
         if asked.get(field) and len(json.dumps(asked[field])) > LONGEST_GRAMMAR:
@@ -221,6 +223,30 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
         raise bad_request(
             f"chat_template_kwargs: {', '.join(taken)}: set by the rendering itself", "chat_template_kwargs"
         )
+
+
+def _check_limits(asked: dict[str, Any]) -> None:
+    """Checks the limits of a request's fields, and makes the largest number of tokens at most `MOST_TOKENS`, as sessions
+    do. Errors: Refused (400) that names the field.
+    """
+    kind, limited_by = next((limits for field, limits in _LIMITS.items() if field in asked), (_Limits, ()))
+    try:
+        given = kind.model_validate({**asked, "model": "any"})
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        field = str(problem["loc"][0])
+        raise bad_request(f"{field}: {problem['msg']}", field) from None
+    read_sampling(given, limited_by)
+    for field in limited_by:
+        if asked.get(field) is not None:
+            asked[field] = min(asked[field], MOST_TOKENS)
+
+
+_LIMITS: Mapping[str, tuple[type[_Limits], tuple[str, ...]]] = {
+    "messages": (_ChatLimits, ("max_completion_tokens", "max_tokens")),
+    "input": (_ResponsesLimits, ("max_output_tokens",)),
+}
+"""Limits of requests, and the fields for the largest number of tokens, by the field that holds the conversation."""
 
 
 def _check_prompts(prompts: Any) -> None:

@@ -32,8 +32,8 @@ def require_offered(asked: dict[str, Any]) -> None:
     for field in ("messages", "input"):
         _require_texts(asked.get(field), field)
     for tool in _objects(asked.get("tools")):
-        if tool.get("type") != "function":
-            named = str(tool.get("type"))[:40]
+        if (kind := tool.get("type", "function")) != "function":
+            named = str(kind)[:40]
             raise bad_request(f"tools: only tools of type function are offered here, none of type {named!r}", "tools")
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from ray_gym.deployments.vllm.openai_rules import check_body
-from ray_gym.messages import arguments_object
+from ray_gym.messages import ToolSchema, arguments_object
 from ray_gym.openai_api.chat import ChatBody, read_chat
 from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.openai_api.refused import Refused
@@ -106,6 +106,82 @@ def test_numbers_have_their_types_at_both_doors(more: dict[str, Any]) -> None:
     for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
         with pytest.raises(Refused, match=next(iter(more))):
             refused_by()
+
+
+CALLABLE: dict[str, Any] = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"stop": ["x" * 201]},
+        {"stop": [""]},
+        {"stop": ""},
+        {"stop": ["x"] * 17},
+        {"seed": True},
+        {"seed": 1.0},
+        {"seed": 2**63},
+        {"stream": 1},
+        {"stream": "true"},
+        {"parallel_tool_calls": "no"},
+        {"return_token_ids": 1},
+        {"logprobs": 1},
+        {"max_tokens": 0},
+        {"max_completion_tokens": 0},
+        {"stream_options": {"include_usage": "yes"}},
+        {"tools": {}},
+        {"tool_choice": "required"},
+        {"tool_choice": "any", **CALLABLE},
+        {"tool_choice": {"type": "function", "function": {"name": "g"}}, **CALLABLE},
+        {"tools": [{"type": None, "function": {"name": "f"}}]},
+    ],
+)
+def test_a_value_that_one_door_refuses_the_other_refuses_too(more: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": HELLO, **more}
+    for refused_by in (lambda: read_chat(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
+        with pytest.raises(Refused, match=next(iter(more))) as refused:
+            refused_by()
+        assert refused.value.status == 400
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"tool_choice": "required"}, {"max_output_tokens": 0}, {"stream": "true"}, {"input": 5}, {"seed": 1.0}],
+)
+def test_a_value_of_a_response_that_one_door_refuses_the_other_refuses_too(more: dict[str, Any]) -> None:
+    body = {"model": "small", "input": "Hello", **more}
+    for refused_by in (lambda: read_responses(body), lambda: check_body(json.dumps(body).encode(), "small", True)):
+        with pytest.raises(Refused, match=next(iter(more))):
+            refused_by()
+
+
+@pytest.mark.parametrize(
+    ("more", "sent"),
+    [
+        ({"stop": "x" * 200}, {}),
+        ({"seed": 2**63 - 1, "stream": True}, {}),
+        ({"max_tokens": 2**40}, {"max_tokens": 1_000_000}),
+        ({"tools": [{"function": {"name": "f"}}]}, {"tools": [ToolSchema("f", "", {}).as_openai()]}),
+        ({"tool_choice": "required", **CALLABLE}, {"tools": [ToolSchema("f", "", {}).as_openai()]}),
+    ],
+)
+def test_a_value_that_one_door_takes_the_other_takes_too(more: dict[str, Any], sent: dict[str, Any]) -> None:
+    body = {"model": "small", "messages": HELLO, **more}
+    read = read_chat(body)
+    passed = json.loads(check_body(json.dumps(body).encode(), "small", True))
+    for tool in passed.get("tools", ()):
+        tool["function"]["parameters"] = {}
+    assert passed == {**body, **sent}
+    assert len(read.tools) == len(passed.get("tools", ()))
+    assert read.sampling.get("max_tokens") == passed.get("max_tokens")
+
+
+def test_what_only_vllm_can_do_stays_open_at_the_plain_door() -> None:
+    more = {"n": 2, "logit_bias": {"5": -1}, "logprobs": True, "top_logprobs": 3, "best_of": 1}
+    body = {"model": "small", "messages": HELLO, **more}
+    assert json.loads(check_body(json.dumps(body).encode(), "small", True)) == body
+    prompted = {"model": "small", "prompt": "Hello", "max_tokens": 0, "echo": True, "logprobs": 5}
+    assert json.loads(check_body(json.dumps(prompted).encode(), "small", True)) == prompted
 
 
 @pytest.mark.parametrize("more", [{"tools": []}, {"tool_choice": "auto"}, {"tools": [], "tool_choice": "none"}])
