@@ -3,8 +3,9 @@
 Models that reason write their thoughts between marks, such as `<think>` and `</think>` (`MARKS` has them all). A prompt
 may have opened the first thought, so that its first mark is missing. Elements that data may have as well, such as
 `<analysis>`, are thoughts only at the beginning of a text, before words.
-A mark directly between backquotes (`` `<think>` ``) is none: the text speaks about it. Nor is a type's parameter in code
-(`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or be closed.
+A mark directly between backquotes (`` `<think>` ``) or quotes (`"<think>"`) is none: the text speaks about it. Nor is a
+type's parameter in code (`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or be
+closed.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ _TAG = (
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
 
 
-_CLOSING = r"(?=[\s\\|]{0,4}/)[\s\\|]{0,4}/[\s\\|]{0,4}"
-"""Slash of a closing mark, with spaces, backslashes and bars around it: `< /think>`, `<\\/think>`, `<|/think|>`."""
+_CLOSING = r"(?:(?=[\s\\|]{0,4}/)[\s\\|]{0,4}/[\s\\|]{0,4}|\s{0,3}\\{1,2}\s{0,3})"
+"""Slash of a closing mark, with spaces, backslashes and bars around it (`< /think>`, `<\\/think>`, `<|/think|>`), or a
+backslash in its place (`<\\think>`).
+"""
 
 
 class Marks(NamedTuple):
@@ -111,6 +114,9 @@ _FRAMES = {
     str(number): re.compile(marks.frame, re.IGNORECASE) for number, marks in enumerate(MARKS) if marks.frame is not None
 }
 
+_QUOTES = {"`": "`", '"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "\u201e": "\u201c", "\xab": "\xbb"}
+"""Quotes that open a mention, each with the one that closes it."""
+
 _CHANNELS = frozenset(str(number) for number, marks in enumerate(MARKS) if marks.are_channels)
 """Families whose marks are those of channels."""
 
@@ -130,10 +136,13 @@ def count_marks(text: str) -> int:
 
 
 def _marks_in(text: str) -> Iterator[re.Match[str]]:
-    """Yields the marks in a text, in order, but not those between backquotes, nor parameters of types."""
+    """Yields the marks in a text, in order, but not those that are mentioned, nor parameters of types. Full-width bars and
+    underlines, which DeepSeek's special tokens have, are read as plain ones.
+    """
     last_ends: dict[_Kind, int] | None = None
+    text = text.replace("\uff5c", "|").replace("\u2581", "_")
     for found in _MARK.finditer(text):
-        if text.endswith("`", 0, found.start()) and text.startswith("`", found.end()):
+        if _is_mention(text, *found.span()):
             continue
         if _PARAMETER.match(text, found.start()):
             if last_ends is None:
@@ -141,6 +150,17 @@ def _marks_in(text: str) -> Iterator[re.Match[str]]:
             if last_ends.get(_kind(found)._replace(is_end=True), -1) < found.start():
                 continue
         yield found
+
+
+def _is_mention(text: str, start: int, end: int) -> bool:
+    """Returns True if a mark is directly between backquotes or quotes. It is not between straight quotes of which the first
+    may close what is before it, or the last open what follows: `"yes"</think>"No" is ...`.
+    """
+    opening = text[start - 1 : start] if start else ""
+    if not opening or _QUOTES.get(opening) != text[end : end + 1]:
+        return False
+    before, after = text[max(start - 2, 0) : start - 1], text[end + 1 : end + 2]
+    return opening not in "\"'" or not (before.isalnum() or after.isalnum() or before in {".", "!", "?", "\u2026"})
 
 
 def tell_apart(text: str, has_calls: bool = False) -> tuple[str, str]:
