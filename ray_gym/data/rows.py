@@ -19,6 +19,7 @@ from ray_gym.data.nemo_gym import REQUEST, dropped_settings
 from ray_gym.data.parquet import plain_rows, unreadable_in
 from ray_gym.each_key_once import RepeatedKey, each_key_once
 from ray_gym.errors import UserError, describe
+from ray_gym.openai_api.conversation import has_unsaid_answer
 from ray_gym.openai_api.message_fields import passed_over
 
 LONGEST_LINE = 32 * 2**20
@@ -116,8 +117,11 @@ class TaskFile:
         for name in dropped_settings(fields):
             self._remark(f"{name} of its own, which are not used (the config has such settings for all rows)", number)
         request = fields.get(REQUEST)
-        for name in passed_over(request.get("input") if isinstance(request, dict) else fields.get("messages")):
+        messages = request.get("input") if isinstance(request, dict) else fields.get("messages")
+        for name in passed_over(messages):
             self._remark(f"{name} of messages, which is not used", number)
+        if isinstance(messages, list) and has_unsaid_answer(messages):
+            self._remark("a message of the assistant without words and calls, which is left out", number)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
         try:

@@ -22,6 +22,8 @@ _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant"
 
 _Fields = Mapping[str, Any]
 _LEGACY_ID = "call_of_"
+_MARKS_BEGIN, _MARKS_END = frozenset("<[\u25c1"), frozenset(">]\u25b7")
+"""Characters with which the marks of thoughts begin and end."""
 
 
 class EarlierCall(BaseModel):
@@ -61,13 +63,35 @@ def read_conversation(items: Any) -> Any:
     """
     found = _read_items(items)
     for _, message in found:
-        if message["role"] == "assistant":
-            thoughts, message["content"] = tell_apart(message["content"])
-            _add_reasoning(message, thoughts)
+        _tell_thoughts_apart(message)
     kept = [(number, message) for number, message in found if not _is_empty(message)]
     _require_order(kept)
     require_answers([message for _, message in kept], [f"messages[{number}]" for number, _ in kept])
     return [message for _, message in kept]
+
+
+def has_unsaid_answer(items: Sequence[Any]) -> bool:
+    """Returns True if `read_conversation` leaves out a message of the assistant, which has neither text nor calls: it is
+    empty, or only a thought between marks. False for items that can't be read.
+    """
+    if not any(map(_may_be_unsaid, items)):
+        return False
+    try:
+        found = [message for _, message in _read_items(items)]
+    except ValueError:
+        return False
+    for message in found:
+        _tell_thoughts_apart(message)
+    return any(map(_is_empty, found))
+
+
+def _may_be_unsaid(item: Any) -> bool:
+    """Returns False for an item that is no answer, or one whose text begins and ends with words: it need not be read."""
+    if not isinstance(item, Mapping) or item.get("role") != "assistant":
+        return False
+    content = item.get("content")
+    text = content.strip() if isinstance(content, str) else ""
+    return not text or text[0] in _MARKS_BEGIN or text[-1] in _MARKS_END
 
 
 def read_request_messages(
@@ -309,6 +333,13 @@ def _add_reasoning(message: dict[str, Any], reasoning: str) -> None:
     if reasoning:
         earlier = message.get("reasoning")
         message["reasoning"] = f"{earlier}\n\n{reasoning}" if earlier else reasoning
+
+
+def _tell_thoughts_apart(message: dict[str, Any]) -> None:
+    """Makes the thoughts in the text of an assistant's message its reasoning."""
+    if message["role"] == "assistant":
+        thoughts, message["content"] = tell_apart(message["content"])
+        _add_reasoning(message, thoughts)
 
 
 def _is_empty(message: _Fields) -> bool:

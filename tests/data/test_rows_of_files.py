@@ -20,6 +20,7 @@ from ray_gym.data.report import ranges, report_lines
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.validation import ValidationReport, validate
 from ray_gym.errors import UserError
+from ray_gym.openai_api.conversation import has_unsaid_answer, read_conversation
 
 
 class Sum(Task):
@@ -115,7 +116,7 @@ BAD: dict[bytes, str] = {
     b'\xef\xbb\xbf{"a": 1}\n': "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with",
     b'{"a": 1, "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}\n': "messages: the policy spoke",
     b'{"a": 1, "system_prompts": {"usr": "x"}}\n': "system_prompts.usr: known participants: policy",
-    b'{"a": 13}\n': "Adding.setup (test_rows_of_files.py:34): RuntimeError: thirteen",
+    b'{"a": 13}\n': "Adding.setup (test_rows_of_files.py:35): RuntimeError: thirteen",
     b'{"task_id": "one", "a": "x"}\n': "a: Input should be a valid integer",
     b'{"task_id": "one", "a": 1}\n': "task_id: 'one' is given already at ",
     b'{"a": 1, "b": 1, "a": 2}\n': "(top level): the key 'a' is given twice in the same object",
@@ -188,6 +189,36 @@ def test_fields_of_messages_that_are_passed_over_are_told(tmp_path: Path) -> Non
     assert len(list(file.rows())) == 3
     told = ("name of messages, which is not used", "weight of messages, which is not used")
     assert file.remarks == {remark: [1, 3] for remark in told}
+
+
+@pytest.mark.parametrize(
+    "content", ["<think>only</think>", "only</think>", "<think>only", "", None, " [THINK]a[/THINK]\n"]
+)
+def test_an_answer_without_words_is_passed_over_and_told(tmp_path: Path, content: str | None) -> None:
+    asked, silent = {"role": "user", "content": "Hi."}, {"role": "assistant", "content": content}
+    talks = [[asked, silent, asked], [asked, {"role": "assistant", "content": "<think>a</think>Yes?"}, asked]]
+    rows = [{"messages": talk} for talk in talks] + [{"responses_create_params": {"input": talk}} for talk in talks]
+    file = TaskFile(lines_of(tmp_path / "tasks.jsonl", [json.dumps(row).encode() + b"\n" for row in rows]))
+    assert len(list(file.rows())) == 4
+    assert file.remarks == {"a message of the assistant without words and calls, which is left out": [1, 3]}
+    assert len(read_conversation(talks[0])) == 2 and len(read_conversation(talks[1])) == 3
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [{"role": "assistant", "content": "", "tool_calls": [{"id": "1", "name": "f", "arguments": "{}"}]}],
+        [
+            {"type": "reasoning", "summary": "a"},
+            {"type": "function_call", "call_id": "1", "name": "f", "arguments": ""},
+        ],
+        [{"role": "assistant", "content": None, "refusal": "No."}],
+        [{"role": "assistant", "content": [{"type": "thinking", "thinking": "a"}, {"text": "[1]"}]}],
+        [{"role": "assistant"}, {"role": "nobody"}],
+    ],
+)
+def test_an_answer_with_words_or_calls_is_not_told(items: list[dict[str, Any]]) -> None:
+    assert not has_unsaid_answer(items)
 
 
 def test_a_key_twice_in_a_json_column_of_parquet_is_a_bad_row(tmp_path: Path) -> None:
