@@ -23,11 +23,14 @@ _OTHER_NAMES = frozenset(
         "stop_sequences",
         "repeat_penalty",
     }
+    | {"temp", "sampling_temperature", "topk", "topp", "minp", "random_state", "rng_state"}
     | {"best_of", "num_return_sequences", "num_generations", "candidate_count", "num_beams", "beam_width", "beam_size"}
     | {"do_sample", "use_beam_search", "greedy", "greed_sampling"}  # without chance, a group's episodes are equal
+    | {"decoding_method", "decode_method", "decoding_strategy", "sampling_method", "sampling_strategy", "penalty_alpha"}
 )
-"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Cohere, Ollama, llama.cpp, Dynamo), and others
-that make several answers of which one is taken. A seed's name is any that ends in `seed` (Mistral, SGLang).
+"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Cohere, Ollama, llama.cpp, Dynamo, watsonx), and
+others that make several answers of which one is taken, or choose how tokens are drawn. A seed's name is any that ends in
+`seed` (Mistral, SGLang).
 """
 _SEED = re.compile(r"(?:.*_)?(?:(?:random|rng|noise|sampling)?seeds?)")
 _HOLDERS = frozenset(
@@ -40,7 +43,8 @@ _HOLDERS = frozenset(
         "model_kwargs",
         "inference_config",
     }
-    | {"vllm_xargs", "extra_args"}
+    | {"vllm_xargs", "extra_args", "custom_params", "custom_args", "generate_kwargs", "generation_args"}
+    | {"decoding_params", "decoding_config", "sampling_config", "inference_params", "inference_parameters"}
 )
 """Fields in which some servers take such fields. In all others, but `_DATA`, only a seed is looked for."""
 _DATA = frozenset(
