@@ -13,10 +13,10 @@ from ray_gym.envs.math.units import with_slashes
 
 _GAP = (
     r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~| |\\[,!;: ])\}|~"
-    r"|[\u00a0\u2007-\u200a\u202f]"
+    r"|[\u00a0\u2007-\u200a\u202f\u2019]"
 )
 _GROUPED = re.compile(rf"(?<=\d)(?:{_GAP}){{1,3}}(?=\d{{3}}(?!\d))")
-"""Space, or a comma in braces, between groups of three digits."""
+"""Space, a comma in braces or an apostrophe between groups of three digits."""
 _THIN = r"(?:\\,|\\thinspace(?![A-Za-z])\s?|[\u2009\u202f])"
 _DECIMALS = re.compile(rf"(?<=\d\.)(\d{{3}}(?:{_THIN}\d{{3}}){{0,20}}){_THIN}(\d{{1,3}})(?!\d)")
 """Decimals in groups of three digits, of which the last may be shorter."""
@@ -32,7 +32,7 @@ _TIGHT_COMMA = re.compile(r"(?<=\d),(?=-?[\d\\])")
 _BRACKET = re.compile(r"[(\[]|\\\{")
 _GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
 _SPACE = re.compile(
-    r"~|(?<!\\)\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\hspace\*?\s*\{[^{}]*\}"
+    r"~|(?<!\\)\\[,;: ]|\\(?:(?:thin|med|thick)space|enspace|enskip)(?![A-Za-z])|\\[hm]space\*?\s*\{[^{}]*\}"
     r"|[\u00a0\u2007-\u200a\u202f]"
 )
 _UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
@@ -92,7 +92,10 @@ _DEEPEST = 3
 """Largest number of commands of dress within one another that are read."""
 _CONSTANTS = frozenset("eij")
 """Letters that stand for numbers, also in an upright font."""
-_OHM = re.compile(r"(?<=\d)(\s*)(?:[kM]|\\mu)?\s*\\Omega(?![A-Za-z])")
+_OHM = re.compile(
+    r"(?<=\d)(\s*)(?:(?:([kMGm]|\\mu)|\\text\{\s?([kMGm])\s?\})?\s*\\Omega(?![A-Za-z])"
+    r"|\\(?:text|math(?:rm|sf|bf))\s?\{\s?([kMGm]|\\mu)?\s?\$?\\Omega\$?\s?\})"
+)
 _ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
 _DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
 _EQUALS = re.compile(
@@ -101,7 +104,7 @@ _EQUALS = re.compile(
     re.IGNORECASE,
 )
 """Signs and words before a value that say that something equals it, or nearly does."""
-_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)$")
+_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)(?:\\!){0,3}$")
 """Full stop at the end, or another mark that says nothing there."""
 _TICKS = r"(?:[✓✔✅☑∎]\ufe0f?|\\(?:checkmark|blacksquare|qed)(?![A-Za-z]))"
 _TICK = re.compile(
@@ -147,12 +150,17 @@ def tidy(text: str) -> str:
     spaced = _SPACE.sub(" ", _GROUPED.sub("", _DECIMALS.sub(_without_gaps, plain)))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
-    in_text = _OHM.sub(r"\1\\text{ohm}", _MICRO.sub(r"\1\\text{u\2}", fonted))
+    in_text = _OHM.sub(_in_ohms, _MICRO.sub(r"\1\\text{u\2}", fonted))
     return with_slashes(in_text)
 
 
 def _without_gaps(found: re.Match[str]) -> str:
     return re.sub(_THIN, "", found[0])
+
+
+def _in_ohms(found: re.Match[str]) -> str:
+    prefix = (found[2] or found[3] or found[4] or "").replace("\\mu", "u")
+    return f"{found[1]}\\text{{{prefix}ohm}}"
 
 
 def _without_si(found: re.Match[str]) -> str:

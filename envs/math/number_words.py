@@ -33,18 +33,24 @@ _CARDINALS = {
     for word, value in zip(words.split(), values, strict=True)
 }
 _CARDINAL = re.compile(r"(?:\\text\{\s?)?([a-z]{3,9})(?:[ -]([a-z]{3,5}))?\s?\}?\.?", re.IGNORECASE)
+_SAID_TWICE = re.compile(r"(\d{1,2})\s{0,3}(?:\\text\{\s{0,3})?\(([A-Za-z -]{3,20})\)\s{0,3}\}?")
+"""Number with itself in words behind it."""
 _MOST_WORDS = 3
 """Largest number of number words one behind the other, as in `5 hundred thousand`."""
 
 
 def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
-    """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in words.
+    """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in words, also
+    behind the number itself: `12 (twelve)`.
     Words that the question counts (`How many dozen`) are units, and stay.
 
     `counted`: words in lower case.
     """
     if (value := cardinal(expression)) is not None:
         return str(value)
+    twice = _SAID_TWICE.fullmatch(expression.strip())
+    if twice is not None and cardinal(twice[2]) == int(twice[1]):
+        return twice[1]
     for _ in range(_MOST_WORDS):
         written = _SCALED.sub(lambda found: _scaled(found, counted), expression)
         if written == expression:

@@ -37,9 +37,14 @@ _AFFIRMED = re.compile(
     re.IGNORECASE,
 )
 """End of a text that calls the letter before it right."""
+_TICK = re.compile(r"(?<!\s)\s*+(?:[✓✔✅]\ufe0f?|\\checkmark)[.!]?$")
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
-_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_]*[:\uff1a]", re.IGNORECASE)
-_MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*[:\uff1a]", re.IGNORECASE)
+_ANSWER = re.compile(r"(?<![A-Za-z])answer(?:[ \t]+is)?[ \t*_]*[:\uff1a]", re.IGNORECASE)
+_MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer(?:[ \t]+is)?[ \t*_`]*[:\uff1a]", re.IGNORECASE)
+_ONLY_POINT = re.compile(
+    r"[*_`]*[ \t\r]*\n[\s>]*+[-+\u2022][ \t]+(?=[*_`$(\[]{0,4}[A-Za-z](?![A-Za-z]))(?![^\n]*\n\s*+[-+\u2022*][ \t])"
+)
+"""Mark of the only point of a list below `Answer:`, before a letter: what is before a number may be its sign."""
 _MARKS = re.compile(r"[*_`$]")
 _REASON = r"(?:because|since|as(?! well))\b"
 _NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
@@ -58,7 +63,7 @@ _PRONOUN = re.compile(
 
 def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
     r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone, else None. Fonts,
-    brackets and a full stop make no difference.
+    brackets, a full stop and a tick make no difference.
     """
     return _boxed(text, options, _capital_alone)
 
@@ -69,9 +74,9 @@ def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
 
 
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
-    """Returns the letter of the option behind the last `Answer:`, up to the end of the line, as `letter_or_text` reads
-    it, also without Markdown's marks around it, or with a reason behind it (`E because ...`, `E, not A`); None if there is
-    none, or if the next words call it wrong. `Wrong answer:` and `Student's answer:` are none.
+    """Returns the letter of the option behind the last `Answer:` or `answer is:`, up to the end of the line, as
+    `letter_or_text` reads it, also without Markdown's marks around it, or with a reason behind it (`E because ...`, `E,
+    not A`); None if there is none, or if the next words call it wrong. `Wrong answer:` and `Student's answer:` are none.
     """
     behind = _behind_last(_ANSWER, text)
     if behind is None:
@@ -86,7 +91,8 @@ def answer_colon(text: str, options: OptionsByLetter) -> str | None:
 
 
 def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
-    """Returns the letter of the option behind the last `Answer:`, on the same line or the next; None if there is none.
+    """Returns the letter of the option behind the last `Answer:`, on the same line or the next, also as the only point
+    of a list; None if there is none.
 
     Markdown's marks are ignored. Words may follow the letter, unless they name another option or call the letter wrong, on
     the next line too.
@@ -95,7 +101,8 @@ def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
         return None
-    line, _, below = _MARKS.sub("", behind).lstrip(" \t\r\n#>").partition("\n")
+    point = _ONLY_POINT.match(behind)
+    line, _, below = _MARKS.sub("", behind[point.end() if point else 0 :]).lstrip(" \t\r\n#>").partition("\n")
     line = line.strip()
     found = letter_or_text(line, options)
     return _standing(found if found is not None else _first_letter(line, options), below, options)
@@ -201,7 +208,7 @@ def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
 
 
 def _capital_alone(boxed: str, options: OptionsByLetter) -> str | None:
-    dressed = _ONLY_A_LETTER.fullmatch(plain_text(boxed))
+    dressed = _ONLY_A_LETTER.fullmatch(_TICK.sub("", plain_text(boxed)))
     return dressed[1] if dressed is not None and dressed[1] in options else None
 
 

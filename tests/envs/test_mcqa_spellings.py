@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ray_gym.envs.mcqa.reading import READERS
+from ray_gym.envs.mcqa.reading import READERS, Grading
 from ray_gym.envs.mcqa.spelling import one_spelling
 
 SAME = [
@@ -142,3 +142,26 @@ def test_no_text_takes_long_to_be_spelled(part: str) -> None:
 def test_a_space_of_latex_may_group_digits(said: str) -> None:
     options = {"A": "1,000", "B": "2,000", "C": "1"}
     assert READERS["lenient_boxed"](rf"\boxed{{{said}}}", options) == "A"
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "letter"),
+    [
+        ("answer_colon", "The answer is: E", "E"),
+        ("answer_colon", "The wrong answer is: E", None),
+        ("answer_colon", "The answer is not: E", None),
+        ("answer_colon", "The answer is: E or F", None),
+        ("answer_colon_markdown", "The answer is: **E**", "E"),
+        ("answer_colon_markdown", "**Answer:**\n- E", "E"),
+        ("answer_colon_markdown", "**Answer:**\n\n\u2022 **(E)** A polygenic risk score", "E"),
+        ("answer_colon_markdown", "Answer:\n- E\n- F", None),
+        ("answer_colon_markdown", "Answer:\n- E\n* F", None),
+        ("answer_colon_markdown", "Answer:\n- 3", None),
+        ("strict_boxed", r"\boxed{E\checkmark}", "E"),
+        ("strict_boxed", "\\boxed{E \u2705}", "E"),
+        ("strict_boxed", r"\boxed{e\checkmark}", None),
+        ("strict_boxed", r"\boxed{\checkmark}", None),
+    ],
+)
+def test_a_letter_below_its_title_or_before_a_tick(reader: Grading, text: str, letter: str | None) -> None:
+    assert READERS[reader](text, DRESSED) == letter
