@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ray_gym.graders.doubts import Doubts
-from ray_gym.graders.finder import finder_of
+from ray_gym.graders.finder import finder_of, within_brackets
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
 from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
-from ray_gym.graders.titles import names_no_score
+from ray_gym.graders.titles import names_no_score, without_parts
 from ray_gym.models.thoughts import last_words
 
 _MOST_LABELS = 40
@@ -67,7 +67,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     counts as what it spells, and is no verdict.
     """
     finder = finder_of(tuple(labels))
-    scales = Scales(finder.without_marks_in_words(last_words(text)), finder.labels)
+    whole = without_parts(last_words(text), {within_brackets(label) for label in finder.labels})
+    scales = Scales(finder.without_marks_in_words(whole), finder.labels)
     said = scales.said
     matches = list(finder.anything.finditer(said)) if finder.labels else []
     matches = [found for found in matches if found.lastgroup is not None]  # the others are numbers on a scale

@@ -1,12 +1,14 @@
 """Tells what a judge's label stands behind: the title of a verdict (`Final verdict:`), or that of a part (`Grammar:`).
 
 Words for verdicts are few, and names of parts endless. So a label behind any other title, or in a sentence about a part,
-counts only as the last thing that is said: what follows it may be what counts.
+counts only as the last thing that is said: what follows it may be what counts. If that is a verdict behind its title, on
+a line of its own, lines of parts before it count for nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ray_gym.graders.characters import DASHES, MARKS
 from ray_gym.graders.contradictions import is_said_of_a_part
@@ -36,6 +38,14 @@ _REASON = re.compile(
     rf"(?i:(?:{MARKS}|[,;.]){{0,12}}(?:reason(?:s|ing)?|explanation|rationale|justification|why|because|comments?|notes?){MARKS}{{0,6}}[:=\uff1a])"
 )
 _NEXT_TITLE = re.compile(rf"[\n,;.|]\s{{0,4}}{MARKS}{{0,6}}[A-Za-z][\w -]{{0,40}}{MARKS}{{0,4}}[:=|\uff1a]")
+_LINE = re.compile(
+    rf"[\s*_#|\u2022{DASHES}]{{0,9}}(?:\d{{1,2}}[.)]\s{{1,3}})?[*_]{{0,3}}"
+    rf"(?P<title>(?=[A-Za-z]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})[\s*_]{{0,4}}{_SEPARATOR}(?P<value>.{{1,60}})\Z"
+)
+"""Line of a title and what is behind it."""
+_AROUND = " \t\r*_`|.\"'[](){}<>"
+_OUT_OF = re.compile(r"(?<=\d)\s?/\s?\d{1,3}\Z")
+_OF_THE_REFERENCE = re.compile(r"(?i:correct|given|expected|reference)")
 _WORD = re.compile(r"[^\W_]")
 _WINDOW = 120
 """Largest number of characters before a label in which its title is looked for."""
@@ -56,6 +66,26 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
     if reason:
         return _NEXT_TITLE.search(said, reason.end()) is not None
     return _WORD.search(said, last) is not None
+
+
+def without_parts(said: str, labels: Collection[str]) -> str:
+    """Returns a text without the lines that are a part's title and its label (`Grammar: 4`), if the last line is a label
+    behind the title of a verdict (`Overall: 4`): that decides. Other texts stay as they are. `labels`: without brackets.
+    """
+    *lines, last = said.rstrip().split("\n")
+    title = _labelled(last, labels)
+    if title is None or not is_of_the_whole(title) or _OF_THE_REFERENCE.search(title):
+        return said
+    kept = [line for line in lines if (named := _labelled(line, labels)) is None or is_of_the_whole(named)]
+    return "\n".join([*kept, last]) if len(kept) < len(lines) else said
+
+
+def _labelled(line: str, labels: Collection[str]) -> str | None:
+    """Returns the title of a line that has only a label behind it; None for another line."""
+    found = _LINE.match(line)
+    if found is None or _OUT_OF.sub("", found["value"].strip(_AROUND)) not in labels:
+        return None
+    return found["title"]
 
 
 def is_of_the_whole(title: str) -> bool:

@@ -62,6 +62,14 @@ def test_the_label_of_a_part_is_no_verdict(text: str, labels: tuple[str, ...]) -
         ("Points awarded: 3. Well done.\n\nScore: 3", "3", SCORES),
         ("Score: 4\nConfidence: 5", "4", SCORES),
         ("Deduction: 2\nScore: 8", "8", SCORES),
+        ("Helpfulness: 4\nAccuracy: 5\nOverall: 4", "4", TO_FIVE),
+        ("**Helpfulness**: 4/5\n**Accuracy:** 5/5\n\n**Overall: 4/5**", "4", TO_FIVE),
+        ("Criterion 1: PASS\nCriterion 2: FAIL\nOverall: FAIL", "FAIL", PASS),
+        ("- Criterion 1: PASS\nIt is kind.\n- Criterion 2: FAIL\nIt is long.\n\nFinal verdict: PASS", "PASS", PASS),
+        ("1. Tone: FAIL\n2. Facts: PASS\nVerdict: PASS.", "PASS", PASS),
+        ("Step 1: CORRECT\nStep 2: INCORRECT\nVerdict: INCORRECT", "INCORRECT", CORRECT),
+        ("| Grammar | CORRECT |\n| Facts | INCORRECT |\n| Overall | INCORRECT |", "INCORRECT", CORRECT),
+        ("Tone: [[YES]]\nFacts: [[NO]]\nOverall: [[NO]]", "[[NO]]", YES),
     ],
 )
 def test_a_label_behind_another_title_counts_as_the_last_thing_said(
@@ -71,8 +79,40 @@ def test_a_label_behind_another_title_counts_as_the_last_thing_said(
 
 
 @pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("Criterion 1: PASS\nVerdict: PASS\nOverall: FAIL", PASS),
+        ("PASS\nCriterion 1: PASS\nOverall: FAIL", PASS),
+        ("I say PASS.\nCriterion 1: FAIL\nOverall: FAIL", PASS),
+        ("[[YES]], but ...\nTone: [[YES]]\nFinal verdict: [[NO]]", YES),
+        ("Criterion 1: PASS\nCriterion 2: FAIL\nOverall: not FAIL", PASS),
+        ("Criterion 1: PASS\nCriterion 2: FAIL\nOverall: FAIL? I doubt it.", PASS),
+        ("Criterion 1: PASS\nOverall: FAIL\nCriterion 2: PASS", PASS),
+        ("Criterion 1: PASS\nCriterion 2: FAIL", PASS),
+        ("Step 1: CORRECT\nExpected answer: INCORRECT", CORRECT),
+    ],
+)
+def test_different_labels_that_are_not_behind_titles_of_parts_are_unclear(text: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) is None
+
+
+def test_parts_that_somebody_else_has_rated_make_no_verdict() -> None:
+    said = "The student wrote:\nGrammar: FAIL\nOverall: PASS"
+    assert clear_label(said, PASS) == clear_label("The student wrote:\nOverall: PASS", PASS) is None
+
+
+@pytest.mark.parametrize(
     "text",
-    ["a: " * 20_000, "Step: 3\n" * 10_000, "CORRECT (a;" * 20_000, "of of " * 20_000 + ": 3", "3" + ", a" * 20_000],
+    [
+        "Step: 3\n" * 10_000 + "Overall: 3",
+        "- " * 20_000 + "\nOverall: 3",
+        "a " * 20_000 + ": 3\nOverall: 3",
+        "a: " * 20_000,
+        "Step: 3\n" * 10_000,
+        "CORRECT (a;" * 20_000,
+        "of of " * 20_000 + ": 3",
+        "3" + ", a" * 20_000,
+    ],
 )
 def test_titles_are_read_in_linear_time(text: str) -> None:
     began = time.process_time()
