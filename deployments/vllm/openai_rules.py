@@ -51,8 +51,8 @@ _Word = Annotated[str, Field(max_length=1000)]
 
 
 class _Limits(Body):
-    """Describes the limits of a request's fields, beside those that the bodies of sessions have (`Body`, and the sampling
-    parameters of `SamplingChange`). vLLM checks all other fields.
+    """Describes the limits of a request's fields, beside those that the bodies of sessions have (`Body`, and the
+    sampling parameters of `SamplingChange`). vLLM checks all other fields.
     """
 
     n: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] | None = None
@@ -226,8 +226,8 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
 
 
 def _check_limits(asked: dict[str, Any]) -> None:
-    """Checks the limits of a request's fields, and makes the largest number of tokens at most `MOST_TOKENS`, as sessions
-    do. Errors: Refused (400) that names the field.
+    """Checks the limits of a request's fields, and makes the largest number of tokens at most `MOST_TOKENS`, as
+    sessions do. Errors: Refused (400) that names the field.
     """
     kind, limited_by = next((limits for field, limits in _LIMITS.items() if field in asked), (_Limits, ()))
     try:

@@ -40,8 +40,8 @@ _MOST_WORDS = 3
 
 
 def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
-    """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in words, also
-    behind the number itself: `12 (twelve)`.
+    """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in
+    words, also behind the number itself: `12 (twelve)`.
     Words that the question counts (`How many dozen`) are units, and stay.
 
     `counted`: words in lower case.

@@ -76,7 +76,8 @@ def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
 def answer_colon(text: str, options: OptionsByLetter) -> str | None:
     """Returns the letter of the option behind the last `Answer:` or `answer is:`, up to the end of the line, as
     `letter_or_text` reads it, also without Markdown's marks around it, or with a reason behind it (`E because ...`, `E,
-    not A`); None if there is none, or if the next words call it wrong. `Wrong answer:` and `Student's answer:` are none.
+    not A`); None if there is none, or if the next words call it wrong. `Wrong answer:` and `Student's answer:` are
+    none.
     """
     behind = _behind_last(_ANSWER, text)
     if behind is None:

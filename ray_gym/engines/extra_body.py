@@ -28,9 +28,9 @@ _OTHER_NAMES = frozenset(
     | {"do_sample", "use_beam_search", "greedy", "greed_sampling"}  # without chance, a group's episodes are equal
     | {"decoding_method", "decode_method", "decoding_strategy", "sampling_method", "sampling_strategy", "penalty_alpha"}
 )
-"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Cohere, Ollama, llama.cpp, Dynamo, watsonx), and
-others that make several answers of which one is taken, or choose how tokens are drawn. A seed's name is any that ends in
-`seed` (Mistral, SGLang).
+"""Names that these fields have at some servers (Hugging Face TGI, Gemini, Cohere, Ollama, llama.cpp, Dynamo, watsonx),
+and others that make several answers of which one is taken, or choose how tokens are drawn. A seed's name is any that
+ends in `seed` (Mistral, SGLang).
 """
 _SEED = re.compile(r"(?:.*_)?(?:(?:random|rng|noise|sampling)?seeds?)")
 _HOLDERS = frozenset(

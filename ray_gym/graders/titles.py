@@ -1,8 +1,8 @@
 """Tells what a judge's label stands behind: the title of a verdict (`Final verdict:`), or that of a part (`Grammar:`).
 
 Words for verdicts are few, and names of parts endless. So a label behind any other title, or in a sentence about a part,
-counts only as the last thing that is said: what follows it may be what counts. If that is a verdict behind its title, on
-a line of its own, lines of parts before it count for nothing.
+counts only as the last thing that is said: what follows it may be what counts. If that is a verdict behind its title,
+on a line of its own, lines of parts before it count for nothing.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
 
 
 def without_parts(said: str, labels: Collection[str]) -> str:
-    """Returns a text without the lines that are a part's title and its label (`Grammar: 4`), if the last line is a label
-    behind the title of a verdict (`Overall: 4`): that decides. Other texts stay as they are. `labels`: without brackets.
+    """Returns a text without the lines that are a part's title and its label (`Grammar: 4`), if the last line is a
+    label behind the title of a verdict (`Overall: 4`): that decides. Other texts stay as they are. `labels`: without
+    brackets.
     """
     *lines, last = said.rstrip().split("\n")
     title = _labelled(last, labels)

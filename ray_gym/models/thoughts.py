@@ -4,8 +4,8 @@ Models that reason write their thoughts between marks, such as `<think>` and `</
 may have opened the first thought, so that its first mark is missing. Elements that data may have as well, such as
 `<analysis>`, are thoughts only at the beginning of a text, before words.
 A mark directly between backquotes (`` `<think>` ``) or quotes (`"<think>"`) is none: the text speaks about it. Nor is a
-type's parameter in code (`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or be
-closed.
+type's parameter in code (`List<Thought>`): the beginning of a thought right behind a word has to be the usual mark, or
+be closed.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def count_marks(text: str) -> int:
 
 
 def _marks_in(text: str) -> Iterator[re.Match[str]]:
-    """Yields the marks in a text, in order, but not those that are mentioned, nor parameters of types. Full-width bars and
-    underlines, which DeepSeek's special tokens have, are read as plain ones.
+    """Yields the marks in a text, in order, but not those that are mentioned, nor parameters of types. Full-width bars
+    and underlines, which DeepSeek's special tokens have, are read as plain ones.
     """
     last_ends: dict[_Kind, int] | None = None
     text = text.replace("\uff5c", "|").replace("\u2581", "_")
@@ -153,8 +153,8 @@ def _marks_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_mention(text: str, start: int, end: int) -> bool:
-    """Returns True if a mark is directly between backquotes or quotes. It is not between straight quotes of which the first
-    may close what is before it, or the last open what follows: `"yes"</think>"No" is ...`.
+    """Returns True if a mark is directly between backquotes or quotes. It is not between straight quotes of which the
+    first may close what is before it, or the last open what follows: `"yes"</think>"No" is ...`.
     """
     opening = text[start - 1 : start] if start else ""
     if not opening or _QUOTES.get(opening) != text[end : end + 1]:

@@ -71,8 +71,8 @@ def read_conversation(items: Any) -> Any:
 
 
 def has_unsaid_answer(items: Sequence[Any]) -> bool:
-    """Returns True if `read_conversation` leaves out a message of the assistant, which has neither text nor calls: it is
-    empty, or only a thought between marks. False for items that can't be read.
+    """Returns True if `read_conversation` leaves out a message of the assistant, which has neither text nor calls: it
+    is empty, or only a thought between marks. False for items that can't be read.
     """
     if not any(map(_may_be_unsaid, items)):
         return False

@@ -194,7 +194,8 @@ def test_marks_around_words_are_left_out(begin: str, end: str, last: str) -> Non
         "<|begin_of_solution|>Hi.<|end_of_solution|>",
         "List<Thought> thoughts = new ArrayList<>();", "Array<Reasoning>", "const [a, b] = useState<Thought>()",
         "std::vector<cot> v;", "dict[THINKING]", "`List<Thought>`", "Map<Thoughts>, Map<THOUGHT>", "f_<Thinking>(1)",
-        'Use "<think>" to begin.', "Between '<think>' and '</think>'.", "Use \u201c<think>\u201d, \u2018</think>\u2019.",
+        'Use "<think>" to begin.', "Between '<think>' and '</think>'.",
+        "Use \u201c<think>\u201d, \u2018</think>\u2019.",
         '["<think>","</think>"]', 'tag="<think>"', "\u201e<think>\u201c, \xab[THINK]\xbb", "\uff5c \u2581 a_b|c",
     ],
 )  # fmt: skip
