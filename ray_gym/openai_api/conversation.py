@@ -86,8 +86,10 @@ def has_unsaid_answer(items: Sequence[Any]) -> bool:
 
 
 def _may_be_unsaid(item: Any) -> bool:
-    """Returns False for an item that is no answer, or one whose text begins and ends with words: it need not be read."""
-    if not isinstance(item, Mapping) or item.get("role") != "assistant":
+    """Returns False for an item that is no answer, calls tools, or has a text that begins and ends with words: it need not
+    be read.
+    """
+    if not isinstance(item, Mapping) or item.get("role") != "assistant" or item.get("tool_calls"):
         return False
     content = item.get("content")
     text = content.strip() if isinstance(content, str) else ""
