@@ -171,20 +171,20 @@ def _overridden(config: Any, override: str) -> Any:
     if "${" in key:
         raise UserError(f"{override!r}: ${{...}} is read in values, not in keys; write the key itself")
     try:
-        return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(override[len(key) + 1 :])}"]))
+        return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(key, override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         hint = LITERAL if "${" in override else ""
         raise UserError(f"{override!r} is not an override that can be read: {one_line(error)}{hint}") from None
 
 
-def _whole(value: str) -> str:
-    """Returns the value of an override as YAML that stands for all of its text. A list, a mapping, a text in quotes, a
+def _whole(key: str, value: str) -> str:
+    """Returns the value of a key's override as YAML that stands for all of its text. A list, a mapping, a text in quotes, a
     number and the like stay as they are. Any other text that YAML would read as less (a comment, a mark of a document,
     an anchor, spaces, line ends), as a list or a mapping without brackets (`- x`, `a: b`, `x:`), or could not read is
     put into quotes.
 
     Errors: ValueError for a list, a mapping or a text in quotes of which YAML would leave something out, and for a
-    number or a key that YAML reads otherwise than it is written.
+    value or a key that YAML reads otherwise than it is written.
     """
     try:
         node, tokens = yaml.compose(value, Loader=yaml.SafeLoader), list(yaml.scan(value, Loader=yaml.SafeLoader))
@@ -198,12 +198,15 @@ def _whole(value: str) -> str:
                 f"it is no whole list, mapping or text in quotes{comment}; put each text into quotes"
             ) from None
         return _quoted(value)
-    for _, _, problem in misread(node):
+    plain = node if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"') else None
+    if plain is not None and plain.value != value.strip():
+        return _quoted(value)
+    for _, _, problem in misread(node, key.rpartition(".")[2]):
         raise ValueError(problem)
-    if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
-        of_text = node.tag.endswith(":str") or node.value != value.strip()
-        is_special = node.tag.endswith((":value", ":merge"))  # = and <<
-        return _quoted(value) if is_special or (of_text and node.value != value) else value
+    if plain is not None:
+        of_text = plain.tag.endswith(":str")
+        is_special = plain.tag.endswith((":value", ":merge"))  # = and <<
+        return _quoted(value) if is_special or (of_text and plain.value != value) else value
     if node is None:
         return _quoted(value) if value else value
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:

@@ -17,6 +17,10 @@ from ray_gym.errors import UserError
 LITERAL = r"; for a text with a literal ${, write \${"
 """End of a message about a ${...} that can't be filled in."""
 _OCTAL = re.compile(r"[-+]?0[0-9_]+")
+_OLD_BOOLEANS = ("yes", "no", "on", "off")
+"""Booleans of YAML 1.1 that are texts in YAML 1.2."""
+_CHOICES = (("durability", "off"),)
+"""Keys with a choice that YAML takes for a boolean, and that the key's field reads as it is written."""
 _ODD_INDENT = re.compile(r" *([^\S \t\r\n])")
 _BEGUN = ("while scanning a quoted scalar", "while scanning a simple key")
 """Contexts of errors that are noticed behind the line with the mistake."""
@@ -72,23 +76,38 @@ def parse(text: str, file: str, top_keys: list[str]) -> Any:
         raise UserError(f"{file}: not valid YAML: {one_line(error)}") from None
 
 
-def misread(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
-    """Yields the line, from 1, the nearest key and the problem of each number that YAML reads otherwise than it is
-    written, and of each key that is null.
+def misread(root: yaml.Node | None, key: str = "") -> Iterator[tuple[int, str, str]]:
+    """Yields the line, from 1, the nearest key and the problem of each value that YAML reads otherwise than it is
+    written (a number, yes and no, bytes), and of each key that is null or a boolean. `key` is the one of the root.
     """
-    for above, node in _nodes(root):
+    for above, node in _nodes(root, key):
         if isinstance(node, yaml.MappingNode):
-            for key, _ in node.value:
-                if key.tag.endswith(":null"):
-                    yield key.start_mark.line + 1, above, "YAML takes a key for null; put it in quotes, or add it"
-        if not (isinstance(node, yaml.ScalarNode) and node.tag.endswith((":int", ":float"))):
-            continue
-        if node.tag.endswith(":int") and _OCTAL.fullmatch(node.value):
-            problem = f"YAML takes {node.value} for an octal number; leave out its leading zero, or put it in quotes"
+            for name, _ in node.value:
+                if name.tag.endswith(":null"):
+                    yield name.start_mark.line + 1, above, "YAML takes a key for null; put it in quotes, or add it"
+                elif name.tag.endswith(":bool"):
+                    told = f"YAML takes the key {name.value} for a boolean; put it in quotes"
+                    yield name.start_mark.line + 1, above, told
+        if (problem := _misread(node, above)) is not None:
             yield node.start_mark.line + 1, above, problem
-        elif ":" in node.value:
-            problem = f"YAML takes {node.value} for a number in base 60; write another number, or put it in quotes"
-            yield node.start_mark.line + 1, above, problem
+
+
+def _misread(node: yaml.Node, key: str) -> str | None:
+    """Returns why YAML reads a value below a key otherwise than it is written; None if it does not. What is inside of
+    a list or a mapping does not count.
+    """
+    kind, written = node.tag.rpartition(":")[2], node.value
+    if isinstance(node, yaml.CollectionNode):
+        return None if kind in ("map", "seq") else f"a config has no {kind}; write a list or a mapping"
+    if kind == "binary":
+        return "a config has no bytes; write a text"
+    if kind == "bool" and written.lower() in _OLD_BOOLEANS and (key, written) not in _CHOICES:
+        return f"YAML takes {written} for a boolean; write true or false, or put it in quotes"
+    if kind == "int" and _OCTAL.fullmatch(written):
+        return f"YAML takes {written} for an octal number; leave out its leading zero, or put it in quotes"
+    if kind in ("int", "float") and ":" in written:
+        return f"YAML takes {written} for a number in base 60; write another number, or put it in quotes"
+    return None
 
 
 def one_line(error: Exception) -> str:
@@ -96,11 +115,11 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
-    """Yields a node of YAML, and all keys and values below it, each once, with the nearest key above it: "" for the
+def _nodes(root: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml.Node]]:
+    """Yields a node of YAML, and all keys and values below it, each once, with the nearest key above it: `key` for the
     root.
     """
-    nodes, seen = [("", root)], set[int]()
+    nodes, seen = [(key, root)], set[int]()
     while nodes:
         above, node = nodes.pop()
         if node is None or id(node) in seen:  # an alias
@@ -110,8 +129,8 @@ def _nodes(root: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
         if isinstance(node, yaml.SequenceNode):
             nodes += [(above, value) for value in reversed(node.value)]
         elif isinstance(node, yaml.MappingNode):
-            for key, value in reversed(node.value):
-                nodes += [(str(key.value), value), (above, key)]
+            for name, value in reversed(node.value):
+                nodes += [(str(name.value), value), (above, name)]
 
 
 def _refuse_indent(text: str, file: str, only: int | None = None) -> None:
@@ -188,8 +207,6 @@ def _unreadable(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
     for key, node in _nodes(root):
         line = node.start_mark.line + 1
         if isinstance(node, yaml.CollectionNode):
-            if not node.tag.endswith((":map", ":seq")):
-                yield line, key, f"a config has no {node.tag.rpartition(':')[2]}; write a list or a mapping"
             continue
         try:
             OmegaConf.create(yaml.serialize(yaml.SequenceNode("tag:yaml.org,2002:seq", [node]), Dumper=yaml.SafeDumper))

@@ -115,8 +115,8 @@ def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monke
         ("tasks.path=x.jsonl", "tasks: set one of path (a file) and generate (a number)"),
         ("run.name=../up", "run.name: String should match pattern"),
         ("tasks.repeats=true", "tasks.repeats: Input should be a number; true, yes, on and the like are none (found"),
-        ("limits.max_turns=on", "limits.max_turns: Input should be a number; true, yes"),
-        ("run.seed=no", "run.seed: Input should be a number; true, yes"),
+        ("limits.max_turns=True", "limits.max_turns: Input should be a number; true, yes"),
+        ("run.seed=false", "run.seed: Input should be a number; true, yes"),
         ("participants.policy.sampling.temperature=true", "participants.policy.sampling.temperature: Input should be"),
         ("participants.policy.sampling.seed=true", "participants.policy.sampling.seed: Input should be a number"),
     ],
@@ -238,6 +238,35 @@ def test_a_value_or_a_key_that_can_not_be_read_is_told_with_its_line(text: str, 
 
 def test_an_anchor_that_an_alias_refers_to_is_yamls() -> None:
     assert merge_overrides("a: &end bye\nb: *end", "x", []) == {"a": "bye", "b": "bye"}
+
+
+@pytest.mark.parametrize("word", ["yes", "No", "ON", "off", "[a, no]", "{no: 1}", "{a: [{true: 1}]}", "[!!bool yes]"])
+def test_a_text_that_yaml_takes_for_a_boolean_is_refused(config: Path, word: str) -> None:
+    told = r"YAML takes (yes|No|ON|off|no|the key no|the key true) for a boolean; .*put it in quotes"
+    with pytest.raises(UserError, match=rf"x:1: a: {told}"):
+        merge_overrides(f"a: {word}", "x", [])
+    for key in ("models.policy.extra_body.lang", "participants.policy.stop_text"):
+        with pytest.raises(UserError, match=told):
+            read(config, f"{key}={word}")
+
+
+@pytest.mark.parametrize("word", ["yes", "No", "ON", "off"])
+def test_a_word_in_quotes_is_a_text_and_only_true_and_false_are_booleans(config: Path, word: str) -> None:
+    text = f"a: ['{word}', !!str {word}, true, False]\n'{word}': {{'true': {word} is said}}"
+    assert merge_overrides(text, "x", []) == {"a": [word, word, True, False], word: {"true": f"{word} is said"}}
+    assert read(config, f"participants.policy.stop_text='{word}'").participants["policy"].stop_text == word
+    assert read(config, f"participants.policy.stop_text={word} #1").participants["policy"].stop_text == f"{word} #1"
+
+
+def test_the_durability_off_is_no_boolean(config: Path) -> None:
+    for override in ("output.durability=off", "output={durability: off}", "output.durability='off'"):
+        assert read(config, override).output.durability == "off"
+
+
+@pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "[!!binary aGVsbG8=]", "!!omap [b: 1]", "[!!pairs [b: 1]]"])
+def test_what_is_no_data_of_a_config_is_refused(value: str) -> None:
+    with pytest.raises(UserError, match=r"x:1: a: a config has no (bytes|omap|pairs); write a "):
+        merge_overrides(f"a: {value}", "x", [])
 
 
 @pytest.mark.parametrize("number", ["1:30", "-1:30", "1_0:30", "1:30.5", "190:20:30", "[1:30]", "{1:30: a}"])
