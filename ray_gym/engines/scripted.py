@@ -44,12 +44,20 @@ class ScriptedEngine(Engine):
         player = load_object(self.options.player, at)
         if not callable(player):
             raise UserError(f"{at}: {self.options.player} is no function (found {player!r:.60})")
-        if inspect.isgeneratorfunction(player) or inspect.isasyncgenfunction(player):
+        if isinstance(player, type):
+            expected = "name a function that takes (request, rng), or an object that can be called so"
+            raise UserError(f"{at}: {self.options.player} is a class, and a call of it makes no message: {expected}")
+        codes = (player, type(player).__call__)
+        if any(inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code) for code in codes):
             raise UserError(f"{at}: {self.options.player} has a yield: return the message instead")
+        try:
+            signature = inspect.signature(player)
+        except ValueError:
+            raise UserError(f"{at}: {self.options.player} is built in, and its parameters are not known") from None
         arguments = self.options.arguments
         if takes_rng(player, arguments) and (error := call_error(player, 2, arguments)):
             where = f"models.{request.model}.arguments"
-            raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
+            raise UserError(f"{where}: {self.options.player}{signature}: {error}")
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Deploys the replicas, if the config asks for any, and blocks until they are up.

@@ -61,10 +61,39 @@ def drawing(request: CompletionRequest) -> Iterator[Message]:
     yield Message("assistant", "hello")
 
 
+class Seller:
+    """Answers as an object; the class itself is no player."""
+
+    def __call__(self, request: CompletionRequest) -> Message:
+        return Message("assistant", "hello")
+
+
+class Yielding:
+    def __call__(self, request: CompletionRequest) -> Iterator[Message]:
+        yield Message("assistant", "hello")
+
+
+seller, yielding = Seller(), Yielding()
+NO_PLAYER = "is a class, and a call of it makes no message: name a function that takes (request, rng), or an object"
+
+
 @pytest.mark.parametrize(
-    ("player", "told"), [("number", "is no function (found 5)"), ("drawing", "has a yield: return the message instead")]
+    ("player", "told"),
+    [
+        ("number", "is no function (found 5)"),
+        ("drawing", "has a yield: return the message instead"),
+        ("yielding", "has a yield: return the message instead"),
+        ("Seller", NO_PLAYER),
+        ("Message", NO_PLAYER),
+        ("max", "is built in, and its parameters are not known"),
+    ],
 )
 def test_a_player_that_cannot_be_called_is_refused_before_the_run(player: str, told: str) -> None:
-    path = f"{__name__}:{player}"
+    path = f"{'builtins' if player == 'max' else __name__}:{player}"
     with pytest.raises(UserError, match=re.escape(f"models.m.player: {path} {told}")):
         ScriptedEngine(ScriptedOptions(player=path)).check(EngineCheck("m", {}, uses_tools=False))
+
+
+def test_an_object_that_can_be_called_is_a_player() -> None:
+    ScriptedEngine(ScriptedOptions(player=f"{__name__}:seller")).check(EngineCheck("m", {}, uses_tools=False))
+    assert said(seller) == "hello"
