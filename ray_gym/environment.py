@@ -20,7 +20,6 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
@@ -28,6 +27,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ray_gym.errors import wrong_return
 from ray_gym.messages import ToolSchema
+from ray_gym.near_names import is_used, misspelt, written_otherwise
 from ray_gym.rendering import Rendered
 from ray_gym.score import Scored
 from ray_gym.task import Opening, Task, TaskT
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 
 StateT = TypeVar("StateT")
-NEAR = 0.8
-"""Likeness from which the name of a method may be a hook's that is misspelt (of `difflib`)."""
 
 
 class Options(BaseModel):
@@ -292,8 +290,12 @@ class Environment(Generic[TaskT, StateT]):
 
 
 _HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
+_CLASSES = [name for name in _HOOKS if isinstance(getattr(Environment, name), type)]
 _ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
-_RESERVED_WORDS = ("generate", "opening", "relay", "narrow", "next_speaker", "tools_for", "metrics")
+_RESERVED_WORDS = (
+    *("generate", "opening", "relay", "narrow", "next_speaker", "tools_for", "metrics"),
+    *("furnish", "score_group"),
+)
 """Hooks that nobody but a run calls, so that a method with their words and parameters was meant for them. Words of other
 hooks are common in helpers (`check_answer`, `score_one`).
 """
@@ -311,24 +313,41 @@ def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
     near = {}
     for name in own:
         if name not in cls.tools:
-            known = _HOOKS if callable(getattr(base, name)) else _ATTRIBUTES
-            left = [hook for hook in known if hook not in vars(base)]
-            if found := get_close_matches(name, left, n=1, cutoff=NEAR):
-                near[name] = found[0]
-            elif hook := _hook_within(cls, base, name):
+            left = [hook for hook in _hooks_like(getattr(base, name)) if hook not in vars(base)]
+            if hook := misspelt(name, left) or _meant(cls, base, name, left):
                 near[name] = hook
     return near
+
+
+def _hooks_like(value: object) -> list[str]:
+    """Returns the hooks and attributes that a value can be meant for: a class, a method, or any other value."""
+    if isinstance(value, type):
+        return _CLASSES
+    return [hook for hook in _HOOKS if hook not in _CLASSES] if callable(value) else [*_ATTRIBUTES, "task_type"]
+
+
+def _meant(cls: type[Environment[Any, Any]], base: type, name: str, left: Sequence[str]) -> str | None:
+    """Returns the hook in `left` for which a name was probably meant that has its words: no method of the class uses the
+    name. None if there is none.
+    """
+    if is_used(name, (one for one in cls.__mro__ if one not in Environment.__mro__)):
+        return None
+    return written_otherwise(name, left) or _hook_within(cls, base, name)
 
 
 def _hook_within(cls: type[Environment[Any, Any]], base: type, name: str) -> str | None:
     """Returns the hook for which a method of a class was probably meant, like `get_opening` for `opening`: its words are
     in the method's name, the method has its parameters, and the class leaves both it and `run`, which might call the
-    method, as they are. None if there is none.
+    method, as they are. Beside hooks that are common words, the name has only words of parameters (`check_task`). None if
+    there is none.
     """
-    for hook in _RESERVED_WORDS if _is_left(cls, "run") else ():
+    for hook in _hooks_like(getattr(base, name)) if _is_left(cls, "run") and callable(getattr(base, name)) else ():
         if f"_{hook}_" in f"_{name}_" and _is_left(cls, hook):
             expected, own = _parameters(Environment, hook), _parameters(base, name)
-            if expected is not None and own is not None and list(own.parameters) == list(expected.parameters):
+            if expected is None or own is None or list(own.parameters) != list(expected.parameters):
+                continue
+            others = f"_{name}_".replace(f"_{hook}_", "_").strip("_").split("_")
+            if hook in _RESERVED_WORDS or set(others) <= set(expected.parameters):
                 return hook
     return None
 

@@ -155,6 +155,85 @@ class BelowGood(Good):
         return 1.0
 
 
+class Capitals(Good):
+    PARTICIPANTS = ("policy", "user")
+
+
+class RangeInCapitals(Good):
+    REWARD_RANGE = (0.0, 2.0)
+
+
+class ScoreRange(Good):
+    score_range = (0.0, 2.0)
+
+
+class GroupScore(Good):
+    async def group_score(self, episodes: Any) -> list[float]:
+        return []
+
+
+class FurnishSandbox(Good):
+    async def furnish_sandbox(self, state: None, episode: Any) -> None: ...
+
+
+class CheckTask(Good):
+    def check_task(self, task: Task) -> None: ...
+
+
+class ScoreEpisode(Environment[Task, None]):
+    def setup(self, task: Task, episode: Any) -> None: ...
+
+    def score_episode(self, state: None, episode: Any) -> float:
+        return 1.0
+
+
+class TaskTypes(Good):
+    task_types = (Task,)
+
+
+class TaskType(Good):
+    TaskType = Task
+
+
+class Ordinary(Good):
+    """Its constants and helpers have names like those of hooks, and it uses those that would be near to one."""
+
+    OPENING = "Begin."
+    SETUP = SCORE = CHECK = "x"
+    PATTERN = re.compile("x")
+    TOOLS = ("x",)
+    SCORING = "x"
+    OPTIONS = ("a", "b")
+    score_range = (0.0, 10.0)
+    PARTICIPANTS = ("policy", "user")
+    number_range = (1, 9)
+
+    class Score:
+        pass
+
+    class Setup:
+        pass
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        self.participants = self.PARTICIPANTS[:1]
+
+    def setup(self, task: Task, episode: Any) -> None:
+        self.check_task(task)
+
+    def check_task(self, task: Task) -> None: ...
+
+    def check_answer(self, task: Task) -> bool:
+        return True
+
+    def render_board(self, state: None, episode: Any) -> str:
+        return ""
+
+    @property
+    def spread(self) -> float:
+        return max(high - self.score_range[0] for high in self.score_range)
+
+
 class AsyncFinished(Good):
     async def finished(self, state: None, episode: Any) -> str | None:  # type: ignore[override]
         return None
@@ -278,7 +357,7 @@ def test_a_tool_may_not_replace_a_hook() -> None:
 
 
 @pytest.mark.parametrize(
-    "environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, OtherNames, RunsItself, StaticMetrics]
+    "environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, Ordinary, OtherNames, RunsItself, StaticMetrics]
 )
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
     assert environment.wrong_hooks() == [] and environment.has_metrics() == (environment is StaticMetrics)
@@ -300,6 +379,15 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (Participant_, "Participant_.participant is near to the hook participants: rename one"),
         (Auxilliary, "Auxilliary.auxilliary is near to the hook auxiliary: rename one"),
         (RewardRanges, "RewardRanges.reward_ranges is near to the hook reward_range: rename one"),
+        (Capitals, "Capitals.PARTICIPANTS is near to the hook participants: rename one"),
+        (RangeInCapitals, "RangeInCapitals.REWARD_RANGE is near to the hook reward_range: rename one"),
+        (ScoreRange, "ScoreRange.score_range is near to the hook reward_range: rename one"),
+        (GroupScore, "GroupScore.group_score is near to the hook score_group: rename one"),
+        (FurnishSandbox, "FurnishSandbox.furnish_sandbox is near to the hook furnish: rename one"),
+        (CheckTask, "CheckTask.check_task is near to the hook check: rename one"),
+        (ScoreEpisode, "ScoreEpisode.score_episode is near to the hook score: rename one"),
+        (TaskTypes, "TaskTypes.task_types is near to the hook task_type: rename one"),
+        (TaskType, "TaskType.TaskType is near to the hook task_type: rename one"),
         (BelowGood, "BelowGood.scroe is near to the hook score: rename one"),
         (NoState, "NoState.score takes (episode), and is called with (state, episode)"),
         (
