@@ -20,6 +20,7 @@ COLUMNS = [
     "status",
     "stop_reason",
     "reward",
+    "rewards",
     "failure",
     "task",
     *(f"{_EVENT}.{name}" for name in ("kind", "role", "participant", "reasoning", "error", "reward", "tool_call_id")),

@@ -158,6 +158,21 @@ def check_verdicts(batch: Batch, tally: Tally) -> None:
         tally.add("verdict", [ids[row]], 1, f"{who[place] or 'grader'}\0{given[place]}")
 
 
+def check_range(batch: Batch, tally: Tally, lowest: float, highest: float) -> None:
+    """Counts the completed episodes with a reward, of any participant, outside of the range that the environment
+    declares.
+    """
+    ids, rewards, parts = (batch.texts(name) for name in ("episode_id", "reward", "rewards"))
+    kept = [row for row in np.flatnonzero(batch.completed).tolist() if rewards[row] is not None]
+    outside = []
+    for row in kept:
+        wholes = [one for one in parts[row] or () if one["name"] == "reward"]
+        others = [one["value"] for one in wholes if one["participant"] != "policy"]
+        if not all(lowest <= reward <= highest for reward in (rewards[row], *others)):
+            outside.append(row)
+    tally.add("reward_out_of_range", _named(ids, outside), len(kept), f"[{lowest:g}, {highest:g}]")
+
+
 def check_rewards(batch: Batch, tally: Tally) -> None:
     """Counts the completed episodes by environment and reward."""
     ids, environments, rewards = (batch.texts(name) for name in ("episode_id", "env_id", "reward"))

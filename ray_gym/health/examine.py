@@ -10,12 +10,13 @@ import yaml
 from ray_gym.errors import UserError, describe
 from ray_gym.health.alike import Alike
 from ray_gym.health.batch import COLUMNS, Batch
-from ray_gym.health.checks import CHECKS
+from ray_gym.health.checks import CHECKS, check_range
 from ray_gym.health.findings import Finding, findings_of
 from ray_gym.health.tally import Tally
+from ray_gym.record.versions import read_summary
 from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.intact import intact_batches
-from ray_gym.run.directory.storage import Storage
+from ray_gym.run.directory.storage import SUMMARY, Storage
 
 FIRST = 5000
 """Number of episodes that are looked through after a run, which takes about a second."""
@@ -40,11 +41,14 @@ def examine(storage: Storage, most: int | None = None) -> Health:
     `most`: number of episodes after which no further file is opened; None for all.
     """
     tally, alike, episodes, damaged = Tally(), Alike(), 0, list[str]()
+    lowest, highest = _range(storage)
     for name in storage.committed():
         if most is not None and episodes >= most:
             break
         for rows in intact_batches(storage, name, COLUMNS, ROWS, damaged):
-            episodes += _examine(Batch(pa.Table.from_batches([rows])), tally, alike)
+            batch = Batch(pa.Table.from_batches([rows]))
+            check_range(batch, tally, lowest, highest)
+            episodes += _examine(batch, tally, alike)
     try:
         are_drawn = _are_drawn(storage)
     except UserError as error:
@@ -65,6 +69,19 @@ def _are_drawn(storage: Storage) -> bool:
         return config["tasks"]["generate"] is not None
     except (KeyError, TypeError):
         return False
+
+
+def _range(storage: Storage) -> tuple[float, float]:
+    """Returns the lowest and the highest reward that the run's environment declares, infinite where the run does not say:
+    it has no readable summary.json, or one of an older version.
+    """
+    try:
+        lowest, highest = (
+            read_summary(storage.read(SUMMARY))["reward_range"] if storage.exists(SUMMARY) else (None, None)
+        )
+    except (ValueError, KeyError, TypeError):
+        lowest, highest = None, None
+    return float("-inf") if lowest is None else lowest, float("inf") if highest is None else highest
 
 
 def _examine(batch: Batch, tally: Tally, alike: Alike) -> int:

@@ -117,6 +117,12 @@ LIMITS = {
         "intervals count them as independent, and training sees them more often than others",
         unit="tasks",
     ),
+    "reward_out_of_range": Limit(
+        1e-9,
+        1,
+        "have a reward outside of the environment's reward_range {detail}",
+        "the environment gives what it says that it never gives: its score or its reward_range is wrong",
+    ),
 }
 """Limits by the kind of fault, in the order in which they are told."""
 FEWEST_VERDICTS = 20

@@ -206,8 +206,37 @@ def test_a_line_names_the_kinds_and_a_good_run_has_none(tmp_path: Path, good_fil
     assert examine(storage_at(str(tmp_path / "bad")), most=1).episodes == EPISODES // 50, "its first file"
 
 
+@pytest.mark.parametrize(
+    ("declared", "count"), [("[0.0, 1.0]", 2), ("[0.0, null]", 1), ("[null, null]", 0), ("[0, 7]", 1), ("null", 0)]
+)
+def test_rewards_outside_of_the_declared_range_are_found(tmp_path: Path, declared: str, count: int) -> None:
+    rewards = [0.0, 7.0, 1.0, -1.0, None]
+    write(tmp_path, *({**good_row(number), "reward": reward} for number, reward in enumerate(rewards)))
+    (tmp_path / "summary.json").write_text(f'{{"reward_range": {declared}}}')
+    found = [one for one in examine(storage_at(str(tmp_path))).findings if one.kind == "reward_out_of_range"]
+    assert [(one.count, one.of, len(one.episodes)) for one in found] == ([(count, 4, count)] if count else [])
+    (tmp_path / "summary.json").write_text("{")
+    assert examine(storage_at(str(tmp_path))).findings == []
+
+
+@pytest.mark.parametrize(
+    ("participant", "name", "count"), [("user", "reward", 1), ("policy", "reward", 0), ("user", "style", 0)]
+)
+def test_the_rewards_of_others_are_in_the_range_too(tmp_path: Path, participant: str, name: str, count: int) -> None:
+    part = {"participant": participant, "name": name, "value": 7.0}
+    write(tmp_path, {**good_row(0), "rewards": [part]}, good_row(1))
+    (tmp_path / "summary.json").write_text('{"reward_range": [0, 1]}')
+    assert [one.count for one in examine(storage_at(str(tmp_path))).findings] == [1] * count
+
+
+def test_a_range_that_can_not_be_read_is_none(tmp_path: Path) -> None:
+    write(tmp_path, {**good_row(0), "reward": 7.0})
+    (tmp_path / "summary.json").write_text("{")
+    assert examine(storage_at(str(tmp_path))).findings == []
+
+
 def test_every_kind_has_a_plant_and_a_reason() -> None:
-    assert {*PER_EPISODE, *TOGETHER} == {*LIMITS, "same_verdict", "reward_at_bound"}
+    assert {*PER_EPISODE, *TOGETHER, "reward_out_of_range"} == {*LIMITS, "same_verdict", "reward_at_bound"}
     assert all(limit.why and 0 < limit.share <= 0.01 for limit in LIMITS.values())
 
 

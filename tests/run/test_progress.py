@@ -236,6 +236,7 @@ def test_rewards_out_of_range_are_counted() -> None:
         tally.add(receipt(reward=reward))
     for others in ((0.0, 1.0), (0.5, 7.0), (-1.0, 7.0)):
         tally.add(receipt(reward=1.0, others=others))
+    assert tally.summary()["reward_range"] == [0.0, 1.0] and Tally(1).summary()["reward_range"] == [None, None]
     assert tally.summary()["rewards_out_of_range"] == 5 and tally.summary()["rewarded"] == 9
 
 

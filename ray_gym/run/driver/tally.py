@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from ray_gym.errors import FailureKind
@@ -273,6 +274,7 @@ class Tally:
             "mean_reward": self.mean_reward,
             "rewarded": self.rewarded,
             "rewards_out_of_range": self.out_of_range,
+            "reward_range": [float(bound) if isfinite(bound) else None for bound in self.reward_range],
             "turns": self.turns,
             "model_calls": self.model_calls,
             "generated_tokens": self.tokens,
