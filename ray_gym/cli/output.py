@@ -90,7 +90,9 @@ def say(text: str, *, err: bool = False) -> None:
 
 def write(content: str | bytes) -> None:
     """Writes content for a file or another program to stdout, as it is; texts are UTF-8 there, whatever the locale."""
-    typer.echo(content.encode() if isinstance(content, str) else content, file=_stdout(), nl=False)
+    file = _stdout()
+    is_bytes = isinstance(content, str) and hasattr(file, "buffer")
+    typer.echo(content.encode() if is_bytes else content, file=file, nl=False)
 
 
 def prepare_stdout() -> None:
