@@ -28,12 +28,10 @@ def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: 
     returns.
 
     Infrastructure is never the simulator's fault, and an error of the policy stays the policy's. An error of kind data
-    may be the task's fault, unless the episode is being scored (`judges`). Code that raises in the simulator's place (a
-    scripted player's) is of kind environment whoever it plays, as it would raise again. Errors: EpisodeFailure.
+    may be the task's fault, unless the episode is being scored (`judges`). Errors: EpisodeFailure.
     """
     kind = error.failure.kind
     if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):
         return
-    fault = fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges).failure
-    by_code = kind if kind == FailureKind.ENVIRONMENT else fault.kind
-    raise EpisodeFailure.of(replace(fault, kind=by_code, traceback=error.failure.traceback)) from error
+    fault = fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)
+    raise EpisodeFailure.of(replace(fault.failure, traceback=error.failure.traceback)) from error

@@ -342,7 +342,7 @@ def breaks(kind: FailureKind) -> Player:
     return infra if kind == FailureKind.INFRA else player
 
 
-async def test_a_judge_whose_code_breaks_is_named_and_its_neighbours_are_not_waited_for() -> None:
+async def test_a_judge_that_breaks_is_at_fault_and_its_neighbours_are_not_waited_for() -> None:
     async def never(request: CompletionRequest, rng: random.Random) -> Message:
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
@@ -350,7 +350,7 @@ async def test_a_judge_whose_code_breaks_is_named_and_its_neighbours_are_not_wai
     grader = Weighted(bad=(1, ONE_WAY), slow=(1, Judge("?", LABELS, judge="second")))
     async with asyncio.timeout(5):
         failure = failure_of(await graded(grader, "y", judge=breaks(FailureKind.JUDGE), second=never))
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "judge") and "no such luck" in failure.message
+    assert failure.kind == FailureKind.JUDGE and failure.where == "judge" and "no such luck" in failure.message
 
 
 async def test_a_judge_that_is_too_late_is_at_fault() -> None:

@@ -88,20 +88,6 @@ async def test_a_user_that_always_fails_is_left_out(tmp_path: Path) -> None:
     assert lost.played.episode.spec.try_ == 2
 
 
-@pytest.mark.parametrize("who", ["policy", "user", "judge"])
-async def test_a_players_code_that_raises_is_not_tried_again_whoever_it_plays(tmp_path: Path, who: str) -> None:
-    def broken(request: CompletionRequest, rng: random.Random) -> Message:
-        if request.thread.startswith(who):
-            raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player (mine.py:3)", "KeyError: 'boom'")
-        return Message("assistant", "hello")
-
-    lost = await attempt(tmp_path, Judged(), broken)
-    assert lost.played.failure is not None and lost.played.failure.kind == "environment"
-    told = f"{lost.played.failure.where}: {lost.played.failure.message}"
-    assert told.removeprefix(f"{who}: ") == "scripted player (mine.py:3): KeyError: 'boom'"
-    assert lost.played.episode.spec.try_ == 0
-
-
 async def test_a_judge_that_fails_is_not_the_policys_fault(tmp_path: Path) -> None:
     def cut_short(request: CompletionRequest, rng: random.Random) -> Completion:
         judged = request.thread.startswith("judge")

@@ -139,7 +139,6 @@ def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) ->
         (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 16, True),
         (["environment in Mine.score (mine.py:3): KeyError: 'x'"] * 15, False),
         (["environment in Mine.score: no"] * 20 + [None], False),
-        (["environment in user: scripted player (mine.py:3): KeyError: 'x'"] * 16, True),
         (["infra in model x: HTTP 503"] * 30, False),
         (["user in user: it said nothing"] * 30, False),
         (["environment in Mine.score: no"] * 16 + ["user in user: it said nothing"], False),
