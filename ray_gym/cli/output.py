@@ -91,8 +91,9 @@ def say(text: str, *, err: bool = False) -> None:
 def write(content: str | bytes) -> None:
     """Writes content for a file or another program to stdout, as it is; texts are UTF-8 there, whatever the locale."""
     file = _stdout()
-    is_bytes = isinstance(content, str) and hasattr(file, "buffer")
-    typer.echo(content.encode() if is_bytes else content, file=file, nl=False)
+    if isinstance(content, str) and hasattr(file, "buffer"):
+        content = content.encode()
+    typer.echo(content, file=file, nl=False)
 
 
 def prepare_stdout() -> None:
