@@ -108,14 +108,18 @@ def test_groups_show_their_spread(at: Watched) -> None:
     assert at.page.locator("text=t0").count()
 
 
+def test_a_call_is_laid_out_with_the_digits_of_the_record(at: Watched) -> None:
+    at.open("/run/before/episode/e3", ".event")
+    at.page.locator(".call summary").first.click()
+    laid_out = str(at.page.locator(".call .folded").first.text_content())
+    assert '{\n  "order": 3,\n  "customer": 9007199254740993\n}' in laid_out, "with the digits of the record"
+
+
 def test_an_episode_has_lanes_calls_and_a_verdict(at: Watched) -> None:
     at.open("/run/before/episode/e3", ".event")
     said = str(at.page.text_content("body"))
     for part in ("You sell tea.", "Where is order 3?", "look_up", "the database is locked", "Was that right?", "YES"):
         assert part in said, part
-    at.page.locator(".call summary").first.click()
-    laid_out = str(at.page.locator(".call .folded").first.text_content())
-    assert '{\n  "order": 3,\n  "customer": 9007199254740993\n}' in laid_out, "with the digits of the record"
     at.page.keyboard.press("2")
     at.page.wait_for_selector(".event.dim")
     assert "seen=" in at.page.url
