@@ -137,6 +137,7 @@ def test_tokens_are_coloured_and_inspected_and_forks_are_side_by_side(at: Watche
     at.page.keyboard.press("c")
     at.until(f"location.href != {before!r} && location.search.includes('colour=')")
     at.open("/run/before/episode/e10/sample/0?beside=1", ".tok")
+    at.page.locator(".flow").nth(1).wait_for()
     assert at.page.locator(".flow").count() == 2
 
 
