@@ -18,6 +18,7 @@ from ray_gym.agents.seat_tools import SeatTools
 from ray_gym.agents.turn_calls import TurnCalls
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.episode import Episode
+from ray_gym.episode.limits import STEPS_USED_UP
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
@@ -89,11 +90,11 @@ class Seat:
             self.episode.note(
                 f"{self.launcher.name}: calls that nobody waited for when its turn ended: {self.calls.cut}"
             )
-        if left.why_ended is not None:
-            if not self._is_full:
-                raise self._fault(left)
-            # What it printed may be its client's error, as further calls were refused.
-            self.episode.note(f"{self.launcher.name}: its steps were used up, and {left.why_ended}")
+        if left.why_ended is not None and not self._is_full:
+            raise self._fault(left)
+        if self._is_full:  # what it printed may be its client's error, as further calls were refused
+            ended = "" if left.why_ended is None else f", and {left.why_ended}"
+            self.episode.note(f"{self.launcher.name}: {STEPS_USED_UP}{ended}")
         self._say(turn, self.launcher.program.answer(left.output) if left.why_ended is None else self._last_words)
         self._heard = len(self.episode.threads[self.participant.name].messages)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from ray_gym.episode.view import EpisodeView
 from ray_gym.stop import Stop, StopReason
 
+STEPS_USED_UP = "its steps were used up (max_steps_per_turn)"
+"""Words in the note of a turn in which a program asked for more steps than it has."""
+
 
 def reached_limit(episode: EpisodeView) -> Stop | None:
     """Returns the stop of the first limit that is used up; None while there is room for another call."""

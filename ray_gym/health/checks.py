@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ray_gym.episode.limits import STEPS_USED_UP
 from ray_gym.health.batch import Batch, Mask, Rows, flags, numbers
 from ray_gym.health.tally import Tally
 from ray_gym.statistics.calls import calls_of
@@ -57,6 +58,14 @@ def check_ends(batch: Batch, tally: Tally) -> None:
     tally.add("scored_fault", _named(ids, np.flatnonzero(faults)), batch.rows, "the policy's own")
     for reason in CUT:
         tally.add("cut", (ids[row] for row, stop in enumerate(stops) if stop == reason), batch.rows, reason)
+
+
+def check_steps(batch: Batch, tally: Tally) -> None:
+    """Counts the episodes with a turn in which an agent asked for more steps than it has. A note of theirs says so."""
+    ids, rows = batch.texts("episode_id"), batch.event_rows
+    notes = np.flatnonzero(flags(pc.equal(batch.event("kind"), "note")))
+    says_so = flags(pc.match_substring(pc.take(batch.said, pa.array(notes)), STEPS_USED_UP))
+    tally.add("steps_used_up", _named(ids, np.unique(rows[notes[says_so]])), batch.rows)
 
 
 def check_samples(batch: Batch, tally: Tally) -> None:
@@ -183,6 +192,7 @@ def check_rewards(batch: Batch, tally: Tally) -> None:
 
 CHECKS: tuple[Callable[[Batch, Tally], None], ...] = (
     check_ends,
+    check_steps,
     check_samples,
     check_messages,
     check_tools,

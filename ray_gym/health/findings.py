@@ -51,6 +51,12 @@ LIMITS = {
         "an answer that a limit cut is scored as if it were meant; a limit that is set for the task cuts less than 1%",
         "stop_reason = '{detail}'",
     ),
+    "steps_used_up": Limit(
+        0.01,
+        2,
+        "have a turn in which an agent's steps (max_steps_per_turn) were used up",
+        "an agent that is refused further calls gives up half-way, and is scored as if it were done",
+    ),
     "nothing_generated": Limit(
         0.005,
         2,

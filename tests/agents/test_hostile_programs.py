@@ -12,6 +12,8 @@ from conftest import eventually
 from hostility import Told, play
 from sandboxes import bubblewrap, marked
 
+from ray_gym.episode.limits import STEPS_USED_UP
+
 pytestmark = [pytest.mark.agents, pytest.mark.ray, pytest.mark.timeout(400)]
 
 MESSAGES = 3 * 2 - 1
@@ -67,7 +69,7 @@ def test_hostile_programs_harm_nobody_else_and_the_record_says_what_they_did(
         loud, garbled, restless = (by_deed[deed] for deed in NOISE)
         assert len(loud.answer) == 2**20 and loud.notes.endswith("e" * 2000)
         assert garbled.answer.startswith("\0\1\2") and garbled.notes.startswith("command on standard error: \0")
-        assert "its steps were used up, and it was ended (deadline)" in restless.notes
+        assert f"{STEPS_USED_UP}, and it was ended (deadline)" in restless.notes
         assert f"{REFUSED}" in restless.notes and "turn_is_over" in restless.notes
     with subtests.test("the others"):
         assert [each for each in told if each.what == WELL.what] == [WELL] * 4

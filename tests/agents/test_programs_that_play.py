@@ -325,6 +325,8 @@ print([text_of(one) if "choices" in one else one["error"]["code"] for one in ans
 """
     played, models = await play_with({"policy": program(code)}, ["a", "b"], max_steps_per_turn=2)
     assert played.episode.answer == "['a', 'b', 'turn_is_over', 'turn_is_over']" and len(models["policy"].requests) == 2
+    notes = [event.content for event in played.episode.events if event.kind == "note"]
+    assert notes[-1] == "mine: its steps were used up (max_steps_per_turn)"
 
 
 async def test_a_token_budget_ends_program_and_episode() -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from shown_runs import episode, event, sample, write
 
 from ray_gym.cli.health import print_line
+from ray_gym.episode.limits import STEPS_USED_UP
 from ray_gym.health.examine import Health, examine
 from ray_gym.health.findings import LIMITS
 from ray_gym.run.directory.location import storage_at
@@ -62,6 +63,10 @@ def cut(row: Row) -> None:
     row["stop_reason"] = "max_tokens"
 
 
+def steps_used_up(row: Row) -> None:
+    row["events"].append(event(5, "note", f"agent mine: {STEPS_USED_UP}"))
+
+
 def nothing_generated(row: Row) -> None:
     row["samples"][0]["loss_mask"] = [0] * 40
 
@@ -100,6 +105,7 @@ PER_EPISODE: dict[str, Callable[[Row], None]] = {
         failed,
         scored_fault,
         cut,
+        steps_used_up,
         nothing_generated,
         forked,
         logprobs_zero,
