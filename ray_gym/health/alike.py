@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
@@ -83,7 +84,21 @@ class Alike:
 
 
 def _signatures(batch: Batch) -> dict[int, int]:
-    """Returns a digest of what was generated in each episode, by its row; only those of at least FEWEST_TOKENS tokens."""
+    """Returns a digest of what was generated in each episode, by its row; only those of at least FEWEST_TOKENS tokens. Of
+    an episode without token ids it is that of the messages. A scripted model counts no tokens.
+    """
+    found = _signatures_of_samples(batch)
+    generated = pc.struct_field(batch.table.column("usage").combine_chunks(), "generated_tokens").to_pylist()
+    without = [row for row, tokens in enumerate(generated) if (tokens or 0) >= FEWEST_TOKENS and row not in found]
+    places = np.flatnonzero(batch.messages & np.isin(batch.event_rows, without))
+    texts, calls = (pc.take(column, pa.array(places)).to_pylist() for column in (batch.said, batch.event("tool_calls")))
+    for row, text, called in zip(batch.event_rows[places].tolist(), texts, calls, strict=True):
+        said = repr((text, [(call["name"], call["arguments"]) for call in called or ()])).encode()
+        found[row] = xxhash.xxh3_64_intdigest(said, seed=found.get(row, 0))
+    return found
+
+
+def _signatures_of_samples(batch: Batch) -> dict[int, int]:
     masks, ids = batch.sample("loss_mask"), batch.sample("token_ids")
     drawn = np.asarray(masks.flatten().to_numpy(zero_copy_only=False)) == 1
     tokens = numbers(ids.flatten())

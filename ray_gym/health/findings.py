@@ -106,8 +106,8 @@ LIMITS = {
     "group_alike": Limit(
         0.01,
         2,
-        "have the same tokens in all of their episodes",
-        "one seed for a group, or temperature 0: such a group teaches nothing",
+        "have the same tokens, or words, in all of their episodes",
+        "one seed for a group, temperature 0, or an endpoint's cache: such a group teaches nothing",
         unit="groups",
     ),
     "episode_twice": Limit(

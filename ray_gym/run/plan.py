@@ -84,7 +84,7 @@ class Plan:
             )
 
     @property
-    def warnings(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Returns one message for each participant in `not_plain`, for each that is trained on groups without spread, and
         for each tool of somebody who does not take part; an empty list if there is none.
         """

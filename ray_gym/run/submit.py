@@ -146,8 +146,8 @@ def _play(plan: Plan, directory: RunDirectory, console: Console, wait_s: float) 
             console.print(printable(text), soft_wrap=True, highlight=False, markup=False)
 
     say(f"run {directory.location}: {len(plan.specs)} episodes of {plan.config.environment.id}")
-    for warning in plan.warnings:
-        say(f"note: {warning}")
+    for note in plan.notes:
+        say(f"note: {note}")
     participants = {name: one.model for name, one in plan.config.participants.items()}
     with LoggedProgress() if is_json() else Reporter(console, participants) as reporter:
         outcome = carry_out(plan, directory, say, reporter, wait_s=wait_s)

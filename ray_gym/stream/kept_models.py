@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import ray
 
+from ray_gym.config.interpolations import unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.rows import FileRow
@@ -38,6 +39,7 @@ from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import load_config
 from ray_gym.seeds import derive_seed
 from ray_gym.stream.group import Group, oldest_version
+from ray_gym.stream.starting import say
 from ray_gym.task import Task
 from ray_gym.weights.client import Weights
 
@@ -122,7 +124,8 @@ class OpenModels:
         plan = Plan.of(
             config, file, tasks=lambda environment: _rows_of(tasks, environment), engines=engines.__getitem__
         )
-        check_plan(plan, file)
+        for note in check_plan(plan, file).notes:
+            say(f"note: {unfilled(note, config.filled_in)}")
         directory = plan_directory(config, self._config_path)
         create(directory)
         try:

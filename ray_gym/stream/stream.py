@@ -108,7 +108,11 @@ class Stream:
         return Plan.of(self._config, str(self._config_path), engines=engines)
 
     async def _open_host(self, plan: Plan) -> str:
-        """Starts the host, which opens the stream's directory, and returns the name of the stream's run."""
+        """Starts the host, which opens the stream's directory, and returns the name of the stream's run. It says the notes of
+        the plan.
+        """
+        for note in plan.notes:
+            self._say_unfilled(f"note: {note}")
         tells = all(plan.engines[name].tells_versions for name in plan.trained if plan.engines[name].gives_tokens)
         self._told = tells or self._version_given or (self._saved is not None and self._saved.told)
         if self._options.max_staleness is not None and not self._told:

@@ -200,6 +200,21 @@ def test_a_planted_fault_is_found_and_no_other(
     assert finding.text and finding.why and finding.where
 
 
+@pytest.mark.parametrize(("generated", "alike"), [(40, True), (40, False), (0, True)])
+def test_words_are_compared_where_an_endpoint_gave_no_token_ids(
+    tmp_path: Path, good_files: dict[int, Path], generated: int, alike: bool
+) -> None:
+    """A scripted model, which counts no tokens, says the same by right."""
+
+    def plant(rows: list[Row]) -> None:
+        for number, row in enumerate(rows):
+            events = rows[number - number % GROUP]["events"] if alike else row["events"]
+            row |= {"samples": [], "events": events, "usage": {**row["usage"], "generated_tokens": generated}}
+
+    findings = health_of(tmp_path, good_files, EPISODES // 50, plant).findings
+    assert [found.kind for found in findings] == ["group_alike"] * (generated > 0 and alike)
+
+
 def test_a_line_names_the_kinds_and_a_good_run_has_none(tmp_path: Path, good_files: dict[int, Path]) -> None:
     told = io.StringIO()
     for name, planted in (("good", 0), ("bad", EPISODES // 50)):

@@ -217,9 +217,9 @@ def test_groups_of_equal_episodes_are_remarked(
     cast = {"policy": {"model": "small", "sampling": sampling}, "user": {"model": "small"}}
     models = vllm(model="smollm2-135m-instruct") if with_ids else {"small": RANDOM}
     made = plan(models=models, participants=cast, tasks={"generate": 2, "repeats": repeats})
-    remarks = [line for line in made.warnings if f"sampling.{told}, so the 4 episodes of a task" in line]
+    remarks = [line for line in made.notes if f"sampling.{told}, so the 4 episodes of a task" in line]
     assert len(remarks) == (told is not None)
-    assert not any("episodes of a task" in line for line in made.warnings) or told
+    assert not any("episodes of a task" in line for line in made.notes) or told
 
 
 class Misspelt(Environment[Task, Any]):
@@ -244,7 +244,7 @@ class Misspelt(Environment[Task, Any]):
 def test_a_tool_of_nobody_is_remarked() -> None:
     made = plan(environment={"id": "test_plan:Misspelt"}, models={"small": RANDOM})
     told = "environment: tool pay is for 'usr', who does not take part (known: policy, user)"
-    assert [line for line in made.warnings if "tool" in line] == [told]
+    assert [line for line in made.notes if "tool" in line] == [told]
 
 
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}
@@ -259,7 +259,7 @@ NOT_PLAIN = {
 def test_strict_training_refuses_what_a_forward_pass_does_not_give(reason: str) -> None:
     models = vllm(model="smollm2-135m-instruct")
     cast = {"policy": NOT_PLAIN[reason], "user": {"model": "small", "tool_choice": "required"}}
-    assert "participants.policy: its samples are not plain" in plan(models=models, participants=cast).warnings[0]
+    assert "participants.policy: its samples are not plain" in plan(models=models, participants=cast).notes[0]
     message = error_of(models=models, participants=cast, train="strict")
     assert message.startswith(f"{FILE}: train: strict takes plain samples only") and reason in message
     assert "participants.user" not in message, "who is not trained may sample as it likes"

@@ -33,7 +33,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 
 
 def rollout() -> Rollout:
-    return Rollout("run", "ann", "body", "env", 3, created_at=5.0)
+    return Rollout("run", "ann", "body", "env", 3, created_at=5.0, notes=["odd"])
 
 
 def ended(directory: RunDirectory, rollout: Rollout, **outcome: Any) -> Rollout:
@@ -54,7 +54,7 @@ def test_the_status_says_while_workers_take_long_to_start() -> None:
     subject.begin(tally)
     assert subject.status().waiting is None
     tally.slow_start = "no worker has started within 20 s: none is free"
-    assert subject.status().waiting == tally.slow_start
+    assert subject.status().waiting == tally.slow_start and subject.status().notes == ["odd"]
     subject.release()
     assert subject.status().waiting is None
 

@@ -96,6 +96,13 @@ def test_participants_are_changed_and_keep_the_rest(config: RunConfig, tmp_path:
     assert made["user"] == config.participants["user"]
 
 
+def test_groups_without_spread_are_noted(config: RunConfig, tmp_path: Path) -> None:
+    greedy = {"policy": {"model": "minimax", "sampling": {"temperature": 0}}}
+    assert submitted(config, tmp_path, participants=greedy, generate=2, repeats=1).notes == []
+    [note] = submitted(config, tmp_path, participants=greedy, generate=2, repeats=4).notes
+    assert note.startswith("participants.policy.sampling.temperature: 0, so the 4 episodes of a task")
+
+
 MOVES = [{"position": 0, "mark": "X"}, {"position": 0, "mark": "O"}]
 BAD = {
     "unknown key": ({"tasks": [{}, {}, {}, {"moves": []}]}, "tasks[3].moves", "unknown key"),

@@ -18,6 +18,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.stream import Group, Stream, open_models, open_stream
 
 pytestmark = pytest.mark.ray
+GREEDY = "participants.policy.sampling.temperature=0"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,7 +112,7 @@ async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(conf
 
 
 @pytest.mark.runs
-def test_a_trainer_without_an_event_loop_gets_the_same(config: Path) -> None:
+def test_a_trainer_without_an_event_loop_gets_the_same(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with open_stream(config, epochs=1, max_open_groups=200) as stream:
         first, second = next(stream), next(stream)
         assert first.tensors().token_ids.shape[0] == first.samples.num_rows
@@ -125,8 +126,12 @@ def test_a_trainer_without_an_event_loop_gets_the_same(config: Path) -> None:
         rest = list(stream)
     assert second.number in numbers(rest) and first.number not in numbers(rest)
     assert len(rest) == 99, "an epoch has an end, and so has the loop over it"
+    assert "note" not in capsys.readouterr().err
     with pytest.raises(UserError, match="another's cursor"), open_stream(config, cursor={"stream": "x"}):
         pass
+    with pytest.raises(UserError, match="plays something else"), open_stream(config, [GREEDY]):
+        pass
+    assert "note: participants.policy.sampling.temperature: 0, so the 2 episodes" in capsys.readouterr().err
 
 
 def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> Path:
@@ -137,11 +142,14 @@ def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> 
     return folder / "lucky.yaml"
 
 
-async def test_given_tasks_are_played_now_and_models_stay(config: Path, tmp_path: Path) -> None:
+async def test_given_tasks_are_played_now_and_models_stay(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is called on a running event loop, as in a notebook."""
     tasks = [{"number": 14}, {"number": 3}, Question(number=21)]
-    with open_models(config) as models:
+    with open_models(config, [GREEDY]) as models:
         groups = models.play(tasks, repeats=3)
+        assert "note: participants.policy.sampling.temperature: 0, so the 3 episodes" in capsys.readouterr().err
         (tmp_path / "weights").write_text("4")
         again = models.play(tasks[:1])
         same = [models.play(tasks[:1], repeats=4, seed=seed) for seed in (1, 1, 2)]

@@ -156,5 +156,6 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
         "interrupted": outcome.interrupted,
         "failure": outcome.failure and unfilled(outcome.failure, plan.config.filled_in),
         **outcome.tally.summary(),
+        "notes": plan.notes,
         "models_without_token_ids": [name for name, gives in plan.gives_tokens.items() if not gives],
     }

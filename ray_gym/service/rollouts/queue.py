@@ -241,7 +241,7 @@ class RolloutQueue:
             submission = await asyncio.to_thread(
                 submission_of, request, offer, self._config, self._config_dir, self._engines, run_id
             )
-            rollout = Rollout(run_id, caller, body, offer.name, submission.episodes, time.time())
+            rollout = Rollout(run_id, caller, body, offer.name, submission.episodes, time.time(), submission.notes)
             said = request.model_dump(mode="json", exclude_unset=True, exclude={"tasks"})
             try:
                 await asyncio.to_thread(submission.write, rollout.as_json(said, key and digest(key)))

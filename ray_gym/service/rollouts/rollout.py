@@ -27,6 +27,8 @@ REQUEST = "request.json"
 
 The caller gets the rollout's id afterwards, so a directory without the file may be deleted.
 """
+KEPT = ("caller", "body", "environment", "episodes", "created_at", "notes")
+"""Fields of a rollout that the file has."""
 CANCELLED = "cancelled"
 """Name of the file that marks a cancelled rollout. It is written before the cancelling call returns."""
 
@@ -63,6 +65,8 @@ class Rollout:
     """Number of episodes that the rollout has."""
     created_at: float
     """Seconds of `time.time()` at which the rollout was made. `started_at` and `ended_at` have the same unit."""
+    notes: list[str] = field(default_factory=list)
+    """What is odd about the rollout's plan, such as groups without spread."""
     state: RolloutState = "queued"
     started_at: float | None = None
     """None until the rollout is played."""
@@ -105,6 +109,7 @@ class Rollout:
             created_at=self.created_at,
             started_at=self.started_at,
             ended_at=self.ended_at,
+            notes=self.notes,
             waiting=(tally.troubles or None) if tally else None,
         )
 
@@ -165,7 +170,7 @@ class Rollout:
 
         `request` has the fields of the request. `key` is a hash of the idempotency key; None without one.
         """
-        kept = {name: getattr(self, name) for name in ("caller", "body", "environment", "episodes", "created_at")}
+        kept = {name: getattr(self, name) for name in KEPT}
         return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
 
 
@@ -177,7 +182,8 @@ def read_rollout(folder: Path) -> Rollout | None:
     try:
         kept = json.loads((folder / REQUEST).read_bytes())
         summary = read_summary((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
-        kept = {name: kept[name] for name in ("caller", "body", "environment", "episodes", "created_at")}
+        kept = {"notes": [], **kept}  # older versions wrote none
+        kept = {name: kept[name] for name in KEPT}
         rollout = Rollout(folder.name, **kept, commits=find_last_commit(str(folder)))
         if summary is not None:
             _apply_summary(rollout, summary)

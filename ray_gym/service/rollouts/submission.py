@@ -50,6 +50,8 @@ class Submission:
     """Fingerprint of the run's episodes, by which a resume recognises them."""
     tasks: bytes | None
     """Content of the file `tasks.jsonl` with the tasks that came with the request; None if none came."""
+    notes: list[str]
+    """Notes of the run's plan."""
 
     @property
     def episodes(self) -> int:
@@ -102,7 +104,9 @@ def submission_of(
         check_plan(plan, REQUEST)
     except UserError as error:
         raise refusal_of(error, request) from None
-    return Submission(wanted, Fingerprint.of(plan, config_dir), _as_lines(request.tasks) if request.tasks else None)
+    return Submission(
+        wanted, Fingerprint.of(plan, config_dir), _as_lines(request.tasks) if request.tasks else None, plan.notes
+    )
 
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
