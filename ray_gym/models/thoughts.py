@@ -24,7 +24,7 @@ from ray_gym.messages import Message, is_blank
 _STEM = "(?:thinking|thoughts?|think|reasoning|working_out)"
 _TAG = (
     rf"(?!no[_-]|{_STEM}_(?:start|begin|end)\b|(?:begin|start|end)_(?:of_)?{_STEM}\b)(?:[\w-]{{1,20}}[:_|-])?"
-    r"(?:think(?:[:_-]\w{1,20})?|thinking|antthinking"
+    r"(?:think(?:[:_-]\w{1,60})?|thinking|antthinking"
     r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning(?:[_-]content)?|scratch[_-]?pad|inner_monologue)"
 )
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
@@ -50,7 +50,7 @@ class Marks(NamedTuple):
 
 
 MARKS = (
-    Marks(  # most models: <think>, <thinking>, <seed:think>, <longcat_think>, <think_6ee>, <think id="1">
+    Marks(  # most models: <think>, <thinking>, <seed:think>, <longcat_think>, <think_never_used_51bc...>, <think id="1">
         rf"<(?!\|(?:begin|end|start)_)\|?(?P<tag>{_TAG}){_ATTRIBUTES}[|/]?>",
         rf"<{_CLOSING}(?P<end_of_tag>{_TAG})(?:\s|\|){{0,3}}>",
     ),

@@ -119,6 +119,7 @@ def test_thoughts_and_words(text: str, thoughts: str, said: str) -> None:
         ("◁think▷", "◁/think▷"),
         ("<longcat_think>", "</longcat_think>"),
         ("<think_6ee>", "</think_6ee>"),
+        ("<think_never_used_51bce0c785ca2f68081bfa7d91973934>", "</think_never_used_51bce0c785ca2f68081bfa7d91973934>"),
         ("<think:6ee>", "</think:6ee>"),
         ("<ifm|think_fast>", "</ifm|think_fast>"),
         ('<think id="1" of = "a b">', "</think>"),
