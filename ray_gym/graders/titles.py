@@ -2,7 +2,7 @@
 
 Words for verdicts are few, and names of parts endless. So a label behind any other title, or in a sentence about a part,
 counts only as the last thing that is said: what follows it may be what counts. If that is a verdict behind its title,
-on a line of its own, lines of parts before it count for nothing.
+on a line of its own or last in a list, parts before it count for nothing.
 """
 
 from __future__ import annotations
@@ -38,13 +38,19 @@ _REASON = re.compile(
     rf"(?i:(?:{MARKS}|[,;.]){{0,12}}(?:reason(?:s|ing)?|explanation|rationale|justification|why|because|comments?|notes?){MARKS}{{0,6}}[:=\uff1a])"
 )
 _NEXT_TITLE = re.compile(rf"[\n,;.|]\s{{0,4}}{MARKS}{{0,6}}[A-Za-z][\w -]{{0,40}}{MARKS}{{0,4}}[:=|\uff1a]")
+_PIECES = re.compile(r"(\n|[,;]\s)")
+"""Parts a line, or a member of a list, from the next."""
 _LINE = re.compile(
-    rf"[\s*_#|\u2022{DASHES}]{{0,9}}(?:\d{{1,2}}[.)]\s{{1,3}})?[*_]{{0,3}}"
-    rf"(?P<title>(?=[A-Za-z]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})[\s*_]{{0,4}}{_SEPARATOR}(?P<value>.{{1,60}})\Z"
+    rf"[\s*_#|\u2022\"{{{{{DASHES}]{{0,9}}(?:\d{{1,2}}[.)]\s{{1,3}})?[*_]{{0,3}}"
+    rf"(?P<title>(?=[A-Za-z]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})[\s*_\"]{{0,4}}{_SEPARATOR}"
+    rf"(?P<value>.{{1,60}}?)(?:\s[(\u2014{DASHES}][^\n]*)?\Z"
 )
-"""Line of a title and what is behind it."""
-_AROUND = " \t\r*_`|.\"'[](){}<>"
-_OUT_OF = re.compile(r"(?<=\d)\s?/\s?\d{1,3}\Z")
+"""Line of a title, what is behind it, and a reason."""
+_QUALITY = re.compile(r"(?i:correctness)")
+"""Title that may be that of the whole, and is that of a part before `Overall:`."""
+_AROUND = " \t\r*_`|.,\"'[](){}<>"
+_OUT_OF = re.compile(r"(?<=\d)\s?(?:/|out\sof)\s?\d{1,3}\Z")
+_SCALE = re.compile(rf"[ (]{{1,2}}[01]\s?(?:to|[{DASHES}])\s?\d{{1,3}}\)?\Z")
 _OF_THE_REFERENCE = re.compile(r"(?i:correct|given|expected|reference)")
 _WORD = re.compile(r"[^\W_]")
 _WINDOW = 120
@@ -69,24 +75,34 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
 
 
 def without_parts(said: str, labels: Collection[str]) -> str:
-    """Returns a text without the lines that are a part's title and its label (`Grammar: 4`), if the last line is a
-    label behind the title of a verdict (`Overall: 4`): that decides. Other texts stay as they are. `labels`: without
-    brackets.
+    """Returns a text without the lines, and members of lists, that are a part's title and its label (`Grammar: 4`), if
+    the last is a label behind the title of a verdict (`Overall: 4`): that decides. Only a reason may be behind it.
+    Other texts stay as they are. `labels`: without brackets.
     """
-    *lines, last = said.rstrip().split("\n")
-    title = _labelled(last, labels)
+    pieces = _PIECES.split(said)
+    last = next((at for at in range(len(pieces) - 1, 0, -1) if _labelled(pieces[at], labels) is not None), 0)
+    title, behind = _labelled(pieces[last], labels), "".join(pieces[last + 1 :])
     if title is None or not is_of_the_whole(title) or _OF_THE_REFERENCE.search(title):
         return said
-    kept = [line for line in lines if (named := _labelled(line, labels)) is None or is_of_the_whole(named)]
-    return "\n".join([*kept, last]) if len(kept) < len(lines) else said
+    if _WORD.search(behind) and not _REASON.match(behind):
+        return said
+    return "".join(
+        piece for at, piece in enumerate(pieces) if at >= last or not _is_of_a_part(_labelled(piece, labels))
+    )
+
+
+def _is_of_a_part(title: str | None) -> bool:
+    return title is not None and (not is_of_the_whole(title) or _QUALITY.search(title) is not None)
 
 
 def _labelled(line: str, labels: Collection[str]) -> str | None:
-    """Returns the title of a line that has only a label behind it; None for another line."""
+    """Returns the title of a line that has only a label, and perhaps its reason, behind it, without the scale in it;
+    None for another line.
+    """
     found = _LINE.match(line)
     if found is None or _OUT_OF.sub("", found["value"].strip(_AROUND)) not in labels:
         return None
-    return found["title"]
+    return _SCALE.sub("", found["title"])
 
 
 def is_of_the_whole(title: str) -> bool:

@@ -70,6 +70,14 @@ def test_the_label_of_a_part_is_no_verdict(text: str, labels: tuple[str, ...]) -
         ("Step 1: CORRECT\nStep 2: INCORRECT\nVerdict: INCORRECT", "INCORRECT", CORRECT),
         ("| Grammar | CORRECT |\n| Facts | INCORRECT |\n| Overall | INCORRECT |", "INCORRECT", CORRECT),
         ("Tone: [[YES]]\nFacts: [[NO]]\nOverall: [[NO]]", "[[NO]]", YES),
+        ("Correctness: 5\nStyle: 3\nOverall: 4", "4", TO_FIVE),
+        ("Correctness (1-5): 5\nStyle (1-5): 3\nOverall (1-5): 4", "4", TO_FIVE),
+        ("Correctness: 5 out of 5\nStyle: 3 out of 5\nOverall: 4 out of 5", "4", TO_FIVE),
+        ("Correctness: 5 (right)\nStyle: 3 - long\nOverall: 4 (good)", "4", TO_FIVE),
+        ("Correctness: 5, Style: 3, Overall: 4", "4", TO_FIVE),
+        ('{"correctness": 5, "style": 3, "overall": 4}', "4", TO_FIVE),
+        ('```json\n{\n  "facts": "PASS",\n  "tone": "FAIL",\n  "overall": "FAIL"\n}\n```', "FAIL", PASS),
+        ('{"correctness": 5, "style": 3, "overall": 4, "reason": "It is long, but right."}', "4", TO_FIVE),
     ],
 )
 def test_a_label_behind_another_title_counts_as_the_last_thing_said(
@@ -90,6 +98,10 @@ def test_a_label_behind_another_title_counts_as_the_last_thing_said(
         ("Criterion 1: PASS\nOverall: FAIL\nCriterion 2: PASS", PASS),
         ("Criterion 1: PASS\nCriterion 2: FAIL", PASS),
         ("Step 1: CORRECT\nExpected answer: INCORRECT", CORRECT),
+        ("Style: 3\nCorrectness: 5", TO_FIVE),
+        ("Correctness: 5\nOverall: 4\nStyle: 3", TO_FIVE),
+        ("Facts: PASS, Tone: FAIL", PASS),
+        ("The student wrote: Facts: FAIL, Overall: PASS", PASS),
     ],
 )
 def test_different_labels_that_are_not_behind_titles_of_parts_are_unclear(text: str, labels: tuple[str, ...]) -> None:
@@ -106,6 +118,8 @@ def test_parts_that_somebody_else_has_rated_make_no_verdict() -> None:
     [
         "Step: 3\n" * 10_000 + "Overall: 3",
         "- " * 20_000 + "\nOverall: 3",
+        "a: 3, " * 10_000 + "Overall: 3",
+        "a: 3 (" + "b (" * 20_000 + "\nOverall: 3",
         "a " * 20_000 + ": 3\nOverall: 3",
         "a: " * 20_000,
         "Step: 3\n" * 10_000,
