@@ -56,7 +56,7 @@ _ASCRIBED = re.compile(
     rf"|{_WORK})\)?"
     rf"|according\sto\s{_THE}(?:{_PERSON}|{_WORK})|{_PERSON}\s(?:gave|gives|chose|picked|selected|put|outputs?"
     rf"|printed)"
-    rf"|(?:(?!(?:my|our|I|we|as|what|which|that|this|verdict|logic|analysis|rubric"
+    rf"|(?:what\s)?(?:(?!(?:my|our|I|we|as|what|which|that|this|verdict|logic|analysis|rubric"
     rf"|all)\b)[\w'\u2019-]{{1,24}}\s){{1,4}}{_SAYS}"
     rf"|{_EARLIER}(?:\s(?:{_SAID}|{_MARK}))?"
     rf")(?:\s(?:is|was))?{_SEPARATOR}|{_ONCE}|{_SOMEONES}\s{_GIVEN}{_OPINION}\s(?:is|was){MARKS}{{1,9}})\Z)"

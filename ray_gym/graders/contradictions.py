@@ -6,12 +6,18 @@ import re
 
 _IS = r"(?:is|are|was|were)"
 _NOT = r"(?:n['\u2019]t|\snot)"
+_NOTE = r"(?:note\sthat\s|(?:note|nb|caveat|comment|remark|warning)[\s*_]{0,3}:[\s*_]{1,4})"
 _BUT_WRONG = re.compile(
-    r"(?i:(?:\A|[.!;\n])[\s*_\"')]{0,6}(?:(?:but|however|yet|still|though|and|in\sfact)\b,?\s){0,2}"
-    r"(?:it\s(?:still\s|also\s)?(?:fail(?:s|ed)|crash(?:es|ed))(?!\s(?:no|none|nothing|to)\b)(?![^\W_])"
-    r"|(?:it|(?:the|its|their|his|her)\s(?!other|second|alternative|remaining)(?:(?!other|alternative)[\w'\u2019]{1,20}\s){0,2}"
-    r"(?:answers?|values?|results?|conclusions?|numbers?|outputs?|solutions?|responses?|totals?|sums?|units?|signs?|proofs?|code|statements?|claims?))"
-    rf"(?:\s{_IS}(?:\s\w{{1,12}}ly|\sstill)?\s(?:wrong|incorrect|false|inaccurate|invalid|mistaken)(?![^\W_])"
+    rf"(?i:(?:\A|[.!;\n])[\s*_\"')]{{0,6}}{_NOTE}?(?:(?:but|however|yet|still|though|and|in\sfact)\b,?\s){{0,2}}"
+    r"(?:(?:it|(?:the|that|this|its|their|his|her)\s(?!other|second|alternative|remaining)"
+    r"(?:(?!other|alternative)[\w'\u2019]{1,20}\s){0,2}"
+    r"(?:answers?|values?|results?|conclusions?|numbers?|outputs?|solutions?|responses?|totals?|sums?|units?|signs?"
+    r"|proofs?|code|statements?|claims?|programs?|scripts?|builds?|compilation|execution|functions?"
+    r"|implementation|submission))"
+    r"(?:\s(?:still\s|also\s)?(?:fail(?:s|ed)?|crash(?:es|ed)|hangs?|hung|timed\sout|times\sout)"
+    r"(?!\s(?:no|none|nothing|to|as\s(?:expected|intended|required)|gracefully|safely|correctly|properly)\b)"
+    r"(?![^\W_])"
+    rf"|\s{_IS}(?:\s\w{{1,12}}ly|\sstill)?\s(?:wrong|incorrect|false|inaccurate|invalid|mistaken)(?![^\W_])"
     rf"|\s{_IS}{_NOT}(?=[\s*_\"')]{{0,6}}(?:[.!;\n]|\Z)|\s(?:\w{{1,12}}\s)?(?:correct|right|true|accurate|valid)\b)"
     rf"|\s(?:does|do|did){_NOT}\s(?:match|agree|equal|follow|hold|correspond|fit)(?![^\W_]))))"
 )

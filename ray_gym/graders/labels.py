@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ray_gym.graders.characters import MARKS
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of, within_brackets
 from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
@@ -23,6 +25,9 @@ some 0.3 ms, and a judge that repeats itself has hundreds.
 """
 _BRACKETS = "[](){}<> "
 _SLASH = re.compile(r"[\s*_`]{0,4}/[\s*_`]{0,4}")
+_ARROW = re.compile(r"[\s*_`]{0,4}(?:[-=]{1,2}>|[\u2192\u21d2\u27f6])[\s*_`]{0,4}")
+_BEGINS = re.compile(rf"(?:\A|[.:|,;\n]|[-=]>|[\u2192\u21d2\u27f6]){MARKS}{{0,9}}\Z")
+_ESCAPED = re.compile(r"&(?:#\d{2,5}|#x[\da-fA-F]{2,5}|[a-z]{2,6});")
 _TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
 
@@ -67,7 +72,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     counts as what it spells, and is no verdict.
     """
     finder = finder_of(tuple(labels))
-    whole = without_parts(last_words(text), {within_brackets(label) for label in finder.labels})
+    plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), last_words(text))
+    whole = without_parts(plain, {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)
     said = scales.said
     matches = list(finder.anything.finditer(said)) if finder.labels else []
@@ -77,7 +83,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     if not matches:  # the doubts of a long text take their time
         return
     doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
-    forms = _in_forms(said, matches)
+    forms = _in_forms(said, matches, finder.names)
     verdict = None
     for place, found in enumerate(matches):
         if found in forms:
@@ -111,16 +117,25 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
         yield _Reading(None, stated=True)
 
 
-def _in_forms(said: str, matches: Sequence[re.Match[str]]) -> Mapping[re.Match[str], bool]:
-    """Returns the labels with only a slash between them, as in a form (`[[YES]]/[[NO]]`), each with True if they are the
-    title of what follows (`PASS/FAIL: PASS`).
+def _in_forms(said: str, matches: Sequence[re.Match[str]], names: frozenset[str]) -> Mapping[re.Match[str], bool]:
+    """Returns the labels with only a slash between them, as in a form (`[[YES]]/[[NO]]`), or an arrow between names of
+    answers, which may be a ranking or a revision (`B -> A`). Each is with True if they are the title of what follows
+    (`PASS/FAIL: PASS`).
     """
     forms: dict[re.Match[str], bool] = {}
     for one, other in reversed(list(pairwise(matches))):
-        if one[0] != other[0] and _SLASH.fullmatch(said, one.end(), other.start()):
+        if one[0] != other[0] and (
+            _SLASH.fullmatch(said, one.end(), other.start()) or _is_arrow(said, one, other, names)
+        ):
             is_title = forms.get(other, _TITLE_ENDS.match(said, other.end()) is not None)
             forms[one] = forms[other] = is_title
     return forms
+
+
+def _is_arrow(said: str, one: re.Match[str], other: re.Match[str], names: frozenset[str]) -> bool:
+    """Returns True if a sentence begins with one name of an answer, and only an arrow is between it and the other."""
+    is_between = {one[0], other[0]} <= names and _ARROW.fullmatch(said, one.end(), other.start())
+    return bool(is_between and _BEGINS.search(said, max(0, one.start() - 12), one.start()))
 
 
 def _is_no_score(said: str, found: re.Match[str]) -> bool:

@@ -59,6 +59,7 @@ _WITHDRAWN = re.compile(
     r"|this|that|the)|take\s(?:it|that|this)\sback|no\slonger)"
     r"|I\s(?:have\s)?made\s(?:an?|my)\s(?:\w{1,12}\s)?(?:mistake|error)|I\s(?:got|had)\s(?:that|this|it)\swrong"
     r"|I\sspoke\stoo\ssoon|I\smean|(?:just\s)?kidding|rather(?=,)|wrong\s(?:verdict|label)|the\sopposite|not\sso\sfast"
+    r"|do(?:n['\u2019]t|\snot)\scount\s(?:that|this|it|my\s\w{1,12}|the\sabove)(?=[\s*_\"')]{0,4}(?:[.!,;]|\Z))"
     rf"|(?:disregard|ignore|forget|discard|cancel|scratch|strike)\s(?:(?:that|this|it){_ENDS}|my|what\sI|the\s(?:(?:above"
     rf"|previous|preceding|former|last|first)\b|line|{_VERDICT}))"
     r"|looking\s(?:\w{1,12}\s){0,3}again"

@@ -10,11 +10,17 @@ from ray_gym.graders.characters import DASHES, MARKS
 
 _NUMBER = r"\d{1,4}(?:[.,]\d{1,3})?"
 _TO = rf"(?:\s?(?:to|and|through|,|/|\.{{2,3}}|\u2026|[{DASHES}]|~)\s?)"
+_OF_A_SCORE = (
+    r"(?:(?<=score\s)|(?<=rating\s)|(?<=grade\s)|(?<=mark\s)|(?<=scale\s)|(?<=overall\s)"
+    r"|(?<=ness\s)|(?<=ity\s)|(?<=cy\s))"
+)
+"""Ends of words that name a score or a quality."""
 _NAMED = re.compile(
     rf"(?i:(?<=[^\W\d])[\s*_\"'`]{{0,4}}[(\[{{](?P<in_brackets>(?!{_NUMBER}\s?(?:[)\]}}]|(?:/|of|out\sof)\s?\d))(?=[^()\[\]{{}}\n]{{0,60}}\d)"
     rf"[^()\[\]{{}}\n]{{1,80}})[)\]}}](?={MARKS}{{0,6}}[:=|\uff1a])"
     rf"|(?<=\d)[\s*_]{{0,3}}[(\[](?:scale:?\s)?{_NUMBER}\s?(?:to|[{DASHES}])\s?(?P<behind>{_NUMBER})[)\]]"
-    rf"|(?<=[^\W\d])\s(?:out\sof\s|/\s?)(?P<bare>{_NUMBER})(?={MARKS}{{0,6}}[:=\uff1a])"
+    rf"|(?<=[^\W\d])\s(?:out\sof\s|/\s?|{_OF_A_SCORE}(?:from\s|of\s)?[01]\s?(?:to|[{DASHES}])\s?)(?P<bare>{_NUMBER})"
+    rf"(?={MARKS}{{0,6}}[:=\uff1a])"
     rf"|\b(?:on|using|with|in)\s(?:an?|the|our)\s(?:\w{{1,12}}\s)?scale\s?(?:of|from|between|:"
     rf"|\()?\s?{_NUMBER}{_TO}(?P<scale>{_NUMBER})\)?"
     rf"|\b(?:on|using|with|in)\s(?:an?|the"

@@ -23,6 +23,7 @@ WITHDRAWN = [
     "Nevertheless, it crashed.", "That said, it crashed.", "Unfortunately, it crashed.", "Aber es st\u00fcrzt ab.",
     "This was the wrong verdict.", "The verdict I gave above is not right.", "My answer was wrong.", "No, it is empty.",
     "Just kidding.", "Cancel that.", "Erratum: it crashed.", "Regrettably, it crashed.",
+    "Don't count that.", "Do not count my verdict.",
 ]  # fmt: skip
 """Sentences behind a verdict."""
 ASCRIBED = [
@@ -32,6 +33,7 @@ ASCRIBED = [
     "Verdict according to the student:", "According to the student:", "GPT-4 says:", "John's verdict:", "His answer:",
     "Verdict (candidate):", "The candidate gave:", "The student's self-assessment:", "Given answer:", "Draft:",
     "The candidate's verdict is", "The student's final answer is:", '{"student_answer":', "The user wants:",
+    "What the student said:", "**What the student wrote:**", "What they said is:", "What was said:",
 ]  # fmt: skip
 """Titles of a label that is not the judge's."""
 RESTATED = [
@@ -77,6 +79,13 @@ def test_another_label_in_another_letter_case_makes_it_unclear(form: str) -> Non
         ("FAIL\nThat verdict was wrong.", PASS),
         ("PASS (but it crashed)", PASS),
         ("CORRECT\nVerdict: not correct", CORRECT),
+        ("PASS\nThat answer was wrong.", PASS),
+        ("PASS\nNote: it crashed.", PASS),
+        ("PASS\n**Note:** the program timed out.", PASS),
+        ("PASS. Note that the build still fails.", PASS),
+        ("Score 1-10: 4", TO_FIVE),
+        ("Steps 1-5: 4", TO_FIVE),
+        ("Score 1/5: 4", TO_FIVE),
         ("CORRECT\nThe final answer is wrong.", CORRECT),
         ("4 (1-10)", TO_FIVE),
         ("Verdict: A\nFinal: b", LETTERS),
@@ -137,6 +146,17 @@ def test_a_former_score_and_the_lower_rank_are_never_the_verdict(
         ("Score: 4\nHowever, it lacks sources.", "4", TO_FIVE),
         ("[[A]], but B is close.", "[[A]]", BETTER),
         ("PASS\nThe verdict follows from the tests.", "PASS", PASS),
+        ("FAIL\nNote: it crashed.", "FAIL", PASS),
+        ("FAIL. Do not accept this answer.", "FAIL", PASS),
+        ("PASS\nNote: it never crashed.", "PASS", PASS),
+        ("PASS\nThe program fails gracefully.", "PASS", PASS),
+        ("PASS\nThe program fails as expected.", "PASS", PASS),
+        ("PASS\nThe submission fails to say why.", "PASS", PASS),
+        ("What the student said is right: YES", "YES", BARE),
+        ("It matches what the student said: YES", "YES", BARE),
+        ("What I say: YES", "YES", BARE),
+        ("Verdict:&nbsp;PASS", "PASS", PASS),
+        ("&lt;verdict&gt;PASS&lt;/verdict&gt;", "PASS", PASS),
         ("PASS\nWhile running the tests, I saw no error.", "PASS", PASS),
         ("The judge's verdict: PASS", "PASS", PASS),
         ("Your verdict: PASS", "PASS", PASS),
@@ -157,6 +177,11 @@ def test_a_former_score_and_the_lower_rank_are_never_the_verdict(
         ("It passes 3/4 of the tests.\n\nScore: 4", "4", TO_FIVE),
         ("Score (out of 10): 6", "6", SCORES),
         ("Score (1-10): 4", "4", SCORES),
+        ("Score 1-10: 4", "4", SCORES),
+        ("Score 1-5: 4", "4", TO_FIVE),
+        ("Score 1 to 5 = 4", "4", TO_FIVE),
+        ("**Rating from 1\u20135**: 4", "4", TO_FIVE),
+        ("Helpfulness 1-5: 4", "4", TO_FIVE),
         ("Score (1 to 10): 4", "4", SCORES),
         ("Final score (out of 10): 6", "6", SCORES),
         ("Rating [1-5]: 3", "3", TO_FIVE),
@@ -177,7 +202,44 @@ def test_plain_verdicts_beside_such_words_count(text: str, label: str, labels: t
 
 
 @pytest.mark.parametrize(
-    "part", ["That verdict ", "PASS\nBut ", "the student's own ", "a b c says: ", "Final: x\n", "4/10 ", "Score (1-", "B > A ",
+    ("text", "labels"),
+    [
+        *((text, LETTERS) for text in ("B ->A", "B -> A", "B => A.", "B \u2192 A", "Ranking: B -> A", "B -> A -> B")),
+        *((text, LETTERS) for text in ("B&gt;A", "B &gt; A", "A&gt;B", "B&#62;A", "B -&gt; A", "**B** &rarr; **A**")),
+        ("[[B]] ->[[A]]", BETTER),
+        ("[[B]]&gt;[[A]]", BETTER),
+        ("[[B]] -> [[A]] -> [[C]]", BETTER),
+        ("B ->A", ("A>B", "B>A", "A=B")),
+    ],
+)
+def test_names_with_an_arrow_between_them_may_be_a_ranking_or_a_revision(text: str, labels: tuple[str, ...]) -> None:
+    assert clear_label(text, labels) is last_label(text, labels) is None
+
+
+@pytest.mark.parametrize(("text", "label"), [("B&gt;A", "B>A"), ("B>A", "B>A"), ("A&gt;B", "A>B"), ("A&#x3e;B", "A>B")])
+def test_a_label_of_a_pair_is_the_better_first_also_escaped(text: str, label: str) -> None:
+    assert clear_label(text, ["A>B", "B>A"]) == last_label(text, ["A>B", "B>A"]) == label
+    marked = ["[[A>B]]", "[[B>A]]", "[[A=B]]"]
+    assert clear_label(f"Verdict: [[{text}]]", marked) == last_label(f"[[{text}]]", marked) == f"[[{label}]]"
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "labels"),
+    [
+        ("A is clearer than B \u2192 [[A]]", "[[A]]", BETTER),
+        ("(A is longer) -> [[B]]", "[[B]]", BETTER),
+        ("A is clearer than B -> A", "A", LETTERS),
+        ("FAIL -> PASS", "PASS", PASS),
+        ("4 -> 5", "5", TO_FIVE),
+    ],
+)
+def test_the_last_label_behind_an_arrow_counts_otherwise(text: str, label: str, labels: tuple[str, ...]) -> None:
+    assert last_label(text, labels) == label
+
+
+@pytest.mark.parametrize(
+    "part", ["That verdict ", "B -> A ", "&gt;", "Score 1-", "note: it ", "what the ",
+             "PASS\nBut ", "the student's own ", "a b c says: ", "Final: x\n", "4/10 ", "Score (1-", "B > A ",
              "(was ", "on a scale of ", "I would ", "pass\n", "looking at it "],
 )  # fmt: skip
 def test_what_is_not_plain_is_found_in_linear_time(part: str) -> None:
