@@ -110,13 +110,13 @@ class Quotes:
 
     def hold(self, start: int, end: int, *, is_name: bool) -> bool:
         """Returns True if a label at this place is quoted. One that names an answer may be behind `Assistant:`."""
-        if self._is_introduced(start) or is_ascribed(self._said, start, is_name=is_name):
+        if is_introduced(self._said, start) or is_ascribed(self._said, start, is_name=is_name):
             return True
         at = bisect_right(self._starts, start) - 1
         if at < 0 or end > self._blocks[at][1]:
             return False
         begin, stop = self._blocks[at]
-        if self._is_introduced(begin):
+        if is_introduced(self._said, begin):
             return True
         if begin >= self._closing:
             return False
@@ -124,16 +124,17 @@ class Quotes:
         owned = opens or _OWN.search(self._said, max(0, begin - _WINDOW), begin)
         return not owned or _DISOWNED.match(self._said, stop) is not None
 
-    def _is_introduced(self, place: int) -> bool:
-        """Returns True if the words before a place ascribe to someone else, or suppose, what begins there."""
-        before = self._said[max(0, place - _WINDOW) : place]
-        others = _OTHERS.search(before)
-        abroad = _ABROAD.search(before)
-        if abroad is not None and _REASON_ABROAD.search(abroad["clause"]) is None:
-            return True
-        if _TITLED.search(before) or _SUPPOSED.search(before):
-            return True
-        return others is not None and others["agrees"] is None
+
+def is_introduced(said: str, place: int) -> bool:
+    """Returns True if the words before a place ascribe to someone else, or suppose, what begins there."""
+    before = said[max(0, place - _WINDOW) : place]
+    others = _OTHERS.search(before)
+    abroad = _ABROAD.search(before)
+    if abroad is not None and _REASON_ABROAD.search(abroad["clause"]) is None:
+        return True
+    if _TITLED.search(before) or _SUPPOSED.search(before):
+        return True
+    return others is not None and others["agrees"] is None
 
 
 def _fences(said: str) -> list[tuple[int, int]]:

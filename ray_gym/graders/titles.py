@@ -13,6 +13,7 @@ from collections.abc import Collection
 from ray_gym.graders.characters import DASHES, MARKS
 from ray_gym.graders.contradictions import is_said_of_a_part
 from ray_gym.graders.places import OF_A_VERDICT, THEREFORE
+from ray_gym.graders.quotes import is_introduced
 
 _SEPARATOR = rf"(?:[:=|\uff1a\u2192]|[-=]>|(?<=\s)[\u2014{DASHES}](?=\s))"
 _TITLE_WORD = r"[\w'\u2019/&()\u2013-]{1,24}"
@@ -77,7 +78,8 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
 def without_parts(said: str, labels: Collection[str]) -> str:
     """Returns a text without the lines, and members of lists, that are a part's title and its label (`Grammar: 4`), if
     the last is a label behind the title of a verdict (`Overall: 4`): that decides. Only a reason may be behind it.
-    Other texts stay as they are. `labels`: without brackets.
+    Nothing is left if someone else is said to have written the first part. Other texts stay as they are. `labels`:
+    without brackets.
     """
     pieces = _PIECES.split(said)
     last = next((at for at in range(len(pieces) - 1, 0, -1) if _labelled(pieces[at], labels) is not None), 0)
@@ -86,9 +88,11 @@ def without_parts(said: str, labels: Collection[str]) -> str:
         return said
     if _WORD.search(behind) and not _REASON.match(behind):
         return said
-    return "".join(
-        piece for at, piece in enumerate(pieces) if at >= last or not _is_of_a_part(_labelled(piece, labels))
-    )
+    parts = {at for at, piece in enumerate(pieces[:last]) if _is_of_a_part(_labelled(piece, labels))}
+    before = "".join(pieces[: min(parts, default=0)])
+    if is_introduced(before, len(before)):
+        return ""
+    return "".join(piece for at, piece in enumerate(pieces) if at not in parts)
 
 
 def _is_of_a_part(title: str | None) -> bool:

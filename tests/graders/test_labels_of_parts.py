@@ -108,9 +108,14 @@ def test_different_labels_that_are_not_behind_titles_of_parts_are_unclear(text: 
     assert clear_label(text, labels) is None
 
 
-def test_parts_that_somebody_else_has_rated_make_no_verdict() -> None:
-    said = "The student wrote:\nGrammar: FAIL\nOverall: PASS"
-    assert clear_label(said, PASS) == clear_label("The student wrote:\nOverall: PASS", PASS) is None
+@pytest.mark.parametrize(
+    "form",
+    ["Grammar: FAIL\nOverall: PASS", "Grammar: FAIL, Overall: PASS", "- Grammar: FAIL\n- Overall: PASS",
+     '{"grammar": "FAIL", "overall": "PASS"}', "Overall: PASS"],
+)  # fmt: skip
+def test_parts_that_somebody_else_has_rated_make_no_verdict(form: str) -> None:
+    assert clear_label(f"The student wrote:\n{form}", PASS) is None
+    assert clear_label(f"My scores:\n{form}", PASS) == "PASS"
 
 
 @pytest.mark.parametrize(
