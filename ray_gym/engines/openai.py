@@ -104,7 +104,7 @@ class OpenAIModel:
         except RefusedRequest as refused:
             if not _asks_for_too_much(refused):
                 raise self._failure(refused, request) from None
-        del body["max_tokens"]
+        body.pop("max_tokens", None)
         try:
             return await self._ask(request, body)
         except RefusedRequest as refused:

@@ -30,6 +30,7 @@ from ray_gym.models.base import (
     SpanKind,
     TokenIds,
 )
+from ray_gym.openai_api.sampling import MOST_TOKENS
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -221,11 +222,9 @@ def _message(message: Message, exact: bool) -> Json:
 
 
 def _sampling(sampling: Sampling, exact: bool) -> Json:
-    body: Json = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "max_tokens": sampling.max_tokens,
-    }
+    body: Json = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+    if sampling.max_tokens < MOST_TOKENS:  # else what the context leaves
+        body["max_tokens"] = sampling.max_tokens
     if sampling.stop:
         body["stop"] = list(sampling.stop)
     if sampling.seed is not None:

@@ -198,7 +198,7 @@ class RolloutStatus(Answer):
     ended_at: float | None
     """None as long as more episodes may be committed."""
     notes: list[str] = []
-    """What is odd about the rollout's plan, such as a temperature of 0 where a task has several episodes."""
+    """Oddities of the rollout's plan, such as a temperature of 0 where a task has several episodes."""
     waiting: str | None = None
     """Reasons why the rollout may be late: workers that take long to start, and what workers warn of, such as an endpoint
     that does not answer. None if there are none."""

@@ -24,6 +24,7 @@ from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Sampling
 from ray_gym.models.engine import Sized
 from ray_gym.openai_api.chat import read_chat
+from ray_gym.openai_api.sampling import MOST_TOKENS
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
 
@@ -443,6 +444,13 @@ async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str,
     endpoint.will_answer(Reply({"error": {"message": "no such field"}}, 400))
     with pytest.raises(EpisodeFailure, match=r"HTTP 400: no such field$"):
         await complete(endpoint)
+
+
+async def test_no_limit_of_tokens_is_none_at_the_endpoint(endpoint: EndpointDouble) -> None:
+    for limit in (MOST_TOKENS - 1, MOST_TOKENS):
+        endpoint.will_answer(Reply(answer("Hi.")))
+        await complete(endpoint, sampling=Sampling(max_tokens=limit))
+    assert [asked.get("max_tokens") for asked in endpoint.requests] == [MOST_TOKENS - 1, None]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from session_door import SESSION, Door, opened
 from till import Till
 
 from ray_gym.deployments.gateway.doors.door_targets import EndpointTarget, ModelTarget
+from ray_gym.openai_api.sampling import MOST_TOKENS
 from ray_gym.record.soundness import sample_problems
 
 HONOURED = {"authorization", "x-api-key", "content-type", "x-stainless-retry-count"}
@@ -122,6 +123,7 @@ async def test_tools_that_a_server_of_its_own_cannot_read_go_to_its_model(tmp_pa
     assert answer.headers["x-left-out"] == "tools.web_search_2099"
     await target.answer(chat, asked, "")
     assert (forwarded, len(model.requests)) == ([path, chat], 2)
+    assert [asked.sampling.max_tokens for asked in model.requests] == [MOST_TOKENS] * 2, "nobody has set a limit"
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

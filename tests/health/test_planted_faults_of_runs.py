@@ -204,7 +204,7 @@ def test_a_planted_fault_is_found_and_no_other(
 def test_words_are_compared_where_an_endpoint_gave_no_token_ids(
     tmp_path: Path, good_files: dict[int, Path], generated: int, alike: bool
 ) -> None:
-    """A scripted model, which counts no tokens, says the same by right."""
+    # a scripted model, which counts no tokens, says the same by right
 
     def plant(rows: list[Row]) -> None:
         for number, row in enumerate(rows):

@@ -26,6 +26,7 @@ from ray_gym.openai_api.offered_tools import offers_only_functions
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.responses import read_responses
+from ray_gym.openai_api.sampling import MOST_TOKENS
 from ray_gym.play.counting import count_prompt
 from ray_gym.play.dialects import CHAT, EVENTS, MESSAGES, RESPONSES, Dialect
 
@@ -35,6 +36,8 @@ _READ_HERE: Mapping[str, Dialect] = {
     RESPONSES_PATH: replace(RESPONSES, read=read_responses),  # no answer is kept that another could continue
 }
 """Dialects that a model which takes messages is asked in, by their paths."""
+UNLIMITED = Sampling(max_tokens=MOST_TOKENS)
+"""Sampling parameters of a request that sets none: what the context leaves may be generated."""
 RETRY_S = 1.0
 """Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
 """
@@ -123,7 +126,7 @@ class ModelTarget:
         has no room for the messages.
         """
         seed = asked.sampling.get("seed")
-        request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
+        request = asked.request(UNLIMITED, session_id, secrets.randbits(63) if seed is None else seed)
         try:
             async with asyncio.timeout(self._deadline_s):
                 completion = await self._model.complete(request)
@@ -138,7 +141,7 @@ class ModelTarget:
 
     async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
         asked = await asyncio.to_thread(read_count_request, body)
-        return token_count(await count_prompt(self._model, asked.request(Sampling(), "", 0), asked.model))
+        return token_count(await count_prompt(self._model, asked.request(UNLIMITED, "", 0), asked.model))
 
 
 async def _stream_pieces(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:

@@ -66,7 +66,7 @@ class Rollout:
     created_at: float
     """Seconds of `time.time()` at which the rollout was made. `started_at` and `ended_at` have the same unit."""
     notes: list[str] = field(default_factory=list)
-    """What is odd about the rollout's plan, such as groups without spread."""
+    """Oddities of the rollout's plan, such as groups without spread."""
     state: RolloutState = "queued"
     started_at: float | None = None
     """None until the rollout is played."""
