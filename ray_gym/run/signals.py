@@ -47,6 +47,29 @@ def unwind_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def hold_signals_back() -> Iterator[None]:
+    """Holds the signals that stop back while the block runs, for calls that leave half a thing behind if an exception comes
+    out of them. The last one is sent again AGAIN_S seconds after the block. Outside of the main thread, which alone
+    gets signals, it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in stop_signals()}
+    before = {number: handler for number, handler in handlers.items() if handler is not None}  # None: not of Python's
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            threading.Timer(AGAIN_S, os.kill, (os.getpid(), came[-1])).start()
+
+
 def end_on_signals() -> None:
     """Makes a signal that stops end this process at once, with a line and exit code 1. It is for a process that is ending
     anyway: a KeyboardInterrupt would be a traceback out of what others do at its end.

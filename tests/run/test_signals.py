@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+import ray
 from ray._private import utils
 
 from ray_gym import cli
+from ray_gym.run.cluster import cluster
 from ray_gym.run.cluster.cluster import _init
 from ray_gym.run.signals import serve_until_signalled, stop_signals, unwind_on_signals
 from ray_gym.trainers.areal import weight_server
@@ -50,6 +52,39 @@ def test_one_whose_error_python_drops_unwinds_all_the_same(
         Dropped()
         threading.Event().wait(30)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_one_while_ray_makes_its_core_worker_comes_afterwards(
+    by: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def make(name: str) -> str:
+        os.kill(os.getpid(), by)
+        return name
+
+    def init() -> None:
+        made.append(ray._raylet.CoreWorker("whole"))
+        threading.Event().wait(30)
+
+    monkeypatch.setattr(ray._raylet, "CoreWorker", make)
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(KeyboardInterrupt), unwind_on_signals():
+        _init()
+    assert made == ["whole"] and ray._raylet.CoreWorker is make
+
+
+def test_a_start_of_ray_that_is_interrupted_is_shut_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(environment: object) -> None:
+        raise KeyboardInterrupt
+
+    ended: list[bool] = []
+    monkeypatch.setattr(cluster, "_connect", interrupted)
+    monkeypatch.setattr(ray, "shutdown", lambda: ended.append(True))
+    with pytest.raises(KeyboardInterrupt), cluster.connect():
+        pass
+    assert ended
 
 
 def test_other_dropped_errors_are_told() -> None:

@@ -26,6 +26,7 @@ from ray_gym.run.cluster.address import address_here
 from ray_gym.run.cluster.gpu_wait import gpus_of_nodes, wait_for_gpus
 from ray_gym.run.cluster.gpus import missing_gpus, replicas_by_model
 from ray_gym.run.directory.directory import under_submitted_job
+from ray_gym.run.signals import hold_signals_back
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +50,8 @@ def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
     wrong RAY_ADDRESS, or a refused token; RunFailed if the cluster does not answer, or a new one does not come up.
     """
     refuse_hidden_modules(Path.cwd())
-    _connect(environment or {})
     try:
+        _connect(environment or {})
         yield
     finally:
         ray.shutdown()
@@ -109,7 +110,7 @@ def _init(**options: Any) -> None:
     are.
     """
     try:
-        with _without_uv_hook(), _own_handler():
+        with _without_uv_hook(), _own_handler(), _whole_core_worker():
             ray.init(**options)
     except Exception as error:
         # Ray has no narrower ones for processes that don't come up in time.
@@ -145,6 +146,24 @@ def _own_handler() -> Iterator[None]:
         handler = signal.getsignal(signal.SIGTERM)
         if handler is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)
+
+
+@contextmanager
+def _whole_core_worker() -> Iterator[None]:
+    """Holds signals back while Ray makes this process's core worker, as long as the block runs. An exception out of that
+    leaves a core worker which no `ray.shutdown` knows, and which crashes at the end of the process.
+    """
+    make = ray._raylet.CoreWorker
+
+    def make_whole(*arguments: Any) -> Any:
+        with hold_signals_back():
+            return make(*arguments)
+
+    ray._raylet.CoreWorker = make_whole
+    try:
+        yield
+    finally:
+        ray._raylet.CoreWorker = make
 
 
 def is_up() -> bool:
