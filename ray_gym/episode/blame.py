@@ -28,10 +28,13 @@ def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: 
     returns.
 
     Infrastructure is never the simulator's fault, and an error of the policy stays the policy's. An error of kind data
-    may be the task's fault, unless the episode is being scored (`judges`). Errors: EpisodeFailure.
+    may be the task's fault, unless the episode is being scored (`judges`). Code that raises in a user's place (a
+    scripted player's) stays of kind environment, as it would raise again; a judge's is asked again. Errors:
+    EpisodeFailure.
     """
     kind = error.failure.kind
     if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):
         return
-    fault = fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)
-    raise EpisodeFailure.of(replace(fault.failure, traceback=error.failure.traceback)) from error
+    fault = fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges).failure
+    blamed = kind if kind == FailureKind.ENVIRONMENT and not judges else fault.kind
+    raise EpisodeFailure.of(replace(fault, kind=blamed, traceback=error.failure.traceback)) from error

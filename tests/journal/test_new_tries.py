@@ -88,6 +88,19 @@ async def test_a_user_that_always_fails_is_left_out(tmp_path: Path) -> None:
     assert lost.played.episode.spec.try_ == 2
 
 
+async def test_a_users_code_that_raises_is_the_environments_and_not_tried_again(tmp_path: Path) -> None:
+    def broken(request: CompletionRequest, rng: random.Random) -> Message:
+        if request.thread == "user":
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player (mine.py:3)", "KeyError: 'boom'")
+        return Message("assistant", "hello")
+
+    lost = await attempt(tmp_path, Plain(), broken, retries={"user": 2})
+    failure = lost.played.failure
+    assert failure is not None and (failure.kind, failure.where) == ("environment", "user")
+    assert failure.message == "scripted player (mine.py:3): KeyError: 'boom'"
+    assert lost.played.episode.spec.try_ == 0
+
+
 async def test_a_judge_that_fails_is_not_the_policys_fault(tmp_path: Path) -> None:
     def cut_short(request: CompletionRequest, rng: random.Random) -> Completion:
         judged = request.thread.startswith("judge")

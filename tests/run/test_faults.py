@@ -124,7 +124,7 @@ FAILURES = {  # what is wrong: kind, where, and what the message begins with
     "opening has a bad call": ("environment", "record", "TypeError: expected text, got int"),
     "run ends with a number": ("environment", "Faulty.run", "TypeError: stop: expected text, got int"),
     "user says nothing": ("user", "user", "it said nothing"),
-    "user raises": ("user", "user", "scripted player (faulty.py:"),
+    "user raises": ("environment", "user", "scripted player (faulty.py:"),
     "judge raises": ("judge", "judge", "scripted player (faulty.py:"),
     "down": ("infra", "model http://127.0.0.1", "HTTP 503"),
 }
@@ -152,7 +152,7 @@ def test_whatever_breaks_is_a_failure_of_its_kind_and_the_others_finish(
     )
     assert (ended.row("run hangs")["status"], ended.row("run hangs")["stop_reason"]) == ("completed", "deadline")
     assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
-    assert [ended.row(fault)["try"] for fault in ("user raises", "judge raises", "score")] == [1, 0, 0]
+    assert [ended.row(fault)["try"] for fault in ("user raises", "judge raises", "score")] == [0, 0, 0]
     assert ended.row("score has a part of no name")["rewards"][1]["name"] == "?"
     assert ended.code == 0, "within budget: there is none"
     assert ended.summary["status"] == {"completed": len(fine) + 3, "failed": len(FAILURES)}
