@@ -33,3 +33,9 @@ def running_task() -> asyncio.Task[Any] | None:
         return asyncio.current_task()
     except RuntimeError:
         return None
+
+
+def is_cancelled() -> bool:
+    """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
+    task = running_task()
+    return task is not None and task.cancelling() > 0

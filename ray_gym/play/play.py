@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock, share_clock
-from ray_gym.aio.leaked import no_leaked_cancellation, running_task
+from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation, running_task
 from ray_gym.config.interpolations import failure_unfilled
 from ray_gym.environment import Environment
 from ray_gym.episode.blame import fault_of
@@ -323,19 +323,13 @@ class blame_environment:
             return  # the coroutine is being closed: the author's code did not raise it
         if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
             return
         if isinstance(error, SandboxGone):
             raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
         hook = _inner_hook(error, self._environment) or self._hook
         where, code = f"{type(self._environment).__name__}.{hook}", getattr(type(self._environment), hook, None)
         raise EpisodeFailure.of(Failure.of(error, where, code=code)) from error
-
-
-def _is_cancelled() -> bool:
-    """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
-    task = running_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.aio.leaked import no_leaked_cancellation
+from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, leaves
 from ray_gym.messages import ToolCall
 from ray_gym.sandbox.sandbox import SandboxGone, SandboxRefused
@@ -71,7 +72,9 @@ async def call_tool(
         raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
     except (EpisodeFailure, EpisodeOver):
         raise
-    except Exception as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+            raise
         if isinstance(error, ExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
         code = getattr(type(environment), tool.method, None)

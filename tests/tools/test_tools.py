@@ -331,3 +331,37 @@ def test_an_error_is_told_as_a_text_never_as_an_object(given: tuple[Any, ...], t
 def test_participants_of_a_tool_are_names(participants: Any, told: str) -> None:
     with pytest.raises(TypeError, match=told):
         tool(participants=participants)
+
+
+class Leaver(Environment[Any, Any]):
+    @tool()
+    async def leave(self, state: type[BaseException], caller: Participant) -> str:
+        raise state
+
+
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])
+async def test_a_tool_that_exits_or_cancels_is_named(raised: type[BaseException]) -> None:
+    environment = Leaver()
+    call = ToolCall("1", "leave", "{}")
+    with pytest.raises(EpisodeFailure) as caught:
+        await call_tool(environment, environment.tools, raised, POLICY, call, 5, ToolRunner())
+    assert caught.value.failure.kind == FailureKind.ENVIRONMENT
+    assert caught.value.failure.where.startswith("tool leave (test_tools.py:")
+    assert caught.value.failure.message.startswith(raised.__name__)
+
+
+async def test_a_tool_whose_task_is_cancelled_is_cancelled() -> None:
+    class Waiter(Environment[Any, Any]):
+        @tool()
+        async def wait(self, state: asyncio.Event, caller: Participant) -> str:
+            state.set()
+            await asyncio.Event().wait()
+            return ""
+
+    environment, began = Waiter(), asyncio.Event()
+    call = ToolCall("1", "wait", "{}")
+    task = asyncio.create_task(call_tool(environment, environment.tools, began, POLICY, call, 5, ToolRunner()))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
