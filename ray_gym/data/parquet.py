@@ -11,20 +11,22 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, time
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ray_gym.each_key_once import RepeatedKey, each_key_once
+from ray_gym.data.arrow_values import NoJson, Reader, reader_of
 from ray_gym.errors import UserError, describe
 
 BATCH = 16
 """Number of rows that are held at once, so that rows of some MiB each need little memory. (pyarrow itself holds a page of
 each column besides, which has as many rows as the file's writer chose.)
+"""
+BUFFER = 2**20
+"""Number of bytes of each column that are read at once. Else pyarrow holds the columns of a whole row group, which other
+writers let have a million rows.
 """
 _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
@@ -34,15 +36,15 @@ def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
 
     A value that can't be read is `Unreadable`. Errors: exceptions of pyarrow; UserError if two columns have one name.
     """
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             repeated = Counter(names).most_common(1)[0][0]
             raise UserError(f"{path}: two columns have the name {repeated!r}; rename one, or leave it out")
-        json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
+        readers = {field.name: reader_of(field) for field in file.schema_arrow}
         for batch in _batches(file):
             for row in _rows(batch):
-                yield _fields(row, json_columns)
+                yield _fields(row, readers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,10 @@ def unreadable_in(fields: Mapping[str, Any]) -> str:
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Returns the rows of a batch. If some value can't be read, the others are read one by one."""
-    held = pa.schema([_field_held(field) for field in batch.schema])
     try:
-        batch_held = batch if held.equals(batch.schema) else batch.cast(held)
-        rows: list[dict[str, Any]] = batch_held.to_pylist(maps_as_pydicts="strict")
+        columns_held = [_column_held(column) for column in batch.columns]
+        held = pa.RecordBatch.from_arrays(columns_held, names=batch.schema.names)
+        rows: list[dict[str, Any]] = held.to_pylist(maps_as_pydicts="strict")
     except Exception:  # it depends on the type which exceptions pyarrow raises
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         rows = [{name: _value(column, row) for name, column in columns.items()} for row in range(batch.num_rows)]
@@ -71,11 +73,17 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 def _value(column: pa.Array, row: int) -> Any:
     try:
-        held = _type_held(column.type)
-        value = column[row] if held == column.type else column.take([row]).cast(held)[0]  # a slice keeps other values
-        return value.as_py(maps_as_pydicts="strict")
+        if not column[row].is_valid:
+            return None
+        one = column.slice(row, 1) if _type_held(column.type) == column.type else column.take([row])
+        return _column_held(one)[0].as_py(maps_as_pydicts="strict")  # a slice would be cast with its other values
     except Exception as error:  # as above
         return Unreadable(f"a {column.type} that can't be read: {describe(error)}")
+
+
+def _column_held(column: pa.Array) -> pa.Array:
+    held = _type_held(column.type)
+    return column if held == column.type else column.cast(held)
 
 
 def _type_held(kind: pa.DataType) -> pa.DataType:
@@ -95,6 +103,8 @@ def _type_held(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_field_held(kind.value_field), kind.list_size)
     if types.is_list(kind) or types.is_large_list(kind):
         return (pa.list_ if types.is_list(kind) else pa.large_list)(_field_held(kind.value_field))
+    if types.is_list_view(kind) or types.is_large_list_view(kind):  # pyarrow casts none of these
+        return (pa.list_view if types.is_list_view(kind) else pa.large_list_view)(_field_held(kind.value_field))
     if types.is_dictionary(kind) and (held := _type_held(kind.value_type)) != kind.value_type:
         return held
     return kind
@@ -159,31 +169,14 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _fields(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
-    fields = {name: _without_nulls(value) for name, value in row.items() if value is not None}
-    for name in json_columns:
-        if isinstance(fields.get(name), str):
-            fields[name] = _decode(fields[name])
-    return fields
+def _fields(row: dict[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    return {name: _read(readers[name], value) for name, value in row.items() if value is not None}
 
 
-def _decode(text: str) -> Any:
+def _read(reader: Reader, value: Any) -> Any:
+    if isinstance(value, Unreadable):
+        return value
     try:
-        return json.loads(text, object_pairs_hook=each_key_once)
-    except RepeatedKey as error:
+        return reader(value)
+    except NoJson as error:
         return Unreadable(str(error))
-    except (ValueError, RecursionError) as error:
-        return Unreadable(f"invalid JSON: {describe(error)}")
-
-
-def _without_nulls(value: Any) -> Any:
-    """Returns a value (or a key) without null keys, with dates and times as texts (ISO 8601), and with decimal numbers as
-    texts.
-    """
-    if isinstance(value, dict):
-        return {_without_nulls(key): _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    if isinstance(value, date | time):
-        return value.isoformat()
-    return str(value) if isinstance(value, Decimal) else value
