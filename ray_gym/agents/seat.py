@@ -196,16 +196,17 @@ class Seat:
             self.episode.note(f"{self.launcher.name} on standard error: {left.errors[-LONGEST_ERROR:]}")
 
     def _fault(self, left: Left) -> EpisodeFailure:
-        """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's. An error before
-        the model's first answer was not the policy's doing.
+        """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's. An exit code
+        before the model's first answer was neither's doing.
         """
         said = left.errors.strip().splitlines()
         message = f"{left.why_ended}: {said[-1][:200]}" if said else str(left.why_ended)
+        where = f"agent {self.launcher.name}"
+        if left.is_by_itself and not self._is_answered:
+            return EpisodeFailure(FailureKind.ENVIRONMENT, where, message)
         if is_policy(self.participant):
-            is_own = self._is_answered or not left.is_by_itself
-            kind = FailureKind.POLICY if is_own else FailureKind.ENVIRONMENT
-            return EpisodeFailure(kind, f"agent {self.launcher.name}", message)
-        return fault_of(self.participant, f"agent {self.launcher.name}: {message}", judges=False)
+            return EpisodeFailure(FailureKind.POLICY, where, message)
+        return fault_of(self.participant, f"{where}: {message}", judges=False)
 
 
 def _told(message: Message) -> str:

@@ -312,10 +312,15 @@ post("/openai/nothing", {})
     assert note.endswith("; 1 not_found (there is no POST '/openai/nothing' here)")
 
 
-async def test_a_simulated_user_that_fails_fails_the_episode() -> None:
-    played, _ = await play_with({"user": program("sys.exit(3)")}, ["42"])
-    assert played.status == "failed" and played.failure is not None and played.failure.kind == "user"
-    assert "agent mine: it ended with exit code 3" in played.failure.message
+@pytest.mark.parametrize(
+    ("before", "kind", "where"),
+    [("", "environment", "agent mine"), ("ask([{'role': 'user', 'content': 'Hi'}]);", "user", "user")],
+)
+async def test_a_simulated_user_that_fails_fails_the_episode(before: str, kind: str, where: str) -> None:
+    played, _ = await play_with({"user": program(f"{before}sys.exit(3)")}, ["42"])
+    assert played.status == "failed" and played.failure is not None
+    assert (played.failure.kind, played.failure.where) == (kind, where)
+    assert "it ended with exit code 3" in played.failure.message
 
 
 async def test_a_turn_has_its_steps_and_no_more() -> None:
