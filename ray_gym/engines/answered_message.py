@@ -71,6 +71,11 @@ def _make_id(request: CompletionRequest, index: int) -> str:
     return f"call_{stable_id(request.seed, index)[:24]}"
 
 
+def unread_call(text: str, request: CompletionRequest) -> ToolCall:
+    """Returns the call of a message whose call the endpoint could not read, and gives as a text."""
+    return ToolCall(_make_id(request, 0), "", text)
+
+
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     """Returns a call of an answer, which may have name and arguments itself, or in its `function`; one of type `tool_use`
     has them as `input`. One that can't be read, or has its arguments elsewhere, has no name, and its whole JSON as its

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import exclude
 from ray_gym.aio.deadlines import note_lost_try
+from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, answered_through, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
@@ -39,24 +40,12 @@ SLOW_S, SAY_S = 5.0, 60.0
 """Seconds after which it is told why a call has no answer, and between two warnings about the same thing."""
 MOST_WARNINGS = 16
 """Most warnings that are kept for `take_warnings`, which many processes never call."""
-RETRIED_STATUSES = frozenset({408, 409, 429})
+RETRIED_STATUSES = frozenset({408, 409, 425, 429, 498})
+"""HTTP statuses below 500 after which a call is made again. 498 is Groq's, for a lack of capacity."""
+FIRST_WORDS = 100
+"""Characters that are shown of a body that is no JSON."""
+_GZIP = b"\x1f\x8b"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CONTEXT_IS_FULL = re.compile(
-    r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
-    r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
-    r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
-    r"|maximum prompt length is \d|reduce the length of the (messages|prompt|input)"  # xAI; Groq, Cerebras
-    r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
-    r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
-    r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
-    r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
-    r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
-    r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
-    r"|too many tokens: size limit"  # Cohere
-    r"|number of input tokens \d+ cannot exceed"  # watsonx
-    r"|input_len exceeds session_len",  # lmdeploy
-    re.IGNORECASE,
-)
 
 Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
@@ -129,8 +118,9 @@ class EndpointOptions(BaseModel):
 
 
 class RefusedRequest(Exception):
-    """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is none of 200, 408, 409, 429
-    and 5xx. `text` is the body of the answer; `through` names the proxy that may have answered, if there is one.
+    """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is neither 200, nor 5xx, nor
+    one of `RETRIED_STATUSES`. `text` is the body of the answer; `through` names the proxy that may have answered, if
+    there is one.
     """
 
     def __init__(self, status: int, text: str, through: str = "") -> None:
@@ -166,8 +156,8 @@ class Endpoint:
 
     async def post(self, path: str, body: Any, session_id: str, read: Callable[[bytes], Result]) -> Result:
         """Sends `body` as JSON, and returns the result of `read` on the body of the answer. A call is retried up to
-        `retries` times: if the connection fails or is silent, for HTTP 408, 409, 429 and 5xx, and if `read` raises a
-        ValueError. Lost tries and pauses are left out of the episode's clock.
+        `retries` times: if the connection fails or is silent, for HTTP 5xx and `RETRIED_STATUSES`, and if `read` raises
+        a ValueError. Lost tries and pauses are left out of the episode's clock.
 
         `session_id` goes into the header X-Session-Id, by which routers send the calls of a conversation to one server.
 
@@ -240,7 +230,7 @@ class Endpoint:
             try:
                 return read(answer.body)
             except ValueError as error:
-                return _LostCall(f"not a completion: {describe(error)}")
+                return _LostCall(f"not a completion: {no_json(answer, self._key) or describe(error)}")
         text = answer.body.decode(errors="replace")
         refused = RefusedRequest(answer.status, text, answered_through(self._options.base_url, answer.status, text))
         if answer.status in RETRIED_STATUSES or answer.status >= 500:
@@ -276,6 +266,41 @@ def decode_json(answer: bytes) -> Any:
         return msgspec.json.decode(answer)
     except msgspec.DecodeError:
         return json.loads(answer, parse_int=_whole_number)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
+def no_json(answer: HttpResponse, key: str | None) -> str:
+    """Says what the body of an answer is if it is no JSON: its kind, and its first words, in which the API key is
+    masked. Returns "" for JSON.
+    """
+    body = answer.body
+    try:
+        decode_json(body)
+        return ""
+    except ValueError as error:
+        why = describe(error)
+    kind, coding = answer.header("Content-Type") or "no Content-Type", answer.header("Content-Encoding") or ""
+    if body.startswith(_GZIP) or (coding not in ("", "identity") and not _is_text(body)):
+        return f"the body is compressed ({coding or 'gzip'}), though no compression was asked for"
+    words = " ".join(body.decode(errors="replace").split())
+    words = masked(words, key) if key else words
+    first = repr(words if len(words) <= FIRST_WORDS else f"{words[:FIRST_WORDS]}...")
+    if not words:
+        return f"the body is empty ({kind})"
+    if kind.startswith("text/event-stream") or words.startswith(("data:", "event:")):
+        return f"the body is a stream of events (SSE, {kind}), though no stream was asked for: {first}"
+    if words.startswith(("{", "[")):
+        return f"the body is broken JSON ({kind}; {why}): {first}"
+    return f"the body is no JSON ({kind}): {first}"
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _whole_number(digits: str) -> int | float:
@@ -303,7 +328,7 @@ def error_text(body: str) -> str:
     text: Any = body
     try:
         answer = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
         error = answer.get("error")
@@ -318,25 +343,6 @@ def shown_error(text: str, key: str | None) -> str:
     """
     shown = masked(text, key) if key else text
     return shown if len(shown) <= LONGEST_ERROR else f"{shown[: LONGEST_ERROR - 3]}..."
-
-
-def is_context_full(body: str) -> bool:
-    """Returns True if the body of an HTTP 400, 413 or 422 says in words that the conversation doesn't fit the model's
-    context.
-    """
-    return _CONTEXT_IS_FULL.search(_own_words(body)) is not None
-
-
-def _own_words(body: str) -> str:
-    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages."""
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        return body
-    problems = answer.get("detail") if isinstance(answer, dict) else None
-    if not isinstance(problems, list):
-        return body
-    return "\n".join(str(problem.get("msg")) for problem in problems if isinstance(problem, dict))
 
 
 def read_retry_after(value: str | None) -> float:

@@ -11,8 +11,10 @@ from typing import Any
 
 import aiohttp
 
+from ray_gym.engines.endings import ENDING_STATUSES, is_filtered
 from ray_gym.engines.endpoint import (
     CONNECT_TIMEOUT_S,
+    RETRIED_STATUSES,
     EndpointOptions,
     error_text,
     headers_for,
@@ -115,17 +117,20 @@ class EndpointDoor:
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
         """Returns the error that the caller gets for an endpoint's answer with a status other than 200: 429 for 429;
-        502 for 401, 403 and all below 400; 503 for 408 and 5xx but 501; 400 for others. The API key is masked in it.
+        502 for 401, 403 and all below 400; 503 for 408, 409, 425, 498 and 5xx but 501; 400 for others, and where a
+        filter withholds the answer. The API key is masked in it.
         """
-        status, said = response.status, error_text(content.decode(errors="replace"))
-        shown = shown_error(said, self._key)
+        status, body = response.status, content.decode(errors="replace")
+        shown = shown_error(error_text(body), self._key)
+        if status in ENDING_STATUSES and is_filtered(body):
+            return Refused(400, "content_filter", shown, _param(content))
         if status == 429:
             return too_many_requests(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
         if status in (404, 405, 501):
             return Refused(400, "not_offered", f"the model's endpoint has no {path} for it: {shown}", "model")
         if status in (401, 403) or status < 400:
             return Refused(502, "model_failed", f"the model's endpoint does not let the service in (HTTP {status})")
-        if status >= 500 or status == 408:
+        if status >= 500 or status in RETRIED_STATUSES:
             return service_unavailable(f"the model's endpoint failed (HTTP {status})", RETRY_AFTER_S)
         return Refused(400, "invalid_request", shown, _param(content))
 

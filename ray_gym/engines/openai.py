@@ -15,7 +15,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
-from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text, is_context_full
+from ray_gym.engines.endings import ENDING_STATUSES, is_context_full, read_ending
+from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.engines.extra_body import own_fields, shaping_fields
@@ -92,7 +93,7 @@ class OpenAIModel:
         """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is
         asked again without `max_tokens`, so that the room is the limit. If the endpoint still says that the conversation
         doesn't fit the model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason
-        `context_full`.
+        `context_full`. An error that tells of an answer (`read_ending`) is that answer.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.
@@ -102,12 +103,16 @@ class OpenAIModel:
         try:
             return await self._ask(request, body)
         except RefusedRequest as refused:
+            if (told := _told_by(refused, request)) is not None:
+                return told
             if not _asks_for_too_much(refused):
                 raise self._failure(refused, request) from None
         body.pop("max_tokens", None)
         try:
             return await self._ask(request, body)
         except RefusedRequest as refused:
+            if (told := _told_by(refused, request)) is not None:
+                return told
             if refused.status in (400, 413, 422) and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
             raise self._failure(refused, request) from None
@@ -122,10 +127,14 @@ class OpenAIModel:
         )
 
     def _read(self, answer: bytes, request: CompletionRequest) -> Completion:
-        """Returns the completion in an answer. Warns if it lacks the token ids that the endpoint should give. Errors:
-        ValueError.
+        """Returns the completion in an answer, or the one that an error in its place tells of. Warns if it lacks the
+        token ids that the endpoint should give. Errors: ValueError.
         """
-        found = wire.completion(wire.read(answer), request, self._exact, self._options.extra_body)
+        read = wire.read(answer)
+        told = read_ending(read, request) if isinstance(read, dict) and not read.get("choices") else None
+        if told is not None:
+            return told
+        found = wire.completion(read, request, self._exact, self._options.extra_body)
         if self._exact and not found.has_tokens:
             self._endpoint.warn("token ids", NO_IDS)
         return found
@@ -138,6 +147,11 @@ class OpenAIModel:
 
     async def close(self) -> None:
         await self._endpoint.close()
+
+
+def _told_by(refused: RefusedRequest, request: CompletionRequest) -> Completion | None:
+    """Returns the answer that a refusal tells of; None if it tells of none."""
+    return read_ending(refused.text, request) if refused.status in ENDING_STATUSES else None
 
 
 def _asks_for_too_much(refused: RefusedRequest) -> bool:

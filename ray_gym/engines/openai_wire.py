@@ -138,7 +138,7 @@ def read(answer: bytes) -> Any:
     """
     try:
         return _decoder.decode(answer)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return decode_json(answer)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,19 +18,25 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` is sent as JSON, or as it stands if it is text. `hang` never answers; `stalls`: the body is not all of the answer."""
+    """`body` is sent as JSON, or as it stands if it is text. `hang` never answers; `stalls`: the body is not all of the answer.
+    `compressed`: it is sent by gzip, also unasked.
+    """
 
     body: Json | str
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False
     stalls: bool = False
+    compressed: bool = False
 
     async def response(self) -> web.Response:
         if self.hang:
             await asyncio.Event().wait()
         if isinstance(self.body, str):
             return web.Response(text=self.body, status=self.status, headers=self.headers)
+        if self.compressed:
+            body = gzip.compress(json.dumps(self.body).encode())
+            return web.Response(body=body, headers={"Content-Type": "application/json", "Content-Encoding": "gzip"})
         return web.json_response(self.body, status=self.status, headers=self.headers)
 
 

@@ -112,6 +112,8 @@ async def test_a_stream_is_passed_on(client: openai.AsyncOpenAI, endpoint: Endpo
         (Reply({"detail": "Not Found"}, 404), 400, "not_offered", "has no /v1/responses"),
         (Reply({"error": {"message": f"bad {KEY}"}}, 401), 502, "model_failed", "does not let the service in"),
         (Reply("", 302, {"Location": "http://elsewhere"}), 502, "model_failed", "HTTP 302"),
+        (Reply({"error": {"message": "Your input was flagged"}}, 403), 400, "content_filter", "was flagged"),
+        (Reply("no room", 498), 503, "unavailable", "HTTP 498"),
         (Reply("slow down", 429, {"Retry-After": "7"}), 429, "too_many", "slow down"),
         (Reply("broken inside", 500), 503, "unavailable", "HTTP 500"),
         (Reply("", hang=True), 503, "unavailable", "in time"),

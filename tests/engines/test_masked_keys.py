@@ -10,7 +10,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 from pydantic import ValidationError
 
-from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, shown_error
+from ray_gym.engines.endpoint import LONGEST_ERROR, Endpoint, EndpointOptions, error_text, no_json, shown_error
+from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.printable import masked
 
 KEY = "sk-0123456789abcdefghijk"
@@ -30,6 +31,12 @@ def test_a_key_is_masked_before_the_text_is_cut(before: int, form: str) -> None:
     assert not any(part in shown for part in parts_of(KEY)) and len(shown) <= LONGEST_ERROR
     failure = Endpoint(OPTIONS, KEY).failure(error_text(body)).failure
     assert not any(part in failure.message for part in parts_of(KEY))
+
+
+@pytest.mark.parametrize("before", [0, 70, 85, 99, 395])
+def test_a_key_is_masked_in_the_first_words_of_a_body_that_is_no_json(before: int) -> None:
+    told = no_json(HttpResponse(200, {}, f"<p>{'x' * before} {KEY} is not known".encode()), KEY)
+    assert told and not any(part in told for part in parts_of(KEY))
 
 
 @pytest.mark.parametrize("key", [KEY, 'p&"ss/w<rd+\\key=', "p'ss/w'rd+++", "ключ-0123 456/789", "a b c d e f"])

@@ -1,0 +1,153 @@
+"""Reads errors that tell how an answer ended, and not of a fault: the conversation doesn't fit the model's context, a
+filter withholds the answer, or the model wrote a call that the endpoint can't read.
+
+Many endpoints say so by an HTTP status, where others give an answer with a `finish_reason`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ray_gym.engines.answered_message import read_message, unread_call
+from ray_gym.engines.extra_body import spelled
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion, CompletionRequest
+
+Json = dict[str, Any]
+
+ENDING_STATUSES = frozenset({400, 403, 422, 424, 446, 451})
+"""HTTP statuses of errors that `read_ending` reads. Routers answer 200, too, with an error in the place of choices."""
+_FILTERS = frozenset(
+    {"content_filter", "content_filtered", "responsible_aipolicy_violation", "content_policy_violation"}
+    | {"content_policy_violation_error", "moderation_blocked", "refusal"}  # OpenAI, Azure, LiteLLM, OpenRouter
+    | {"data_inspection_failed", "sensitive_check_error", "censorship_blocked"}  # DashScope, UCloud, StepFun
+    | {"1301"}  # Zhipu
+    | {"hooks_failed", "guardrail_intervened", "prohibited_content", "blocklist", "safety"}  # Portkey, Bedrock, Gemini
+)
+"""Codes of errors by which endpoints say that a filter withholds the answer, as `spelled` gives them."""
+_FILTER_CODE = re.compile(
+    r"(input|output)?_?(text|image)?_?(sensitive_content_detected|risk_detection)(\..*)?"  # Volcano Engine
+)
+_FILTER_WORDS = re.compile(
+    r"(prompt|input|output|request|content) (was|is|has been) flagged"  # OpenAI, OpenRouter
+    r"|limited access to this content for safety reasons|(by|of) (our|the) safety system"  # OpenAI
+    r"|content management policy|output blocked by content filter"  # Azure; Anthropic
+    r"|contentpolicyviolationerror"  # LiteLLM
+    r"|content violates usage guidelines|content exists risk|considered high risk"  # xAI; DeepSeek; Moonshot
+    r"|(in|out)put data may contain inappropriate|(in|out)put new_sensitive"  # DashScope; MiniMax
+    r"|不安全或敏感内容|sensitive chat messages|(prompt|response) blocked due to security"  # Zhipu; UCloud; Cloudflare
+    r"|moderation on .{1,60} your input",  # OpenRouter, earlier
+    re.IGNORECASE,
+)
+_BAD_CALL = frozenset({"tool_use_failed", "output_parse_failed"})
+_BAD_TEXT = frozenset({"json_validate_failed"})
+"""Codes of Groq's errors about what the model wrote, which is in `failed_generation`: a call, and JSON by a schema."""
+_NO_CALL = re.compile(r"did not call a tool", re.IGNORECASE)
+_WRAPPED = ("error", "innererror", "metadata", "raw")
+"""Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
+_CONTEXT_IS_FULL = re.compile(
+    r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
+    r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
+    r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
+    r"|maximum prompt length is \d|reduce the length of the (messages|prompt|input)"  # xAI; Groq, Cerebras
+    r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
+    r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
+    r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
+    r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
+    r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
+    r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
+    r"|too many tokens: size limit"  # Cohere
+    r"|number of input tokens \d+ cannot exceed"  # watsonx
+    r"|input_len exceeds session_len",  # lmdeploy
+    re.IGNORECASE,
+)
+
+
+def read_ending(answer: Any, request: CompletionRequest) -> Completion | None:
+    """Returns the completion that an error tells of; None if it tells of none, but of a fault.
+
+    `answer`: the body of the error, as text or decoded. A withheld answer is empty, with the finish reason
+    `content_filter`. What the model wrote and the endpoint can't read (Groq's `failed_generation`) is a call where the
+    request has tools, and else the message's text. If it is no call in JSON, it is one that can't be read, which is
+    answered with an error.
+    """
+    errors = list(_errors_in(answer))
+    if is_filtered(answer):
+        return Completion(Message("assistant"), finish_reason="content_filter")
+    codes, words = _codes(errors), _words(errors)
+    if not codes & (_BAD_CALL | _BAD_TEXT):
+        return None
+    written = next((error["failed_generation"] for error in errors if "failed_generation" in error), "")
+    text = written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
+    is_call = codes & _BAD_CALL and request.tools and request.tool_choice != "none" and not _NO_CALL.search(words)
+    return Completion(_read_call(text, request) if is_call else Message("assistant", text))
+
+
+def is_filtered(answer: Any) -> bool:
+    """Returns True if an error says that a filter withholds the answer: by a code, in words, or by what OpenRouter's
+    moderation adds. `answer`: the body of the error, as text or decoded.
+    """
+    errors = list(_errors_in(answer))
+    codes = _codes(errors)
+    return (
+        not codes.isdisjoint(_FILTERS)
+        or any(_FILTER_CODE.fullmatch(code) for code in codes)
+        or any("flagged_input" in error for error in errors)
+        or _FILTER_WORDS.search(_words(errors)) is not None
+    )
+
+
+def _codes(errors: list[Json]) -> set[str]:
+    return {spelled(str(error.get(name))) for error in errors for name in ("code", "type", "error_type")}
+
+
+def _words(errors: list[Json]) -> str:
+    return "\n".join(error["message"] for error in errors if isinstance(error.get("message"), str))
+
+
+def _errors_in(given: Any) -> Iterator[Json]:
+    """Yields the objects of an error's body, from the outermost to the innermost; none if the body is no JSON."""
+    found = _decoded(given) if isinstance(given, str) else given
+    for error in found if isinstance(found, list) else [found]:
+        if not isinstance(error, dict):
+            continue
+        yield error
+        if isinstance(error.get("error"), str):
+            yield {"message": error["error"]}
+        for name in _WRAPPED:
+            yield from _errors_in(error.get(name))
+
+
+def _read_call(text: str, request: CompletionRequest) -> Message:
+    """Returns the message with the call, or the calls, that a text is as JSON; else with one that can't be read."""
+    given = _decoded(text)
+    if given and isinstance(given, dict | list):
+        return read_message({"tool_calls": given if isinstance(given, list) else [given]}, request)
+    return Message("assistant", tool_calls=(unread_call(text, request),))
+
+
+def _decoded(text: str) -> Any:
+    """Returns the data that a text is as JSON; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_context_full(body: str) -> bool:
+    """Returns True if the body of an HTTP 400, 413 or 422 says in words that the conversation doesn't fit the model's
+    context.
+    """
+    return _CONTEXT_IS_FULL.search(_own_words(body)) is not None
+
+
+def _own_words(body: str) -> str:
+    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages."""
+    answer = _decoded(body)
+    problems = answer.get("detail") if isinstance(answer, dict) else None
+    if not isinstance(problems, list):
+        return body
+    return "\n".join(str(problem.get("msg")) for problem in problems if isinstance(problem, dict))
