@@ -26,13 +26,20 @@ class AsyncLLMEngine:
     """Generates by vLLM's AsyncLLM. It is safe for many concurrent calls on one event loop."""
 
     def __init__(
-        self, path: str, options: VllmOptions, reasoning_parser: str | None, name: str = "", app: str = ""
+        self,
+        path: str,
+        options: VllmOptions,
+        reasoning_parser: str | None,
+        name: str = "",
+        app: str = "",
+        seed: int | None = None,
     ) -> None:
         """Loads the model, and blocks until it is loaded.
 
         `path`: folder of the checkpoint. `reasoning_parser`: vLLM's name of the reasoning parser, if there is one;
         grammars begin after the reasoning. `name`: name of the model in the config, for metrics. `app`: name of the
-        Serve application; "" outside of Serve. Errors: UserError for engine arguments that vLLM doesn't have.
+        Serve application; "" outside of Serve. `seed`: the engine's seed, unless `engine_args` have one; None leaves it
+        to vLLM. Errors: UserError for engine arguments that vLLM doesn't have.
         """
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
@@ -50,6 +57,7 @@ class AsyncLLMEngine:
             **(
                 {"reasoning_parser": reasoning_parser} if reasoning_parser else {}
             ),  # a grammar begins after the reasoning
+            **({} if seed is None else {"seed": seed}),
             **adapter_args(options.engine_args),
             **options.engine_args,
         }

@@ -204,6 +204,15 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     weights_version: Annotated[Integer, Field(ge=0, le=LARGEST_VERSION)] = 0
     """Version of the weights that are loaded first, recorded with their tokens. Updates have higher versions."""
 
+    @model_validator(mode="after")
+    def _check_seed(self) -> Self:
+        if "seed" in self.engine_args and (self.replicas > 1 or self.autoscaling is not None):
+            raise ValueError(
+                "engine_args.seed: all replicas would draw the same tokens; leave it out, as each has its own seed "
+                "(participants.NAME.sampling.seed gives each call one)"
+            )
+        return self
+
     @property
     def max_loras(self) -> int | None:
         """Returns how many LoRA adapters may generate at a time: 0 if the engine takes none; None if an application is

@@ -16,6 +16,7 @@ from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.formats import make_formats
 from ray_gym.deployments.vllm import reaper
 from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
+from ray_gym.deployments.vllm.engine_seed import engine_seed
 from ray_gym.deployments.vllm.hardware import prepare_cpu
 from ray_gym.deployments.vllm.load_meter import LoadMeter
 from ray_gym.deployments.vllm.openai_app import build_openai_app
@@ -26,7 +27,7 @@ from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.models.tokenizers import TokenizerDigest
-from ray_gym.weights.serving import make_follower, served_app
+from ray_gym.weights.serving import make_follower, served_app, served_replica
 
 
 class VllmReplica(BatchedReplica):
@@ -46,7 +47,8 @@ class VllmReplica(BatchedReplica):
         self._chat_format, self._tool_format = make_formats(options, model, self._tokens, uses_tools)
         self._reaper = reaper.watch()
         app = served_app()
-        self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, name, app)
+        parser, seed = self._tool_format.reasoning_parser, engine_seed(app, served_replica())
+        self._engine = AsyncLLMEngine(resolve_model(model), options, parser, name, app, seed)
         self._follower = make_follower(app, self._engine.weights)
         self._completer = Completer(self._chat_format, self._tool_format, self._engine)
         self._meter = LoadMeter(self._engine.stats, self._engine.block_size)

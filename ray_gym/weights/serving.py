@@ -21,6 +21,16 @@ def served_app() -> str:
         return ""
 
 
+def served_replica() -> str:
+    """Returns the id of the Serve replica that this process is; "" if it is none. A replica that is made in the place
+    of another one has an id of its own.
+    """
+    try:
+        return str(serve.get_replica_context().replica_id.unique_id)
+    except RayServeException:
+        return ""
+
+
 def make_follower(app: str, host: WeightsHost) -> Follower | None:
     """Returns a follower for this replica, which carries out the orders of the application's holder of weights on
     `host`.
