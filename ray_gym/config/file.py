@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
-from ray_gym.config.sections import RunConfig
+from ray_gym.config.sections import RunConfig, is_plugin_section
 from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
@@ -31,6 +31,8 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 LONGEST_FOUND = 60
 """Characters of a wrong value that a message shows at most."""
+MISSPELT = 0.7
+"""Likeness from which a key may be a misspelt one that is missing (of `difflib`)."""
 LONGEST_SHOWN = 80
 """Characters of an override that a message shows at most."""
 _STRUCTURED = ("[", "{", "'", '"')
@@ -339,9 +341,9 @@ def explained(
         location = problem["loc"]
         field = ".".join([*prefix, *map(str, location)]) or "(top level)"
         if problem["type"] in UNKNOWN_KEY:
-            yield f"{field}: unknown key; {_nearest(model, location)}", problem
+            yield f"{field}: unknown key; {_nearest(model, location, prefix)}", problem
         elif problem["type"] == "missing":
-            yield f"{field}: missing", problem
+            yield _missing(model, problem, prefix), problem
         elif problem["type"] == "value_error":
             yield f"{field}: {unfilled(str(problem['ctx']['error']), filled_in)}", problem
         else:
@@ -349,8 +351,26 @@ def explained(
             yield f"{field}: {unfilled(problem['msg'], filled_in)} (found {found:.{LONGEST_FOUND}})", problem
 
 
-def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
-    kinds = kinds_at(model, location[:-1])
+def _missing(model: type[BaseModel], problem: ErrorDetails, prefix: tuple[str, ...]) -> str:
+    """Returns the line of a field that is missing. In a section with further keys, a key that is nearly the field's name,
+    or that of a key which may stand for it, is told instead.
+    """
+    *place, field = problem["loc"]
+    sections = [kind for kind in kinds_at(model, place) if is_plugin_section(kind)]
+    wanted = [str(field), *(key for kind in sections for key in kind.instead)]
+    for key in problem["input"] if sections else ():
+        if close := difflib.get_close_matches(str(key), wanted, n=1, cutoff=MISSPELT):
+            return f"{'.'.join(map(str, (*prefix, *place, key)))}: unknown key; did you mean {close[0]!r}?"
+    others = f"; {' or '.join(wanted[1:])} may stand for it" if wanted[1:] else ""
+    return f"{'.'.join(map(str, (*prefix, *place, field)))}: missing{others}"
+
+
+def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[str, ...]) -> str:
+    """Returns words for the known key that is nearest to an unknown one, or for all of them. If the model has the options
+    of a section that `prefix` leads to, the section's own keys are known, too.
+    """
+    above = kinds_at(RunConfig, prefix) if len(location) == 1 else []
+    kinds = [*filter(is_plugin_section, above), *kinds_at(model, location[:-1])]
     known = list(dict.fromkeys(key for kind in kinds for key in fields_of(kind)))
     close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     if close:

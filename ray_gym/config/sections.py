@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -62,11 +62,18 @@ class PluginSection(Section):
     """A plugin section has further keys, which belong to a class found by name."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
+    instead: ClassVar[tuple[str, ...]] = ()
+    """Keys that may stand for the one that names the class."""
 
     @property
     def options(self) -> dict[str, Any]:
         """Returns a new dictionary of the section's further keys and their values."""
         return dict(self.model_extra or {})
+
+
+def is_plugin_section(kind: Any) -> bool:
+    """Says whether a type is that of a plugin section."""
+    return isinstance(kind, type) and issubclass(kind, PluginSection)
 
 
 class EnvironmentSection(PluginSection):
@@ -166,6 +173,7 @@ SHORT_IDS = ("command", "python")
 class AgentSection(PluginSection):
     """This section says which program plays a participant; its further keys are the agent's options."""
 
+    instead: ClassVar[tuple[str, ...]] = SHORT_IDS
     id: str
     """Name of the agent, e.g. codex. It may be left out beside `command` and `python`."""
     deadline_s: Seconds = 600

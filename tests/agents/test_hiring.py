@@ -69,7 +69,16 @@ def test_an_environment_without_agents_has_sandboxes(tmp_path: Path) -> None:
     [
         ("{id: kodex}", "{}", "participants.policy.agent.id: there is no agent 'kodex'; did you mean 'codex'?"),
         ("{id: 'json:loads'}", "{}", "json:loads is not a subclass of ray_gym.agents.program.AgentProgram"),
-        ("{}", "{}", "participants.policy.agent.id: "),
+        ("{}", "{}", "participants.policy.agent.id: missing; command or python may stand for it"),
+        ("{pythons: 'a:b'}", "{}", "participants.policy.agent.pythons: unknown key; did you mean 'python'?"),
+        ("{ids: codex}", "{}", "participants.policy.agent.ids: unknown key; did you mean 'id'?"),
+        ("{python: 'json:dumps', deadline: 3}", "{}", "policy.agent.deadline: unknown key; did you mean 'deadline_s'?"),
+        (
+            "{python: 'json:dumps', xyz: 3}",
+            "{}",
+            "agent.xyz: unknown key; known: id, deadline_s, python, interpreter, environment",
+        ),
+        ("{id: codex}", "{kind: process, limit: {}}", "sandbox.limit: unknown key; did you mean 'limits'?"),
         ("{id: codex, fast: true}", "{}", "participants.policy.agent.fast: unknown key"),
         ("{command: []}", "{}", "participants.policy.agent.command: "),
         ("{python: my_agent.py}", "{}", "participants.policy.agent.python: "),

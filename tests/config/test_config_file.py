@@ -147,6 +147,11 @@ def test_missing_sections_are_named(config: Path) -> None:
     assert error_of(config) == f"{config}: participants.policy.model: missing"
 
 
+def test_a_misspelt_key_is_told_in_the_place_of_the_missing_one(config: Path) -> None:
+    config.write_text(GOOD.replace("engine:", "engin:"))
+    assert error_of(config) == f"{config}: models.small.engin: unknown key; did you mean 'engine'?"
+
+
 @pytest.mark.parametrize("text", ["a: [1", "a: {b", "a: b: c", "\tx: 1"])
 def test_what_is_no_yaml_is_said_in_one_line(config: Path, text: str) -> None:
     config.write_text(text)
