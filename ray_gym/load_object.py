@@ -8,6 +8,7 @@ import importlib.util
 import sys
 from contextlib import suppress
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -67,7 +68,7 @@ def load_object(path: str, where: str) -> Any:
         found: Any = _import(module_name, where)
     except ImportError as error:
         is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
-        told = f"{error}{place_of(error)}{_searched() if is_missing else ''}"
+        told = f"{error}{place_of(error)}{searched(module_name) if is_missing else ''}"
         raise UserError(f"{where}: can't import {module_name}: {told}") from None
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing {module_name} failed: {placed(error)}") from error
@@ -110,10 +111,15 @@ def module_of_users(name: str) -> str | None:
     return None
 
 
-def _searched() -> str:
-    """Returns the folders in which modules are looked for, besides those of Python and of installed packages."""
-    folders = [str(absolute_path(Path(path or "."))) for path in sys.path if not path or _is_anothers(path)]
-    return f"; it is in none of the folders {', '.join(dict.fromkeys(folders))}: go to its folder, or install it"
+def searched(module: str) -> str:
+    """Returns words for a module that is not found: the folders in which modules are looked for, besides those of Python and
+    of installed packages, and the module in them whose name is nearest.
+    """
+    paths = [str(absolute_path(Path(path or "."))) for path in sys.path if not path or _is_anothers(path)]
+    folders = list(dict.fromkeys(paths))
+    close = difflib.get_close_matches(module.partition(".")[0], [one.name for one in iter_modules(folders)], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint}; it is in none of the folders {', '.join(folders)}: go to its folder, or install it"
 
 
 def _is_anothers(path: str) -> bool:

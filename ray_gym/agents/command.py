@@ -28,7 +28,9 @@ class Command(AgentProgram):
     prints is the answer. `EPISODE_TURN` is the number of the turn, from 0.
     """
 
-    how_to_get = "put it into its PATH: into its image, or a folder of the machine that it sees (/usr/local/bin)"
+    how_to_get = (
+        "put it into the sandbox's PATH: into its image, or a folder of the machine that it sees (/usr/local/bin)"
+    )
     Options = CommandOptions
 
     def needs(self) -> tuple[str, ...]:
@@ -43,6 +45,10 @@ class Command(AgentProgram):
         program, *arguments = self.options.command
         files = [one for one in [*([program] if "/" in program else []), *arguments] if _is_file_here(one)]
         return ("sh", "-c", SEES, "sh", *files) if files else ()
+
+    def advice(self, said: str | None, shows_machine: bool) -> str:
+        """Returns how to get the program; "" for a file that is not seen, of which its trial says what to do."""
+        return self.how_to_get if said is None else ""
 
     def start(self, site: Site, words: str, turn: int) -> Start:
         """Returns the command, with the door in the variables that clients of both APIs read."""

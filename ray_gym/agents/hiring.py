@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from ray_gym.agents.program import AGENT, AgentOptions, AgentProgram, Hired
-from ray_gym.agents.running import with_path
+from ray_gym.agents.running import BIN, with_path
 from ray_gym.config.file import validate
 from ray_gym.config.sections import SHORT_IDS, AgentSection, RunConfig
 from ray_gym.errors import UserError
@@ -63,26 +65,33 @@ class Crew:
         sandbox = await self.kind.open(self.limits)
         try:
             for participant, hired in self.agents.items():
-                if (lack := await _lack(sandbox, hired.program)) is not None:
-                    told = f"{hired.name}: {lack} in a sandbox of kind {self.kind.name}: {hired.program.how_to_get}"
-                    raise UserError(f"participants.{participant}.agent: {told}")
+                if (lack := await _lack(sandbox, hired.program, self.kind)) is not None:
+                    raise UserError(f"participants.{participant}.agent: {hired.name}: {lack}")
         finally:
             await sandbox.close()
 
 
-async def _lack(sandbox: Sandbox, program: AgentProgram) -> str | None:
-    """Returns what a sandbox lacks for a program, in words; None if nothing."""
+async def _lack(sandbox: Sandbox, program: AgentProgram, kind: SandboxKind) -> str | None:
+    """Returns what a sandbox lacks for a program, in words, with what to do about it; None if nothing."""
+    there = f"in a sandbox of kind {kind.name}"
     for name in program.needs():
         found = await sandbox.run(with_path(["sh", "-c", 'command -v -- "$1"', "sh", name]), deadline_s=TRIAL_S)
         if found.exit_code:
-            return f"{name} is not"
+            is_gone = (
+                kind.shows_machine
+                and shutil.which(name, path=f"{agents_dir() / BIN}:{os.environ.get('PATH', os.defpath)}") is None
+            )
+            advice = program.advice(None, kind.shows_machine)
+            return f"{name} is not {'on this machine' if is_gone else there}: {advice}"
     if command := program.trial():
         tried = await sandbox.run(with_path(command), deadline_s=TRIAL_S)
         if tried.ended is not None:
-            return f"its trial was ended ({tried.ended.value}) after {tried.seconds:.0f} s"
+            return f"its trial was ended ({tried.ended.value}) after {tried.seconds:.0f} s {there}"
         if tried.exit_code:
             said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-            return f"it fails ({said[-1][:300] if said else f'exit code {tried.exit_code}'})"
+            last = said[-1][:300] if said else f"exit code {tried.exit_code}"
+            advice = program.advice(last, kind.shows_machine)
+            return f"it fails ({last}) {there}{f': {advice}' if advice else ''}"
     return None
 
 
@@ -106,6 +115,9 @@ def hire(config: RunConfig, file: str, uses_sandbox: bool = False) -> Crew | Non
     chosen = config.sandbox
     kind = find_sandbox(chosen.kind, f"{file}: sandbox.kind")
     settings = validate(kind.Options, chosen.options, file, ("sandbox",), config)
+    for name, hired in agents.items() if kind.shows_machine else ():
+        if (complaint := hired.program.complaint()) is not None:
+            raise UserError(f"{file}: participants.{name}.agent.{complaint}")
     return Crew(agents, kind(with_programs(settings, agents)), chosen.limits, chosen.ahead, chosen.most)
 
 

@@ -140,6 +140,20 @@ class AgentProgram(ABC):
         """
         return ()
 
+    def complaint(self) -> str | None:
+        """Returns what is wrong with the program's own files on this machine (`option: what is wrong`), or None. It is asked
+        before workers start, where sandboxes show files of the machine.
+        """
+        return None
+
+    def advice(self, said: str | None, shows_machine: bool) -> str:
+        """Returns words that tell a user what to do about a sandbox that lacks something; "" if `said` tells it.
+
+        said: the last line of the standard error of its `trial`; None if one of its `needs` is not there. shows_machine:
+        True if the sandbox shows files of the machine.
+        """
+        return self.how_to_get
+
     def files(self, site: Site) -> Mapping[str, str]:
         """Returns files that are written before the first turn, by path in the sandbox's folder."""
         return {}

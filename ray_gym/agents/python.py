@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import sysconfig
 from contextlib import suppress
@@ -13,6 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from ray_gym.agents import function_turn
 from ray_gym.agents.command import variables
+from ray_gym.agents.function_names import complaint_about_function, module_beside
 from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
 from ray_gym.beside import refuse_hidden
 from ray_gym.config.programs import Variables
@@ -26,6 +28,8 @@ def _no_file(name: Any) -> Any:
     return name
 
 
+MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+"""Python's words for a module that is not found."""
 Name = Annotated[
     str, BeforeValidator(_no_file), Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")
 ]
@@ -67,10 +71,27 @@ class Python(AgentProgram):
         return (self._interpreter,)
 
     def trial(self) -> tuple[str, ...]:
-        """Returns the command that loads the function."""
+        """Returns the command that loads the function. What this prints is written at once, in the order of both streams."""
         code = Path(function_turn.__file__).read_text("utf-8")
         folders = dict.fromkeys(str(place.parent) for place in self._package)
-        return (self._interpreter, "-I", "-c", code, self.options.python, *folders)
+        return (self._interpreter, "-I", "-u", "-c", code, self.options.python, *folders)
+
+    def complaint(self) -> str | None:
+        """Returns what is wrong with the function's name, if its module has to be found by this Python or is on its path."""
+        if self._interpreter != sys.executable and not self._package:
+            return None
+        told = complaint_about_function(self.options.python)
+        return f"python: {told}" if told else None
+
+    def advice(self, said: str | None, shows_machine: bool) -> str:
+        """Returns what the interpreter has to be, or how a module that is not found is shown to it; "" for other errors."""
+        if said is None:
+            return "agent.interpreter has to name a Python that is there"
+        missing = MISSING_MODULE.search(said)
+        beside = module_beside(self.options.python, missing[1]) if missing and shows_machine else None
+        if beside is not None:
+            return f"name {beside} in sandbox.read_only, or put both into a package"
+        return self.how_to_get if missing else ""
 
     def reads(self) -> tuple[Path, ...]:
         """Returns the function's package, and the folders of the interpreter."""

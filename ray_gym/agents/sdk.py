@@ -43,6 +43,14 @@ class SdkAgent(Python):
         super().__init__(PythonOptions(python=f"{self.module}:play", interpreter=python, environment=environment))
         self._package = (TURNS / f"{self.module}.py",)
 
+    def complaint(self) -> str | None:
+        """Returns None, as its function is ray_gym's own."""
+        return None
+
+    def advice(self, said: str | None, shows_machine: bool) -> str:
+        """Returns how to get the package and its interpreter."""
+        return self.how_to_get
+
 
 class OpenAIAgents(SdkAgent):
     """Has an agent of OpenAI's Agents SDK with a shell. It speaks the Responses API."""

@@ -58,6 +58,7 @@ class BubblewrapSandbox(SandboxKind):
 
     Options: ClassVar[type[SandboxOptions]] = BubblewrapOptions
     name: ClassVar[str] = "bubblewrap"
+    shows_machine: ClassVar[bool] = True
 
     def __init__(self, options: object = None) -> None:
         super().__init__(options)

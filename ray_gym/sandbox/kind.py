@@ -39,6 +39,8 @@ class SandboxKind(ABC):
     name: ClassVar[str]
     protects: ClassVar[bool] = True
     """True if it keeps programs from the rest of the machine."""
+    shows_machine: ClassVar[bool] = False
+    """True if programs see files of the machine at their own paths; False if they see an image's."""
 
     def __init__(self, options: Any = None) -> None:
         self.options: Any = options if options is not None else self.Options()

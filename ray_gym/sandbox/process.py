@@ -22,6 +22,7 @@ class ProcessSandbox(SandboxKind):
 
     name: ClassVar[str] = "process"
     protects: ClassVar[bool] = False
+    shows_machine: ClassVar[bool] = True
 
     def __init__(self, options: object = None) -> None:
         super().__init__(options)

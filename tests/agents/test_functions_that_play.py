@@ -81,6 +81,20 @@ async def test_a_function_that_fails_is_the_policys_own_fault(package: Path, cod
     assert played.failure is not None and played.failure.kind == "policy" and told in played.failure.message
 
 
+async def test_all_that_a_function_prints_is_kept_in_order_also_if_it_is_ended(package: Path) -> None:
+    (package / "odd.py").write_text(
+        "import os, signal, sys\n"
+        "def play(words, context):\n"
+        "    print('one')\n"
+        "    print('two', file=sys.stderr)\n"
+        "    print('three', end='')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    played, _ = await play_with({"policy": function("shop_agent.odd:play")}, [])
+    [note] = [event.content for event in played.episode.events if event.kind == "note"]
+    assert note == "mine on standard error: one\ntwo\nthree"
+
+
 async def test_files_that_the_policy_writes_are_not_imported(package: Path) -> None:
     (package / "odd.py").write_text(
         "def play(words, context):\n"

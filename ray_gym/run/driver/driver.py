@@ -206,6 +206,8 @@ class Driver:
             except RayTaskError as error:
                 if isinstance(error.cause, RunFailed):
                     raise RunFailed(str(error.cause)) from None
+                if isinstance(error.cause, UserError) and name not in self.workers:
+                    raise error.cause from None  # it was never up, so none is lost
                 await self._commits.lose(name, describe(error.cause or error))
                 if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
                     raise _code_is_missing(error.cause.name, str(error)) from None
