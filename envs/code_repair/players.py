@@ -7,8 +7,9 @@ import random
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
-from ray_gym import Message, ToolCall
+from ray_gym import Message, ToolCall, ToolSchema
 from ray_gym.envs.code_repair.generator import Wanted, make_task
 from ray_gym.envs.code_repair.task import CodeRepairTask, File
 from ray_gym.envs.code_repair.wording import path_of_tests
@@ -17,7 +18,9 @@ from ray_gym.models.player import Player
 from ray_gym.seeds import derive_seed
 
 SHELLS = {"exec_command": "cmd", "Bash": "command", "bash": "command", "run_command": "command"}
-"""Argument with the command, by the name of the tool that runs it: Codex's, Claude Code's, pi's and our own."""
+"""Argument with the command, by the name of the tool that runs it: Codex's, Claude Code's, pi's and our own. Without one of
+these, it is a tool that takes one text.
+"""
 DONE = "One expression in it was wrong, and I mended that."
 MENDS_OF = 4
 """Number of tasks of which `shell_player` mends all but one."""
@@ -42,12 +45,16 @@ def shell_player(request: CompletionRequest, seed: int = 0, tasks: int = 20) -> 
     said = "\n".join(message.content for message in request.messages if message.role in ("system", "user"))
     known = _known(seed, tasks)
     number = next((number for number, task in enumerate(known) if task.issue in said), None)
-    shell = next((tool for tool in request.tools if tool.name in SHELLS), None)
-    if number is None or shell is None:
-        return Message("assistant", "I don't know this package.")
+    if number is None:
+        return Message("assistant", f"I don't know this package: it is none of the first {tasks} of seed {seed}.")
+    shell = _shell(request.tools)
+    if shell is None:
+        names = ", ".join(tool.name for tool in request.tools) or "none"
+        looked_for = f"{', '.join(SHELLS)}, or one that takes one text, the command"
+        return Message("assistant", f"I have no tool that runs a command. I looked for {looked_for}; I have: {names}.")
     commands, made = commands_of(known[number], mends=number % MENDS_OF > 0), _results(request)
     if made < len(commands):
-        return _call(made, shell.name, {SHELLS[shell.name]: commands[made]})
+        return _call(made, shell[0], {shell[1]: commands[made]})
     return Message("assistant", DONE)
 
 
@@ -66,6 +73,26 @@ def commands_of(task: CodeRepairTask, mends: bool) -> Sequence[str]:
 def _known(seed: int, tasks: int) -> Sequence[CodeRepairTask]:
     """Returns the tasks that a run generates without options of the environment."""
     return [make_task(random.Random(derive_seed(seed, "task", index)), Wanted()) for index in range(tasks)]
+
+
+def _shell(tools: Sequence[ToolSchema]) -> tuple[str, str] | None:
+    """Returns the name of the tool that runs commands, and that of its argument with the command; None if there is none, or
+    if several tools take one text, and it is not the command of just one by its name.
+    """
+    for tool in tools:
+        if SHELLS.get(tool.name) in tool.parameters.get("properties", {}):
+            return tool.name, SHELLS[tool.name]
+    found = [(tool.name, text) for tool in tools if (text := _only_text(tool.parameters)) is not None]
+    named = [one for one in found if one[1] in SHELLS.values()]
+    return next((several[0] for several in (named, found) if len(several) == 1), None)
+
+
+def _only_text(parameters: Mapping[str, Any]) -> str | None:
+    """Returns the name of the only argument that a schema requires, or has, if that is a text; None otherwise."""
+    properties = parameters.get("properties", {})
+    names = parameters.get("required") or list(properties)
+    is_text = len(names) == 1 and properties.get(names[0], {}).get("type") == "string"
+    return str(names[0]) if is_text else None
 
 
 def _results(request: CompletionRequest) -> int:
