@@ -119,7 +119,7 @@ def searched(module: str) -> str:
     folders = list(dict.fromkeys(paths))
     close = difflib.get_close_matches(module.partition(".")[0], [one.name for one in iter_modules(folders)], n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{hint}; it is in none of the folders {', '.join(folders)}: go to its folder, or install it"
+    return f"; it is in none of the folders {', '.join(folders)}: go to its folder, or install it{hint}"
 
 
 def _is_anothers(path: str) -> bool:
