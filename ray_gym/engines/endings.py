@@ -48,6 +48,8 @@ _BAD_TEXT = frozenset({"json_validate_failed"})
 _NO_CALL = re.compile(r"did not call a tool", re.IGNORECASE)
 _WRAPPED = ("error", "innererror", "metadata", "raw")
 """Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
+_DEEPEST = 6
+"""Largest number of errors within one another that are read."""
 _CONTEXT_IS_FULL = re.compile(
     r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
@@ -108,17 +110,19 @@ def _words(errors: list[Json]) -> str:
     return "\n".join(error["message"] for error in errors if isinstance(error.get("message"), str))
 
 
-def _errors_in(given: Any) -> Iterator[Json]:
-    """Yields the objects of an error's body, from the outermost to the innermost; none if the body is no JSON."""
+def _errors_in(given: Any, depth: int = _DEEPEST) -> Iterator[Json]:
+    """Yields the objects of an error's body, from the outermost to the innermost, at most `depth` within one another;
+    none if the body is no JSON.
+    """
     found = _decoded(given) if isinstance(given, str) else given
     for error in found if isinstance(found, list) else [found]:
-        if not isinstance(error, dict):
+        if not isinstance(error, dict) or not depth:
             continue
         yield error
         if isinstance(error.get("error"), str):
             yield {"message": error["error"]}
         for name in _WRAPPED:
-            yield from _errors_in(error.get(name))
+            yield from _errors_in(error.get(name), depth - 1)
 
 
 def _read_call(text: str, request: CompletionRequest) -> Message:

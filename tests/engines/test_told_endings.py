@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from endpoint_double import EndpointDouble, Json, Reply, answer, running_endpoint
-from openai_calls import MOVE, complete
+from openai_calls import MOVE, complete, request
 from playing import Talk, play_script
 
+from ray_gym.engines.endings import read_ending
 from ray_gym.errors import EpisodeFailure
 from ray_gym.messages import ToolCall
 
@@ -76,6 +77,13 @@ async def test_other_refusals_stay_the_endpoints(endpoint: EndpointDouble, statu
     endpoint.will_answer(Reply(body, status))
     with pytest.raises(EpisodeFailure, match=f"HTTP {status}"):
         await complete(endpoint)
+
+
+def test_errors_deep_within_one_another_are_not_read() -> None:
+    body: Json = error(code="content_filter")
+    for _ in range(5000):
+        body = {"error": body}
+    assert read_ending(body, request()) is None
 
 
 async def test_a_users_filter_by_status_is_the_users_failure(endpoint: EndpointDouble) -> None:
