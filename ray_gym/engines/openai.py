@@ -134,7 +134,7 @@ class OpenAIModel:
         told = read_ending(read, request) if isinstance(read, dict) and not read.get("choices") else None
         if told is not None:
             return told
-        found = wire.completion(read, request, self._exact, self._options.extra_body)
+        found = wire.completion(read, request, self._exact, self._options.extra_body, self._context_tokens)
         if self._exact and not found.has_tokens:
             self._endpoint.warn("token ids", NO_IDS)
         return found

@@ -30,7 +30,7 @@ from ray_gym.models.base import (
     SpanKind,
     TokenIds,
 )
-from ray_gym.openai_api.sampling import MOST_TOKENS
+from ray_gym.openai_api.sampling import LOWEST_LOGPROB, MOST_TOKENS
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -53,6 +53,8 @@ ENDS: Mapping[str, FinishReason] = {
 """Ends of an answer by the values of `finish_reason`, in lower case and with underscores: OpenAI's and vLLM's, and those
 of servers that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
 """
+_NEAR = 64
+"""Tokens that servers may leave of a context that is full."""
 _ROUNDED = 1e-4
 """Largest logprob: that of a certain token, which some servers round to a little above 0."""
 _RAW_LOGPROB = -1e-4
@@ -142,11 +144,18 @@ def read(answer: bytes) -> Any:
         return decode_json(answer)
 
 
-def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
+def completion(
+    answer: Any,
+    request: CompletionRequest,
+    exact: bool,
+    extra: Mapping[str, Any],
+    context_tokens: int | None = None,
+) -> Completion:
     """Converts a decoded answer to a completion, with token ids and logprobs if `exact` and the answer has them.
 
     `extra`: fields that were added to the request; those that may change how tokens are drawn make the completion
-    `constrained`. Errors: `BadAnswer` if the answer is not as the protocol describes it.
+    `constrained`. `context_tokens`: length of the model's context; None if it is not known. Errors: `BadAnswer` if the
+    answer is not as the protocol describes it.
     """
     choice = _first_choice(answer)
     _require_no_error(answer, choice)
@@ -164,8 +173,8 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
         raise BadAnswer(str(error)) from None
     if spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
         raise BadAnswer(f"it ended by finish_reason {choice['finish_reason']!r}, and has no call")
-    if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
-        finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
+    if exact and finish_reason == "length" and _fills_context(usage, request.sampling.max_tokens, context_tokens):
+        finish_reason = "context_full"
     found = Completion(
         message=message,
         finish_reason=finish_reason,
@@ -179,6 +188,15 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     if exact:
         _add_tokens(found, answer, choice, request)
     return found
+
+
+def _fills_context(usage: Json, max_tokens: int, context_tokens: int | None) -> bool:
+    """Says whether an answer that was cut before `max_tokens` was cut by a full context. A context that is known and far
+    from full cut nothing: then a limit of the server's own did.
+    """
+    generated = _count(usage.get("completion_tokens"))
+    is_far = context_tokens is not None and _count(usage.get("prompt_tokens")) + generated + _NEAR < context_tokens
+    return 0 < generated < max_tokens and not is_far
 
 
 def has_token_ids(answer: Any) -> bool:
@@ -335,10 +353,12 @@ def read_ids(given: Any) -> TokenIds:
 
 
 def read_logprobs(given: list[Any]) -> Logprobs:
-    """Returns logprobs, float32 [n]. Errors: `BadAnswer` unless they are numbers of at most 0."""
+    """Returns logprobs, float32 [n]: -Infinity for `LOWEST_LOGPROB`, in whose place it stands. Errors: `BadAnswer` unless
+    they are numbers of at most 0.
+    """
     if not set(map(type, given)) <= {int, float}:
         raise BadAnswer("logprobs that are not numbers")
     if not all(logprob <= _ROUNDED for logprob in given):  # NaN is neither
         raise BadAnswer("logprobs above 0, or that are no numbers")
     with np.errstate(over="ignore"):
-        return np.array(given, dtype=np.float32)
+        return np.array([value if value > LOWEST_LOGPROB else -np.inf for value in given], dtype=np.float32)

@@ -32,9 +32,7 @@ from ray_gym.openai_api.request import (
     read_tools,
     refuse_unread,
 )
-
-_LOWEST_LOGPROB = -9999.0
-"""Logprob that is written in place of lower ones: JSON has no infinity."""
+from ray_gym.openai_api.sampling import LOWEST_LOGPROB
 
 
 class ChatStreamOptions(BaseModel):
@@ -175,7 +173,7 @@ def token_logprobs(completion: Completion) -> list[Json]:
     ones. It is empty if the completion has no token ids.
     """
     drawn = zip(completion.token_ids.tolist(), completion.logprobs.tolist(), strict=True)
-    return [{"token": f"token_id:{token}", "logprob": max(logprob, _LOWEST_LOGPROB)} for token, logprob in drawn]
+    return [{"token": f"token_id:{token}", "logprob": max(logprob, LOWEST_LOGPROB)} for token, logprob in drawn]
 
 
 def _logprobs(completion: Completion, asked: ApiRequest) -> Json | None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator
 
+LOWEST_LOGPROB = -9999.0
+"""Logprob that is written in place of lower ones, by vLLM, too: JSON has no infinity."""
 MOST_TOKENS = 1_000_000
 """Largest `max_tokens` that a model is asked for."""
 Whole = Annotated[int, Strict()]

@@ -91,6 +91,19 @@ async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: Endpo
     assert (await complete(endpoint, exact=True, history=history, known=1)).finish_reason == "context_full"
 
 
+@pytest.mark.parametrize(
+    ("context_tokens", "end"), [(None, "context_full"), (24, "context_full"), (30, "context_full"), (4096, "length")]
+)
+def test_an_end_far_from_the_end_of_the_context_is_a_limit_of_the_server(context_tokens: int | None, end: str) -> None:
+    given = {**exact_answer([1] * 17, [6] * 5, [-0.5] * 5), "usage": {"prompt_tokens": 17, "completion_tokens": 5}}
+    given["choices"][0]["finish_reason"] = "length"
+    assert wire.completion(given, request(), True, {}, context_tokens).finish_reason == end
+
+
+def test_a_logprob_in_place_of_infinity_is_infinite() -> None:
+    assert wire.read_logprobs([-0.5, -9999.0, -9998.0, -20000]).tolist() == [-0.5, -np.inf, -9998.0, -np.inf]
+
+
 def test_of_an_answer_only_what_is_used_is_read() -> None:
     """Each logprob comes with its token's text and bytes, which are most of an answer."""
     token = {"token": " a", "logprob": -0.5, "bytes": [32, 97], "top_logprobs": []}
