@@ -24,6 +24,8 @@ joiners and the choice of an emoji's form, and lone surrogates. The viewer has t
 _MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
 """A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""
 
+LONGEST_TOLD = 600
+"""Most characters of a failure or a warning that is told among other lines, in `summary.json` and in logs."""
 _OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;", "\\'")}
 """Spellings of characters in URLs, in PHP's JSON, in HTML, and beside other quotes in Python."""
 _DEEPEST = 4
@@ -35,6 +37,11 @@ def printable(text: str) -> str:
     stay.
     """
     return _UNSAFE.sub(_escaped, text)
+
+
+def cut(text: str) -> str:
+    """Returns a text as a line among others tells it: a long one's beginning, and how many characters it has."""
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}... ({len(text):,} characters)"
 
 
 def data(value: Any) -> str:

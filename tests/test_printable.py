@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,10 @@ def test_the_listing_of_environments_shows_data_as_text(
 
 def test_a_name_stands_on_one_line() -> None:
     assert render(data_line("x: 0\npolicy [b]reward\x1b")).plain == r"x: 0\npolicy [b]reward\x1b"
+
+
+def test_a_long_word_is_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    began = time.perf_counter()
+    make_console().print("x" * 20_000, soft_wrap=True)
+    assert capsys.readouterr().out == "x" * 20_000 + "\n"
+    assert time.perf_counter() - began < 0.5, "rich's highlighter takes 3 s, and hours for a million"

@@ -50,23 +50,20 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     if summary["models_without_token_ids"]:
         names = data_line(", ".join(summary["models_without_token_ids"]))
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
-    console.print(f"  {data_line(location)}", soft_wrap=True, highlight=False)
+    console.print(f"  {data_line(location)}", soft_wrap=True)
     if summary["interrupted"]:
         console.print(
             f"  resume it with: ray-gym rollout --resume {data_line(shell_quoted(location))}",
             soft_wrap=True,
-            highlight=False,
         )
     else:
-        console.print(
-            f"  look at it with: ray-gym show {data_line(shell_quoted(location))}", soft_wrap=True, highlight=False
-        )
+        console.print(f"  look at it with: ray-gym show {data_line(shell_quoted(location))}", soft_wrap=True)
 
 
 def print_warnings(console: Console, summary: dict[str, Any]) -> None:
     """Prints what workers warned of, how many rewards are out of range, and how many episodes have none as they failed."""
     for warning in summary["warnings"]:
-        console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True, highlight=False)
+        console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True)
     if outside := summary["rewards_out_of_range"]:
         told = f"{outside} rewards are outside of the environment's reward_range"
         console.print(f"  [yellow]warning[/yellow]: {told}")

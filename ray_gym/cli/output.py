@@ -66,10 +66,11 @@ def paged(console: Console) -> AbstractContextManager[object]:
 
 def make_console() -> Console:
     """Returns a console on stdout. On a terminal, tables are cut to its width; in a pipe or a file they have
-    `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`.
+    `PIPE_WIDTH` columns. Data in what it prints is made safe by `ray_gym.printable.data`. It highlights nothing: rich's
+    highlighter takes hours over a word of a million characters.
     """
     file = _stdout()
-    return Console(file=file, emoji=False, width=None if file.isatty() else PIPE_WIDTH)
+    return Console(file=file, emoji=False, highlight=False, width=None if file.isatty() else PIPE_WIDTH)
 
 
 class DataTable(Table):

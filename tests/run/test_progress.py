@@ -229,6 +229,13 @@ def printed(tally: Tally) -> str:
     return shown.getvalue()
 
 
+def test_a_long_failure_is_cut_where_it_is_told() -> None:
+    row = failed_row(EpisodeSpec("e0", "group", "task", 0, 0, "{}"), "run", "env", "a " * 40_000)
+    assert len(receipt_of(row).failure or "") < 700
+    [told] = tally_of(receipt_of(row)).summary()["failures"]
+    assert told.startswith("environment in record: a a") and told.endswith("... (80,023 characters)")
+
+
 def test_rewards_out_of_range_are_counted() -> None:
     tally = Tally.of_resumed(10, [receipt(reward=2.0)], (0.0, 1.0))
     for reward in (0.0, 0.5, 1.0, -0.1, 1.1):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ray_gym.logs import about
 from ray_gym.messages import utf8
+from ray_gym.printable import cut
 from ray_gym.run.lease import EpisodeKey, ids_of
 
 logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class Receipt:
     stop_text: str
     """First 80 characters of the stop's text."""
     failure: str | None
-    """Kind, place and message of the failure; None if there is none."""
+    """Kind, place and message of the failure, cut if they are long; None if there is none."""
     reward: float | None
     tokens: int
     """Generated tokens of all participants."""
@@ -69,7 +70,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
         status=row["status"],
         stop_reason=row["stop_reason"] or "",
         stop_text=utf8(row["stop_text"] or "")[:80],
-        failure=utf8(f"{failure['kind']} in {failure['where']}: {failure['message']}") if failure else None,
+        failure=cut(utf8(f"{failure['kind']} in {failure['where']}: {failure['message']}")) if failure else None,
         reward=row["reward"],
         tokens=usage.get("generated_tokens") or 0,
         model_calls=usage.get("model_calls") or 0,

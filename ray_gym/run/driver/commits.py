@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ray_gym.logs import about
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.recorder import Recorder
+from ray_gym.printable import cut
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.receipt import Receipt
 from ray_gym.run.driver.dispatcher import Dispatcher
@@ -106,6 +107,7 @@ class Commits:
 
     def _warn(self, warning: str) -> None:
         """Logs a warning of a worker, unless one like it was logged in the last minute, and keeps it for the summary."""
+        warning = cut(warning)
         self.tally.add_warning(warning)
         unsaid = self._warned.take(warning)
         if unsaid is not None:

@@ -22,6 +22,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.logs import speak_of
 from ray_gym.play.play import Played, bare_episode, fail_episode, finish_played, play, score_group
+from ray_gym.printable import cut
 from ray_gym.run.lease import Lease
 from ray_gym.run.worker.gathering import cut_off
 from ray_gym.run.worker.group import GROUP, settle, to_play_again
@@ -179,7 +180,7 @@ class LeasePlayer:
 
     def _new_try(self, spec: EpisodeSpec, causes: dict[int, str], cause: str) -> tuple[EpisodeSpec, History]:
         spec = replace(spec, try_=spec.try_ + 1)
-        logger.info("try %d of the episode: %s", spec.try_, cause)
+        logger.info("try %d of the episode: %s", spec.try_, cut(cause))
         history = History(spec.try_, now := time.time(), {**causes, spec.try_: cause})
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
         return spec, history
