@@ -108,14 +108,14 @@ def fault_of_hook(owner: object, hook: str, message: str) -> EpisodeFailure:
     """Returns the failure of an environment whose hook raised nothing, and is to blame. Its place is the hook, with file and
     line if it is the author's own.
     """
-    function = getattr(type(owner), hook)
-    place = "" if getattr(function, "__module__", None) == "ray_gym.environment" else code_place(function)
+    place = code_place(getattr(type(owner), hook))
     return EpisodeFailure(FailureKind.ENVIRONMENT, f"{type(owner).__name__}.{hook}{place}", message)
 
 
 def code_place(function: object) -> str:
-    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python. Of a
-    partial function that is the function's place, and of another object that can be called, its `__call__`'s.
+    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python, or is
+    ray_gym's own. Of a partial function that is the function's place, and of another object that can be called, its
+    `__call__`'s.
     """
     while isinstance(function, partial):
         function = function.func
@@ -124,7 +124,9 @@ def code_place(function: object) -> str:
         if not isinstance(function, type) and not hasattr(function, "__code__"):
             function = type(function).__call__
     code = getattr(function, "__code__", None)
-    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
+    if code is None or _is_the_engines(Path(code.co_filename)):
+        return ""
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})"
 
 
 def _shown(value: object) -> str:
@@ -165,10 +167,14 @@ def leaves(error: BaseException) -> list[BaseException]:
 def _is_an_authors(file: str, module: str) -> bool:
     path = Path(file)
     if path.is_relative_to(_ENGINE):
-        return path.is_relative_to(_ENGINE / "envs")
+        return not _is_the_engines(path)
     if _INSTALLED.intersection(path.parts) or path.suffix in _CYTHON:
         return _uses_ray_gym(module.partition(".")[0])
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in _LIBRARIES)
+
+
+def _is_the_engines(file: Path) -> bool:
+    return file.is_relative_to(_ENGINE) and not file.is_relative_to(_ENGINE / "envs")
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import ActiveClock, reset_running_clock, set_running_clock
 from ray_gym.aio.deadlines import Deadline
 from ray_gym.aio.held import run_held
+from ray_gym.episode.effects import fit_for_journal
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
@@ -127,13 +128,14 @@ class Calls:
     async def effect(
         self, name: str, arguments: Any, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
     ) -> Any:
-        """Does something outside of the episode once, and returns its result (JSON data), which is recorded. `make` is
+        """Does something outside of the episode once, and returns its result (JSON data) as it is recorded. `make` is
         given the effect's idempotency key. A replay returns the recorded result.
 
         Errors: EpisodeFailure of kind infra if it was under way when a worker died and `when_lost` is "fail"; an
         EpisodeFailure for any exception of `make`, which is recorded too; Diverged.
         """
-        made = self.log.make(*self._next_number(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
+        digest = xxhash.xxh3_128_digest(_encode(fit_for_journal(arguments)))
+        made = self.log.make(*self._next_number(f"effect {name}"), digest)
         with _UnderWay(made, self.log, self._clock):
             return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
@@ -187,10 +189,10 @@ class Calls:
         await self.log.intend(made)
         started_at, began = time.time(), time.monotonic()
         try:
-            stored = answers.store_result(await make(key))
+            stored = answers.store_result(fit_for_journal(await make(key)))
         except Exception as error:
             if not isinstance(error, EpisodeFailure):
-                error = EpisodeFailure.of(Failure.of(error, made.thread))
+                error = EpisodeFailure.of(Failure.of(error, made.thread, code=make))
             await self._record_failure(made, error, started_at, began)
             raise error from error.__cause__
         await self.log.record(made, stored, self._timing_of(started_at, began))

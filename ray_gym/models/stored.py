@@ -80,7 +80,28 @@ class StoredResult(msgspec.Struct, array_like=True):
 
 
 _failure_decoder = msgspec.msgpack.Decoder(StoredFailure)
-_result_decoder = msgspec.msgpack.Decoder(StoredResult)
+WIDE_INTEGER = 1
+"""Code of msgpack's extension for integers of more than 64 bits, which are stored as their digits."""
+
+
+def wide_integer(number: int) -> msgspec.msgpack.Ext:
+    """Returns an integer of more than 64 bits as msgpack can hold it; `restore_result` gives the integer."""
+    return msgspec.msgpack.Ext(WIDE_INTEGER, f"{number:x}".encode())
+
+
+def _restore_extension(code: int, data: memoryview) -> Any:
+    return int(bytes(data), 16) if code == WIDE_INTEGER else msgspec.msgpack.Ext(code, bytes(data))
+
+
+def _refuse(value: object) -> Any:
+    raise TypeError(
+        f"it returned a {type(value).__name__}, which the journal can't hold: return a text, numbers, lists, mappings, or a "
+        "pydantic model"
+    )
+
+
+_result_encoder = msgspec.msgpack.Encoder(enc_hook=_refuse)
+_result_decoder = msgspec.msgpack.Decoder(StoredResult, ext_hook=_restore_extension)
 _A_MAP = 0x80
 """High bits of the first byte of a small map in msgpack."""
 
@@ -94,7 +115,7 @@ def store_result(value: Any) -> msgspec.Raw:
     """Encodes the result of an effect. Errors: TypeError for a value that msgpack can't encode; UnicodeEncodeError for
     text with lone surrogates.
     """
-    return msgspec.Raw(_encoder.encode(StoredResult(value)))
+    return msgspec.Raw(_result_encoder.encode(StoredResult(value)))
 
 
 def restore_result(answer: msgspec.Raw) -> Any:

@@ -14,7 +14,7 @@ from playing import Alone, calls, play_script
 
 import ray_gym
 from ray_gym import Episode, Participant, Task, tool
-from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe, own_frames
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, code_place, describe, own_frames
 from ray_gym.record.rows import row_of
 
 
@@ -202,3 +202,9 @@ def test_a_folder_whose_name_begins_as_ours_is_an_authors() -> None:
     assert frames_of(package.with_name("ray_gym_envs") / "x.py", "ray_gym_envs.x")
     assert not frames_of(package / "x.py", "ray_gym.x")
     assert frames_of(package / "envs" / "x.py", "ray_gym.envs.x")
+
+
+def test_a_function_of_the_engines_is_no_place() -> None:
+    assert code_place(divide).startswith(" (test_places_of_failures.py:")
+    assert code_place(Alone.opening).startswith(" (playing.py:")
+    assert code_place(ray_gym.Environment.opening) == code_place(Episode.effect) == code_place(len) == ""
