@@ -16,8 +16,9 @@ from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Asked, Thread
 from ray_gym.episode.view import EpisodeView
 from ray_gym.episode.wording import has_words
-from ray_gym.errors import EpisodeFailure, describe, wrong_return
+from ray_gym.errors import EpisodeFailure, Failure, wrong_return
 from ray_gym.events import EventKind
+from ray_gym.json_values import of_numpy
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.rendering import FAILED, Html, Markdown, rendering_of
@@ -60,7 +61,9 @@ class BoundedEpisode(EpisodeView):
         most megabytes that the process may take; None: no limit. Errors: EpisodeFailure (environment) if there is no
         such function; Diverged if a replay does not match the record.
         """
-        given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
+        given = json.dumps(
+            arguments, default=of_numpy
+        )  # the journal takes text of any kind, but no integer of more than 64 bits
 
         async def call(key: str) -> tuple[str, str | None]:
             return await self._tool_runner.libraries.call(function, given, deadline_s, memory_mb)
@@ -203,8 +206,11 @@ class BoundedEpisode(EpisodeView):
             rendered = self.environment.render(self.state, self)
             if rendered is not None and not isinstance(rendered, Markdown | Html):
                 raise TypeError(f"it returned a {type(rendered).__name__}; expected Markdown, Html or None")
+            if rendered is not None and not isinstance(rendered.text, str):
+                raise TypeError(f"it returned a picture with a {type(rendered.text).__name__}; expected a text")
         except Exception as error:
-            rendered = Markdown(f"{FAILED}{describe(error)}")
+            failure = Failure.of(error, "", code=type(self.environment).render)
+            rendered = Markdown(f"{FAILED}{failure.message}{failure.where}")
         if rendered is None:
             return
         made = rendering_of(self.events[-1].seq if self.events else -1, rendered)

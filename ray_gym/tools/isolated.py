@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray_gym.aio.clock import running_clock
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, FailureKind, code_place, describe
 from ray_gym.tools.answer import ToolError, within
 from ray_gym.tools.frames import LENGTH
 
@@ -79,7 +79,7 @@ class IsolatedPool:
                 reply = await self._ask(zygote, request, call.method, deadline_s)
         finally:
             self._slots.release()
-        return _read_reply(call.method, reply)
+        return _read_reply(call.method, reply, _place_of(environment, call.method))
 
     async def _ask(self, zygote: _Zygote, request: bytes, method: str, deadline_s: float) -> list[str]:
         """Sends a call to a zygote, and returns the reply. A zygote that answered in time is idle again; any other is
@@ -92,7 +92,8 @@ class IsolatedPool:
         except BaseException as error:
             await self._end(zygote)
             if isinstance(error, EOFError | ConnectionError):
-                raise _call_failed(method, "the process that it is forked from is gone (killed?)") from error
+                place = _place_of(zygote.environment, method)
+                raise _call_failed(method, "the process that it is forked from is gone (killed?)", place) from error
             raise
         self._idle.append(zygote)
         return reply
@@ -255,8 +256,13 @@ def _call_failed(tool: str, message: str, place: str = "", traceback: str = "") 
     return CallFailed(FailureKind.ENVIRONMENT, f"tool {tool}{place}", message, traceback=traceback)
 
 
-def _read_reply(tool: str, reply: list[str]) -> str:
-    """Returns the text of an answer.
+def _place_of(environment: Any, method: str) -> str:
+    """Returns file and line of a tool's method, after a space and in brackets."""
+    return code_place(getattr(type(environment), method, None))
+
+
+def _read_reply(tool: str, reply: list[str], place: str = "") -> str:
+    """Returns the text of an answer. `place`: file and line of the tool, after a space and in brackets.
 
     Errors, for other replies: ToolError or EpisodeFailure as the tool raised it; CallFailed if it raised something
     else, or its process died.
@@ -268,8 +274,8 @@ def _read_reply(tool: str, reply: list[str]) -> str:
             raise ToolError(message, *content)
         case ["failure", kind, where, message, traceback]:
             raise EpisodeFailure(FailureKind(kind), where, message, traceback=traceback)
-        case ["raised", message, *place]:
-            raise _call_failed(tool, message, *place)
+        case ["raised", message, *raised_at]:
+            raise _call_failed(tool, message, *raised_at)
         case ["died", how]:
-            raise _call_failed(tool, f"its process {how} before it had answered")
-    raise _call_failed(tool, f"its process gave no answer but {reply!r:.200}")
+            raise _call_failed(tool, f"its process {how} before it had answered", place)
+    raise _call_failed(tool, f"its process gave no answer but {reply!r:.200}", place)

@@ -9,7 +9,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, FailureKind, code_place, describe
+from ray_gym.json_values import of_numpy
 from ray_gym.load_object import load_module
 from ray_gym.messages import utf8
 from ray_gym.tools.answer import ToolError
@@ -57,9 +58,10 @@ class Module:
             raise EpisodeFailure(FailureKind.ENVIRONMENT, function, describe(error)) from error
         result = found(*json.loads(arguments))
         try:
-            return json.dumps(result)
-        except TypeError as error:
-            raise EpisodeFailure(FailureKind.ENVIRONMENT, function, f"it gave no JSON data: {error}") from error
+            return json.dumps(result, default=of_numpy)
+        except (TypeError, ValueError, RecursionError) as error:
+            where = f"{function}{code_place(found)}"
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, where, f"it gave no JSON data: {error}") from error
 
 
 @dataclass(slots=True)
@@ -105,7 +107,8 @@ class Libraries:
             why = describe(error)
         except EpisodeFailure as error:
             failure = error.failure
-            raise EpisodeFailure(failure.kind, function, failure.message, traceback=failure.traceback) from error
+            where = function + (failure.where.removeprefix(name) if failure.where.startswith(f"{name} (") else "")
+            raise EpisodeFailure(failure.kind, where, failure.message, traceback=failure.traceback) from error
         return "null", utf8(why)
 
     async def close(self) -> None:

@@ -29,7 +29,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ray_gym.errors import EpisodeFailure, Failure, describe
+from ray_gym.errors import EpisodeFailure, Failure, code_place, describe, placed
 from ray_gym.tools.answer import ToolError, as_text
 from ray_gym.tools.frames import ZygoteReply, receive, send
 
@@ -53,7 +53,7 @@ def main(descriptor: int, worker: int) -> None:
     except EOFError:
         _end()
     except BaseException as error:
-        send(channel, ["raised", describe(error)])
+        send(channel, ["raised", placed(error)])
         _end()
     signal.signal(signal.SIGTERM, lambda *_: _end())
     _die_with_parent(worker, signal.SIGTERM)  # from now on it may have children, which it has to kill as well
@@ -142,9 +142,9 @@ def _run_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoRet
 
 
 def _call(environment: Any, call: bytes) -> ZygoteReply:
-    memory_mb = None
+    method, memory_mb, arguments = pickle.loads(call)
+    code = getattr(type(environment), method, None)
     try:
-        method, memory_mb, arguments = pickle.loads(call)
         state, caller, values = pickle.loads(arguments)
         if memory_mb is not None:
             _limit_memory(memory_mb)
@@ -158,9 +158,9 @@ def _call(environment: Any, call: bytes) -> ZygoteReply:
     except MemoryError as error:
         traceback.clear_frames(error.__traceback__)  # they hold the objects that filled the memory
         limit = f" (memory_mb is {memory_mb})" if memory_mb is not None else ""
-        return ["raised", f"{describe(error)}{limit}"]
+        return ["raised", f"{describe(error)}{limit}", code_place(code), ""]
     except BaseException as error:
-        failure = Failure.of(error, "")
+        failure = Failure.of(error, "", code=code)
         return ["raised", failure.message, failure.where, failure.traceback]
 
 

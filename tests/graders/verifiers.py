@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 
 class Nested:
     @staticmethod
@@ -59,3 +61,13 @@ def count(path: str) -> float:
 
 def parent() -> int:
     return os.getppid()
+
+
+def give_circle() -> list[Any]:
+    circle: list[Any] = []
+    circle.append(circle)
+    return circle
+
+
+def half_of(number: int) -> np.float32:
+    return np.float32(number / 2)

@@ -50,8 +50,9 @@ async def test_without_the_hook_or_a_picture_there_is_none() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (ValueError("no board"), "`render` failed: ValueError: no board"),
-        ("<b>", "expected Markdown, Html or None"),
+        (ValueError("no board"), "`render` failed: ValueError: no board (test_renderings.py:"),
+        ("<b>", "`render` failed: TypeError: it returned a str; expected Markdown, Html or None (test_renderings.py:"),
+        (Markdown(5), "TypeError: it returned a picture with a int; expected a text (test_renderings.py:"),  # type: ignore[arg-type]
         (Markdown("x" * (LONGEST + 1)), "100,001 characters"),
     ],
 )

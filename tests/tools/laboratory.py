@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -121,6 +122,10 @@ class Laboratory(Environment[Task, Any]):
     @tool(isolated=True)
     def order(self, state: Any, caller: Participant) -> list[str]:
         return list({f"item {number}" for number in range(100)})
+
+    @tool(isolated=True)
+    def give_nan(self, state: Any, caller: Participant) -> float:
+        return math.nan
 
     @tool(isolated=True)
     def give_a_lambda(self, state: Any, caller: Participant) -> Any:

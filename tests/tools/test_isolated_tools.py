@@ -151,6 +151,7 @@ async def test_a_tool_error_is_told_to_the_caller(runner: ToolRunner) -> None:
         ("hoard", {"small": False}, "MemoryError (memory_mb is 16)"),
         ("hoard", {"small": True}, "MemoryError (memory_mb is 16)"),
         ("kill_its_parent", {}, "the process that it is forked from is gone (killed?)"),
+        ("give_nan", {}, "ValueError: it returned nan, which is no number that JSON has"),
         (
             "give_a_lambda",
             {},
@@ -164,6 +165,7 @@ async def test_what_ends_badly_is_the_environments_failure(
 ) -> None:
     failure = await failure_of(runner, name, **values)
     assert (failure.kind, bare(failure.where), failure.message) == (FailureKind.ENVIRONMENT, f"tool {name}", message)
+    assert failure.where.startswith(f"tool {name} (laboratory.py:")
     assert await ask(runner, "slowly") == ToolAnswer("done")  # and the next call is served
 
 
@@ -182,7 +184,8 @@ async def test_a_state_that_cannot_be_pickled_is_a_clear_failure(runner: ToolRun
 @on_one_loop
 async def test_an_environment_that_cannot_get_there_is_a_clear_failure(runner: ToolRunner) -> None:
     failure = await failure_of(runner, "slowly", environment=Unloadable())
-    assert failure.message == "its process could not load the environment: ValueError: a part is missing"
+    assert bare(failure.message) == "its process could not load the environment: ValueError: a part is missing"
+    assert "(laboratory.py:" in failure.message
     environment = Laboratory()
     environment.options = threading.Lock()
     failure = await failure_of(runner, "slowly", environment=environment)
