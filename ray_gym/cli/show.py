@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ray_gym.cli.output import DataTable
 from ray_gym.cli.unfinished import unfinished_line
-from ray_gym.errors import UserError, placed
+from ray_gym.errors import UserError, code_place, placed
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.plugins import find_environment
 from ray_gym.printable import data_line
@@ -168,7 +168,9 @@ def _print_metrics(console: Console, run: Run) -> None:
         damages = list[str]()
         if not (rows := _rows_of(run, environment.metrics_columns, damages)) and damages:
             raise UserError(damages[0])  # no file has such a column
-        figures = environment.metrics(rows)
+        figures: object = environment.metrics(rows)
+        if not isinstance(figures, Mapping):
+            raise UserError(f"it returned {figures!r:.40}; expected figures by name{code_place(environment.metrics)}")
         shown = "  ".join(f"{figure} {_number(value)}" for figure, value in figures.items())
     except (Exception, SystemExit) as error:
         why = str(error) if isinstance(error, UserError) else placed(error)

@@ -61,6 +61,12 @@ class Broken(Environment[Task, None]):
         raise KeyError("no such [column]")
 
 
+class Unnamed(Environment[Task, None]):
+    @classmethod
+    def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        return 5  # type: ignore[return-value]
+
+
 def shown(directory: Path, env_id: str, episodes: int = 3) -> str:
     folder = directory / "episodes"
     folder.mkdir(parents=True)
@@ -99,6 +105,7 @@ def test_a_run_can_be_looked_at_without_its_environment(tmp_path: Path) -> None:
         ("unknown", "chess_on_mars", "there is no environment 'chess_on_mars'"),
         ("module", "no_such_module:Mars", "can't import no_such_module"),
         ("broken", "test_show_metrics:Broken", "KeyError: 'no such [column]' (test_show_metrics.py:"),
+        ("unnamed", "test_show_metrics:Unnamed", "it returned 5; expected figures by name (test_show_metrics.py:"),
         ("leaving", "test_show_metrics:Leaving", "SystemExit (test_show_metrics.py:"),
     ]:
         text = shown(tmp_path / name, env_id)
