@@ -113,8 +113,8 @@ def fault_of_hook(owner: object, hook: str, message: str) -> EpisodeFailure:
 
 
 def code_place(function: object) -> str:
-    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python, or is
-    ray_gym's own. Of a partial function that is the function's place, and of another object that can be called, its
+    """Returns the file and line where a function is written, as ` (file.py:12)`; "" if it isn't written in Python, or
+    is ray_gym's own. Of a partial function that is the function's place, and of another object that can be called, its
     `__call__`'s.
     """
     while isinstance(function, partial):

@@ -20,7 +20,7 @@ def finite(value: Any) -> Any:
 
 
 def of_numpy(value: object) -> Any:
-    """Returns Python's value of one of numpy's (the `default` of `json.dumps`). Errors: TypeError for any other object."""
+    """Returns Python's value of one of numpy's (the `default` of `json.dumps`). Errors: TypeError for other objects."""
     if isinstance(value, np.floating):  # `item` of a long double is the same again
         return float(value)
     if isinstance(value, np.generic):

@@ -95,8 +95,8 @@ def _restore_extension(code: int, data: memoryview) -> Any:
 
 def _refuse(value: object) -> Any:
     raise TypeError(
-        f"it returned a {type(value).__name__}, which the journal can't hold: return a text, numbers, lists, mappings, or a "
-        "pydantic model"
+        f"it returned a {type(value).__name__}, which the journal can't hold: return a text, numbers, lists, mappings, or "
+        "a pydantic model"
     )
 
 

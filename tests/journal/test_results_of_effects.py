@@ -1,4 +1,4 @@
-"""Checks that results of effects are made fit for the journal, and that the author's line is named for one that can't be."""
+"""Checks that results of effects are made fit for the journal, and that one that can't be names the author's line."""
 
 from __future__ import annotations
 
