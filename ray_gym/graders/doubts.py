@@ -27,15 +27,16 @@ from ray_gym.graders.hedges import (
     UNTICKED_BEHIND,
     VALUE,
 )
-from ray_gym.graders.places import states_a_verdict
+from ray_gym.graders.places import spelled_before, states_a_verdict
 from ray_gym.graders.references import OF_ITS_FORM, is_of_the_reference
 from ray_gym.graders.retractions import end_of_withdrawn, is_qualified, is_taken_back
 from ray_gym.graders.titles import goes_on_behind_a_part
 
 _ENDS = re.compile(
     r"[.!?;](?=[\s\"')\]*_`]|\Z)|[\u3002\uff01\uff1f\uff1b]|[\r\n\u2028\u2029]|,(?=\s*\"[^\"\n]{1,40}\"\s*:)"
+    r"|(?<=\]\])[ \t](?=(?:It|The|They|Both|Each|Neither|All|There|He|She)(?:\s[\w'\u2019]+){3})"
 )
-"""Ends of sentences, of lines, and of members of a JSON object."""
+"""Ends of sentences, of lines, of members of a JSON object, and of a label in brackets before a sentence."""
 _BRACKETS = re.compile(r"\([^()\n]{0,300}\)|\uff08[^\uff08\uff09\n]{0,300}\uff09")
 """Brackets, in which a semicolon ends no sentence."""
 _NOT_BEFORE_COLON = re.compile(r"(?i:(?:\bnot|n['\u2019]t|\bnever|\bcannot)[\s\"'*_`]*:)")
@@ -106,6 +107,11 @@ class Doubts:
             return False
         if is_named:
             last = end  # `B: INCORRECT` says what B means
+        spelled = spelled_before(self._said, first, start, is_negative=label in self._finder.negative)
+        if spelled is not None and not any(
+            _any_in(places, first, spelled) for places in (self._denials, self._doubting)
+        ):
+            first = start
         near = max(first, start - _LONGEST_REASON), min(last, end + _LONGEST_REASON)
         if _QUESTIONED.match(self._said, end) or UNSURE.search(self._said, *near):
             return True
@@ -150,7 +156,10 @@ class Doubts:
         is_positive = bool(self._finder.negative) and not (is_negative or is_score or label in self._finder.names)
         if is_positive and is_qualified(self._said, end):
             return False
-        return self._is_alone(start, end) or states_a_verdict(self._said, *around)
+        if self._is_alone(start, end) or states_a_verdict(self._said, *around):
+            return True
+        is_spelled = spelled_before(self._said, around[0], start, is_negative=is_negative) is not None
+        return is_spelled and _WORDS.search(self._said, end, around[-1]) is None
 
     def unticked(self, start: int, end: int) -> bool:
         """Returns True if an empty box stands before a label at this place, or alone behind it."""

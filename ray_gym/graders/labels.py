@@ -6,12 +6,12 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ray_gym.graders.characters import MARKS
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of, within_brackets
-from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, numbers_of_list
+from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, is_within_a_line, numbers_of_list, title_of_score
 from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
@@ -40,6 +40,10 @@ class _Reading(NamedTuple):
     """False for a label in the midst of a sentence, or one that is withdrawn or quoted: it is no verdict by itself."""
     quoted: bool = False
     """True for a label of someone else's, or of the answer that loses: a verdict that follows counts."""
+    titled: Literal["line", "key"] | None = None
+    """line for a score with only its title on its line (`Score: 4`), key for one in JSON: they decide over prose."""
+    prose: Literal["unplaced", "placed"] | None = None
+    """Says of a number in the midst of a line whether it stands as a verdict there; None for other labels."""
 
 
 def clear_label(text: str, labels: Iterable[str]) -> str | None:
@@ -49,6 +53,12 @@ def clear_label(text: str, labels: Iterable[str]) -> str | None:
     found = list(_labels_in(text, labels))
     own = max((place for place, reading in enumerate(found) if reading.stated), default=-1)
     found = [reading for place, reading in enumerate(found) if place > own or not reading.quoted]
+    titled = max((place for place, reading in enumerate(found) if reading.titled), default=-1)
+    if titled >= 0:
+        later = found[titled].titled == "line"
+        found = [
+            one for at, one in enumerate(found) if not one.prose or (later and at > titled and one.prose == "placed")
+        ]
     (label, *others) = {reading.label for reading in found} or {None}
     return label if not others and any(reading.stated for reading in found) else None
 
@@ -110,9 +120,13 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 yield _Reading(label, stated=False, quoted=True)
             else:
                 doubtful = doubts.of(label, found.start(), found.end())
-                stated = doubtful or doubts.states(label, *found.span())
-                verdict = (found.end(), label) if stated and not doubtful else verdict
-                yield _Reading(None if doubtful else label, stated)
+                placed = doubts.states(label, *found.span())
+                verdict = (found.end(), label) if placed and not doubtful else verdict
+                is_score = label.strip().isdigit()
+                titled = title_of_score(said, *found.span()) if is_score and placed and not doubtful else None
+                in_prose = is_score and is_within_a_line(said, found.start())
+                prose: Literal["unplaced", "placed"] | None = ("placed" if placed else "unplaced") if in_prose else None
+                yield _Reading(None if doubtful else label, doubtful or placed, titled=titled, prose=prose)
     if verdict is not None and restates_another(said, *verdict, finder.bare):
         yield _Reading(None, stated=True)
 

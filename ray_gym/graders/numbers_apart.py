@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 _ITEM = re.compile(r"^[ \t]{0,8}(?:[*_]{1,2})?(?P<number>\d{1,3})[.)](?:[*_]{1,2})?[ \t]+\S", re.MULTILINE)
 _TOP = re.compile(
@@ -16,6 +17,18 @@ _OUT_OF = re.compile(
 _COUNTED = re.compile(
     r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
 )
+
+_TITLE = re.compile(
+    r"(?i:(?:(?:\A|(?<![:\uff1a])\n)[\s*_#]{0,9}|(?P<key>[{,]\s{0,4}\"))(?:(?:final|overall|total|my)[\s_]){0,2}"
+    r"(?:score|rating|grade)[\s*_\"]{0,4}[:=\uff1a][\s*_\"]{0,6}\Z)"
+)
+_TITLE_ENDS = re.compile(r"[\s*_\"]{0,6}(?:[.}\s*_]{0,6}(?:\n|\Z)|,\s{0,4}\")")
+"""These two are around a score behind its title, on a line or in a JSON object."""
+_BEGUN = re.compile(
+    r"(?i:(?:\A|[\n:=|>\uff1a])[\s*_#\"'`(\[{-]{0,9}\Z"
+    r"|(?:\A|\n)[\s*_#]{0,9}(?:\w{1,12}\s){0,2}(?:score|rating|grade|verdict)[\s*_]{0,4}[:=\uff1a][^\n]{0,40}\Z)"
+)
+"""Begins a line, or what stands behind a title."""
 
 
 def numbers_of_list(said: str) -> frozenset[int]:
@@ -40,3 +53,16 @@ def is_top_of_scale(said: str, start: int) -> bool:
 def is_count(said: str, end: int) -> bool:
     """Returns True if words follow a number as what it counts: 3 criteria."""
     return _COUNTED.match(said, end) is not None
+
+
+def title_of_score(said: str, start: int, end: int) -> Literal["line", "key"] | None:
+    """Returns what a score has as its title, with nothing else beside it: a line's (`Rating: 5`), or a key of JSON."""
+    title = _TITLE.search(said, max(0, start - 60), start)
+    if title is None or not _TITLE_ENDS.match(said, end):
+        return None
+    return "key" if title["key"] else "line"
+
+
+def is_within_a_line(said: str, start: int) -> bool:
+    """Returns True if a number neither begins its line nor stands behind a title."""
+    return _BEGUN.search(said, max(0, start - 100), start) is None

@@ -125,6 +125,13 @@ _BELOW_BEHIND = re.compile(
     rf"[*_`\"')\]]{{0,4}}\s?(?:<{{1,3}}=?|[\u2264\u226a\u227a])\s?{MARKS}{{0,4}}(?:[A-Z]\w{{2,12}}\s)?[A-Z\d](?![\w>])"
 )
 """These two name an answer as below another one: B > A, A < B, and the second of a list."""
+_SPELLED = re.compile(
+    rf"(?i:(?:\A|[.\n])\s{{0,4}}(?:therefore,?\s|so,?\s|thus,?\s)?"
+    rf"(?:my\s(?:final\s)?verdict(?:\sis|:)|(?:they|the\s(?:two\s)?answers|both(?:\sanswers)?)\sare)"
+    rf"\s(?:{_FILLER}\s){{0,2}}(?:(?P<negative>different|unequal|not\s(?:the\ssame|equal|equivalent))"
+    rf"|(?P<positive>same|equal|equivalent|identical))[,:]?\s\Z)"
+)
+"""Ends the words that say what a label in brackets behind them stands for: My final verdict is different [[A!=B]]."""
 _WINDOW = 160
 """Largest number of characters that are looked at before a label, and behind it."""
 
@@ -132,6 +139,16 @@ _WINDOW = 160
 def states_a_verdict(said: str, first: int, start: int, end: int, last: int) -> bool:
     """Returns True if the label from `start` to `end` stands as a verdict in its sentence, from `first` to `last`."""
     return _is_led_to(said, first, start) and _is_followed(said, end, last)
+
+
+def spelled_before(said: str, first: int, start: int, *, is_negative: bool) -> int | None:
+    """Returns where the words begin that say the same as a label in double brackets right behind them, or None."""
+    if not said.startswith("[[", start):
+        return None
+    found = _SPELLED.search(said[max(0, first - 1, start - _WINDOW) : start])
+    if found is None or (found["negative"] is not None) != is_negative:
+        return None
+    return start - len(found[0]) + found[0].lower().rfind((found["negative"] or found["positive"]).lower())
 
 
 def names_the_loser(said: str, start: int, end: int) -> bool:
