@@ -19,6 +19,7 @@ from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from ray_gym.errors import UserError
 from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.copies import without_copies
 from ray_gym.run.directory.parquet import RowsFile, open_rows
 
 if TYPE_CHECKING:
@@ -73,14 +74,15 @@ class Storage(ABC):
             return bytes(stream.read())
 
     def names(self, folder: str) -> list[str]:
-        """Returns the sorted names of a folder's files; none if there is no such folder. Errors: UserError if it is a
-        file; OSError.
+        """Returns the sorted names of a folder's files, without hidden ones (`.part-1.parquet.swp`), which are others';
+        none if there is no such folder. Errors: UserError if it is a file; OSError.
         """
         try:
             found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
         except NotADirectoryError:
             raise UserError(f"{self.at(folder)}: this is a file, where a run has a folder; move it away") from None
-        return sorted(info.base_name for info in found if info.type == FileType.File)
+        names = (info.base_name for info in found if info.type == FileType.File)
+        return sorted(name for name in names if not name.startswith("."))
 
     def open_committed(self, name: str) -> AbstractContextManager[RowsFile]:
         """Opens a committed file while a `with` block runs. Errors: OSError; pa.ArrowException for a damaged file;
@@ -127,8 +129,8 @@ class Storage(ABC):
         return sum(self._of_each(rows))
 
     def committed(self) -> list[str]:
-        """Returns the sorted names of the committed files. Errors: OSError."""
-        return [name for name in self.names(EPISODES) if name.endswith(".parquet")]
+        """Returns the sorted names of the committed files, without copies of them (`without_copies`). Errors: OSError."""
+        return without_copies(self, [name for name in self.names(EPISODES) if name.endswith(".parquet")])
 
     def _of_each(self, read: Callable[[str], Read]) -> Iterator[Read]:
         with ThreadPoolExecutor(self.readers) as pool:

@@ -14,6 +14,7 @@ from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.pulse import Export, beating
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
+from ray_gym.run.directory.copies import held_twice
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.commits import Commits, Notify
 from ray_gym.run.driver.dispatcher import Dispatcher
@@ -108,12 +109,13 @@ def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: 
     progress after each report. recorder: gets the metrics; None makes a new one.
 
     Errors: OSError; pa.ArrowException for a damaged file of rows; UserError for a file of rows of an unknown version,
-    or if there is no place for journals.
+    for an episode that is there twice, or if there is no place for journals.
     """
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
     for receipt in done:
-        del planned[receipt.episode.episode_id]
+        if planned.pop(receipt.episode.episode_id, None) is None:
+            raise held_twice(directory.storage, receipt.episode.episode_id)
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
     tally = Tally.of_resumed(len(plan.specs), done, plan.environment.reward_range)
     metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
