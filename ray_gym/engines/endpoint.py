@@ -26,11 +26,11 @@ from ray_gym.aio.clock import exclude
 from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
+from ray_gym.engines.masked_keys import without_key
 from ray_gym.engines.proxied import Proxied, answered_through, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
-from ray_gym.printable import masked
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""
@@ -284,7 +284,7 @@ def no_json(answer: HttpResponse, key: str | None) -> str:
     if body.startswith(_GZIP) or (coding not in ("", "identity") and not _is_text(body)):
         return f"the body is compressed ({coding or 'gzip'}), though no compression was asked for"
     words = " ".join(body.decode(errors="replace").split())
-    words = masked(words, key) if key else words
+    words = without_key(words, key)
     first = repr(words if len(words) <= FIRST_WORDS else f"{words[:FIRST_WORDS]}...")
     if not words:
         return f"the body is empty ({kind})"
@@ -338,10 +338,10 @@ def error_text(body: str) -> str:
 
 
 def shown_error(text: str, key: str | None) -> str:
-    """Returns a text about an error for people: with the API key masked, and then cut, since a cut key would not be
-    found.
+    """Returns a text about an error for people: with the API key and parts of it masked, and then cut, since a cut
+    key would not be found.
     """
-    shown = masked(text, key) if key else text
+    shown = without_key(text, key)
     return shown if len(shown) <= LONGEST_ERROR else f"{shown[: LONGEST_ERROR - 3]}..."
 
 

@@ -83,3 +83,44 @@ def test_no_part_of_a_key_is_shown_of_an_address_that_has_it_whole(url: str) -> 
     with pytest.raises(ValidationError, match="is not an address like") as raised:
         EndpointOptions(base_url=url, model="small")
     assert "sk-abc" not in str(raised.value.errors()[0]["msg"]).replace(url, "")
+
+
+LONG = "sk-Abcd-efgh1234_567jkl/mnop"
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("key sk-Abcd-efgh1234_567 (truncated)", "key *** (truncated)"),
+        ("bad key sk-Abcd-efgh...jkl/mnop", "bad key ***...***"),
+        ("bad key sk-A...mnop", "bad key ***...***"),
+        ("Incorrect key: sk-Abc****************mnop.", f"Incorrect key: {'*' * 22}."),
+        ("key 'sk-Abcd-ef' in key=sk-Abcd-efgh12", "key '***' in key=***"),
+        ("ends in 567jkl/mnop, 567jkl%2Fmnop", "ends in ***, ***"),
+        ("key sk-Abcd-ef gh1234_567jkl/mnop", "key *** ***"),
+        ("Bearer sk-Abcd-efXXXXXXXX", "Bearer ***XXXXXXXX"),
+    ],
+)
+def test_parts_of_a_key_that_the_endpoint_has_shortened_are_masked(told: str, shown: str) -> None:
+    assert shown_error(told, LONG) == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        (LONG, "sk-A is no model, mnop; task-Abcd-efgh1234 and risk-Abcd-efgh, ojkl/mnopq"),
+        ("password-of-mine", "the password is wrong; a passwordless host, passes... of course"),
+        ("test-key-0123", "testing the test: tests... of 0123 keys, key-0"),
+        ("Hello", "Hello... Hell..."),
+        ("abcd-efgh-word", "a loud ...word of swords, words..."),
+        ("testing-international", "international testing is internationally testing"),
+    ],
+)
+def test_ordinary_words_that_begin_as_a_key_does_stay(key: str, told: str) -> None:
+    assert shown_error(told, key).replace("***", key) == told
+
+
+def test_a_long_key_and_a_long_text_are_masked_soon() -> None:
+    key = "eyJhbGciOi" + "aB3_" * 500
+    told = shown_error("eyJhbGciOiaB3 " * 2000 + key[:1500], key)
+    assert "eyJh" not in told
