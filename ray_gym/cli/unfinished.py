@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ray_gym.printable import data
-from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, find_run
+from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, RunDirectory
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.reading import Run
 
 
 def planned_episodes(run: Run) -> int | None:
     """Returns the number of planned episodes; None for a stream, or if the run has not noted it."""
-    if run.storage.exists(STREAM) or not run.storage.exists(CONFIG) or not run.storage.exists(PLAN):
+    if run.storage.exists(STREAM):
         return None
-    began = find_run(run.location).read_fingerprint()
+    began = RunDirectory(run.storage).read_fingerprint()
     return began.episodes if began is not None else None
 
 
@@ -21,9 +21,13 @@ def unfinished_line(run: Run, count: int, *, is_whole: bool = True) -> str:
     of its episodes. `is_whole`: False if there are episodes that can't be read.
     """
     planned = planned_episodes(run)
+    if planned is None and run.summary is None and run.storage.exists(CONFIG) and not run.storage.exists(STREAM):
+        return f"[yellow]the run has not ended[/]: {count} episodes, and neither summary.json nor {PLAN}"
     if planned is None or (run.summary is not None and (count >= planned or not is_whole)):
         return ""
     ended = "is not finished" if run.summary is None else "was interrupted"
     lacks = ", and no summary.json" if count >= planned else ""
-    told = f"[yellow]the run {ended}[/]: {count} of {planned} episodes{lacks}; if nothing plays it, resume it with: "
+    has_config = run.storage.exists(CONFIG)
+    how = "if nothing plays it, resume" if has_config else f"it has no {CONFIG}: put a copy of it there, and resume"
+    told = f"[yellow]the run {ended}[/]: {count} of {planned} episodes{lacks}; {how} it with: "
     return f"{told}{data(f'ray-gym rollout --resume {shell_quoted(run.location)}')}"

@@ -51,7 +51,7 @@ def import_from(folder: Path) -> None:
     expect_beside(folder)
     if path in sys.path:
         return
-    refuse_hidden_modules(folder)
+    refuse_hidden_modules(folder, "move the config into another folder")
     sys.path.append(path)
     inherited = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = f"{inherited}{os.pathsep}{path}" if inherited else path
@@ -118,12 +118,12 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
-def refuse_hidden_modules(folder: Path) -> None:
+def refuse_hidden_modules(folder: Path, remedy: str = "start from another folder") -> None:
     """Checks that no module in a folder hides one of Python's library, of ray_gym or of what it is built on: Ray's
-    processes could not even start. Errors: UserError.
+    processes could not even start. `remedy`: what helps besides renaming it. Errors: UserError.
     """
     for path in hidden_modules(folder):
-        raise UserError(hiding(str(path), _owner(path)))
+        raise UserError(hiding(str(path), _owner(path), remedy))
 
 
 def as_variables() -> dict[str, str]:

@@ -13,12 +13,11 @@ PYTHONS = sys.stdlib_module_names - UNUSED
 """Names of the modules of Python's library that may be needed."""
 
 
-def hiding(path: str, hidden: str) -> str:
-    """Returns the problem of a file or folder of the user's that hides a module. `hidden` says which."""
-    return (
-        f"{path}: it hides {hidden} from Ray's processes, which import from this folder: "
-        "rename it, or start from another folder"
-    )
+def hiding(path: str, hidden: str, remedy: str = "start from another folder") -> str:
+    """Returns the problem of a file or folder of the user's that hides a module. `hidden` says which; `remedy` is what
+    helps besides renaming it.
+    """
+    return f"{path}: it hides {hidden} from Ray's processes, which import from this folder: rename it, or {remedy}"
 
 
 def refuse_first_folder() -> None:

@@ -161,6 +161,14 @@ def test_a_module_that_hides_pythons_is_told(tmp_path: Path, name: str) -> None:
         refuse_hidden_modules(tmp_path)
 
 
+def test_the_remedy_is_of_the_folder_that_hides(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("")
+    with pytest.raises(UserError, match="rename it, or move the config into another folder"):
+        import_from(tmp_path)
+    with pytest.raises(UserError, match="rename it, or start from another folder"):
+        refuse_hidden_modules(tmp_path)
+
+
 BUILT_ON = ["numpy.py", "yaml.py", "pydantic/__init__.py", "ray_gym/__init__.py", "aiohttp.py"]
 OF_RAY_SERVE = ["starlette.py", "fastapi.py", "grpc.py", "uvicorn/__init__.py", "jinja2.py"]
 OF_EXTRAS = ["vllm.py", "torch.py", "transformers/__init__.py", "mcp.py"]

@@ -14,6 +14,7 @@ import pytest
 from ray_gym.cli import main
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import find_run, reopen
+from ray_gym.run.directory.listing import require_whole
 
 STORED = Path(__file__).parents[1] / "record" / "versions" / "2"
 
@@ -62,6 +63,9 @@ def test_rows(
         ("epoch", b"x", "epoch: this file is damaged"),
         ("epoch", b"{}", "epoch: this file is damaged"),
         ("run.yaml", b"\xff\xfe\x00", "run.yaml: this is no text in UTF-8"),
+        ("run.yaml", b"", r"run.yaml: this file is damaged \(it is empty\); put a copy"),
+        ("run.yaml", b"\0" * 4096, r"run.yaml: this file is damaged \(it is empty\)"),
+        ("run.yaml", b"environment: {id: a\nmodels", "not valid YAML: .*; if nobody has edited it, it is damaged"),
         ("run.yaml", b"a: " + b"[" * 1000, "run.yaml: its lists or mappings are nested too deeply"),
     ],
 )
@@ -106,3 +110,10 @@ def show(run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     with pytest.raises(SystemExit) as ended:
         main()
     return int(ended.value.code or 0), capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"environm"])
+def test_a_run_whose_config_is_damaged_is_not_whole(run: Path, content: bytes) -> None:
+    (run / "run.yaml").write_bytes(content)
+    with pytest.raises(UserError, match=r"run\.yaml: this file is damaged"):
+        require_whole(str(run))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config.file import as_yaml, read_config_text
+from ray_gym.config.file import as_yaml
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
 from ray_gym.run.directory.commit_order import CommitOrder
@@ -26,6 +26,7 @@ from ray_gym.run.directory.location import absolute, child_of, is_relative, pare
 from ray_gym.run.directory.ownership import Owner
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.receipt import COLUMNS, Receipt, receipt_of
+from ray_gym.run.directory.run_config import read_run_config
 from ray_gym.run.directory.storage import SUMMARY, Storage
 from ray_gym.run.fingerprint import Fingerprint
 
@@ -113,14 +114,10 @@ class RunDirectory:
                 yield receipt_of(row)
 
     def read_config(self) -> RunConfig:
-        """Reads the run's config. Errors: UserError if it was edited into an invalid one; FileNotFoundError;
+        """Reads the run's config. Errors: UserError if it is damaged or edited into an invalid one; FileNotFoundError;
         OSError.
         """
-        try:
-            text = self.storage.read(CONFIG).decode()
-        except UnicodeDecodeError as error:
-            raise UserError(f"{self.config_file}: this is no text in UTF-8: {error}") from None
-        return read_config_text(text, str(self.config_file))
+        return read_run_config(self.storage.read(CONFIG), str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
         """Reads the fingerprint that the run began with; returns None if it has none. Errors: OSError; UserError if the

@@ -95,7 +95,8 @@ def require_whole(location: str) -> None:
     """
     storage = storage_at(location)
     try:
-        yaml.safe_load(storage.read(CONFIG))
+        if not isinstance(yaml.safe_load(storage.read(CONFIG)), dict):
+            raise UserError(f"{location}/{CONFIG}: this file is damaged (it is empty, or no mapping)")
         there = sum(table.num_rows for table in storage.tables(["episode_id"]))
         counted = (Run(storage).summary or {}).get("episodes", 0)
     except (yaml.YAMLError, UnicodeDecodeError, FileNotFoundError) as error:
