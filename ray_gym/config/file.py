@@ -304,13 +304,16 @@ def _refusal(
 
 def _place(line: str, file: str, overrides: Sequence[str]) -> str:
     """Returns the line of a problem (`field: what is wrong`) behind the last override that has set the field or a part
-    of it or the section with it; behind the file if none has.
+    of it or the section with it; behind the file if none has. A list or a mapping where a text is wanted may be a text
+    without quotes.
     """
     field = f"{line.partition(': ')[0]}."
     for override in reversed(overrides):
-        key = f"{override.partition('=')[0]}."
-        if field.startswith(key) or key.startswith(field):
-            return f"{_shortened(override)!r}: {line}"
+        name, _, value = override.partition("=")
+        if field.startswith(f"{name}.") or f"{name}.".startswith(field):
+            is_bare = value.lstrip()[:1] in ("[", "{") and "should be a valid string" in line
+            quoted = _shortened(f"{name}='{value.strip()}'")
+            return f"{_shortened(override)!r}: {line}" + (f'; a text is in quotes: "{quoted}"' if is_bare else "")
     return f"{file}: {line}"
 
 

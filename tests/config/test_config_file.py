@@ -385,6 +385,13 @@ def test_a_literal_can_be_written(config: Path) -> None:
     assert read.participants["policy"].stop_text == "${x}"
 
 
+@pytest.mark.parametrize("text", ["[DONE]", "{done}"])
+def test_a_text_that_looks_like_a_list_is_told_its_quotes(config: Path, text: str) -> None:
+    remedy = f"participants.policy.stop_text='{text}'"
+    assert f'; a text is in quotes: "{remedy}"' in error_of(config, f"participants.policy.stop_text={text}")
+    assert read_config(config, [remedy]).participants["policy"].stop_text == text
+
+
 @pytest.mark.parametrize("written", ["###STOP###", "  ##END", "##x  ", "### STOP ###", "#STOP", "# STOP #", "#", "###"])
 def test_a_text_that_yaml_takes_for_a_comment_is_told(tmp_path: Path, written: str) -> None:
     config = tmp_path / "config.yaml"
