@@ -45,6 +45,9 @@ def numbers_of_list(said: str) -> frozenset[int]:
 
 def is_top_of_scale(said: str, start: int) -> bool:
     """Returns True if a number is the largest or smallest score that there is: Max score: 5, 8 von 10."""
+    before = [sign for sign in said[max(0, start - 8) : start] if not sign.isspace() and sign not in "\"'*_`"]
+    if not before or not (before[-1].isalpha() or before[-1] in "/:=.("):
+        return False  # soon told: both expressions end with one of these
     if _OUT_OF.search(said, max(0, start - 24), start):
         return True
     return _TOP.search(said, max(0, start - 60), start) is not None

@@ -98,7 +98,7 @@ def test_ids_and_logprobs_that_can_be_none_lose_the_call(field: str, value: Any)
         wire.completion({**given, "prompt_token_ids": fields["prompt_token_ids"]}, request(), True, {})
 
 
-@pytest.mark.parametrize("logprob", [0, -0.0, 1e-7, -0.5, -9999])
+@pytest.mark.parametrize("logprob", [0, -0.0, 1e-7, -0.5, -9998])
 def test_a_logprob_is_at_most_0(logprob: float) -> None:
     given = answer(finish_reason="stop", token_ids=[7], logprobs={"content": [{"logprob": logprob}]})
     read = wire.completion({**given, "prompt_token_ids": [1, 2]}, request(), True, {})
