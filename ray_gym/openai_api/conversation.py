@@ -86,14 +86,13 @@ def has_unsaid_answer(items: Sequence[Any]) -> bool:
 
 
 def _may_be_unsaid(item: Any) -> bool:
-    """Returns False for an item that is no answer, calls tools, or has a text that begins and ends with words: it need not
-    be read.
-    """
+    """Returns False for an item that is no answer, calls tools, or has a text with words: it need not be read."""
     if not isinstance(item, Mapping) or item.get("role") != "assistant" or item.get("tool_calls"):
         return False
     content = item.get("content")
     text = content.strip() if isinstance(content, str) else ""
-    return not text or text[0] in _MARKS_BEGIN or text[-1] in _MARKS_END
+    is_marked = not text or text[0] in _MARKS_BEGIN or text[-1] in _MARKS_END
+    return is_marked and is_blank(tell_apart(text)[1])
 
 
 def read_request_messages(
