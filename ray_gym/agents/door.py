@@ -20,6 +20,7 @@ from aiohttp import web
 from ray_gym.agents.listener import LOG, Listener
 from ray_gym.agents.refusals import Refusals
 from ray_gym.agents.seat import Seat
+from ray_gym.anthropic_api import models as messages_models
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.mcp.offering import VERSION, answer_post
@@ -92,6 +93,8 @@ class AgentDoor:
         for path in ("/openai/models", "/openai/v1/models"):
             app.router.add_get(path, self._models)
             app.router.add_get(f"{path}/{{name}}", self._model)
+        app.router.add_get("/anthropic/v1/models", self._messages_models)
+        app.router.add_get("/anthropic/v1/models/{name}", self._messages_model)
         self._runner = web.AppRunner(
             app, access_log=None, handle_signals=False, shutdown_timeout=1.0, auto_decompress=False, logger=LOG
         )
@@ -230,6 +233,13 @@ class AgentDoor:
         if name != described["id"]:
             raise not_found("model", name[:200])
         return web.json_response(described)
+
+    async def _messages_models(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(messages_models.model_list([self._seat(request).participant.name]))
+
+    async def _messages_model(self, request: web.Request) -> web.StreamResponse:
+        names = [self._seat(request).participant.name]
+        return web.json_response(messages_models.describe_model(request.match_info["name"], names))
 
 
 def _without_seed(asked: ApiRequest) -> ApiRequest:

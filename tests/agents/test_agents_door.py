@@ -260,10 +260,16 @@ async def test_what_a_client_looks_for_hides_no_refusal_of_a_call() -> None:
 
 async def test_a_model_is_found_by_its_name() -> None:
     async with opened() as (_, entrance):
-        for name, status in [("policy", 200), ("user", 404)]:
-            line = await connected(entrance)
-            line[1].write(f"GET /openai/models/{name} HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\n\r\n".encode())
-            assert (await answer(line))[0] == status
+        for path in ("/openai/models", "/openai/v1/models", "/anthropic/v1/models"):
+            assert [one["id"] for one in (await got(entrance, path))[1]["data"]] == ["policy"]
+            assert await got(entrance, f"{path}/policy") == (200, (await got(entrance, path))[1]["data"][0])
+            assert (await got(entrance, f"{path}/user"))[0] == 404
+
+
+async def got(entrance: Entrance, path: str) -> tuple[int, Any]:
+    line = await connected(entrance)
+    line[1].write(f"GET {path} HTTP/1.1\r\nHost: x\r\nx-api-key: {KEY}\r\n\r\n".encode())
+    return await answer(line)
 
 
 async def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +300,7 @@ async def test_tokens_are_counted_by_the_participants_own_model() -> None:
         (COUNT, HELLO, 404, "not_found_error", "has no chat template here"),
         (COUNT, {**HELLO, "messages": 3}, 400, "invalid_request_error", "messages"),
         ("/anthropic/v1/messages", HELLO, 400, "invalid_request_error", "max_tokens"),
-        ("/anthropic/v1/models", HELLO, 404, "not_found_error", "there is no POST '/anthropic/v1/models' here"),
+        ("/anthropic/v1/batches", HELLO, 404, "not_found_error", "there is no POST '/anthropic/v1/batches' here"),
         ("/anthropic", HELLO, 404, "not_found_error", "there is no POST '/anthropic' here"),
     ],
 )

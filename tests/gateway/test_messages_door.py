@@ -67,6 +67,14 @@ async def test_a_count_of_tokens(door: Door) -> None:
         await door.anthropic(False).messages.count_tokens(model="mute", messages=HELLO)
 
 
+async def test_a_sessions_model_is_listed(door: Door) -> None:
+    client = door.anthropic(True)
+    [listed] = [model async for model in client.models.list()]
+    assert (listed.id, listed.type) == ("policy", "model") and await client.models.retrieve("policy") == listed
+    with pytest.raises(anthropic.NotFoundError, match="there is no model 'other'"):
+        await client.models.retrieve("other")
+
+
 async def test_the_key_may_be_in_either_header(door: Door) -> None:
     plain, session = DOORS
     async with door.web() as web:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Request
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from ray_gym.anthropic_api import models as messages_models
 from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.deployments.gateway.doors.dialects import answer_in
@@ -178,6 +179,18 @@ def session_routes(
         """Show the model that an agent may call in a session, by its name."""
         await _get_info(session_router, caller, session_id, "info")
         return describe_model(name, [DRIVEN]).model_dump(exclude={"tokenizer"})
+
+    @router.get("/{session_id}/anthropic/v1/models", responses=ERRORS)
+    async def messages_model_list(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+        """List the one model that an agent may call in a session, in the form of Anthropic's API."""
+        await _get_info(session_router, caller, session_id, "info")
+        return messages_models.model_list([DRIVEN])
+
+    @router.get("/{session_id}/anthropic/v1/models/{name:path}", responses=ERRORS)
+    async def messages_model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+        """Show the model that an agent may call in a session, by its name, in the form of Anthropic's API."""
+        await _get_info(session_router, caller, session_id, "info")
+        return messages_models.describe_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
         """Answer an agent's request (a chat completion, a response or a message) with the policy's model. The call is
