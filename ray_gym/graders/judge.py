@@ -14,9 +14,13 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.labels import clear_label, last_label
+from ray_gym.graders.last_line import label_of_last_line
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
+
+_READERS = {"unclear": clear_label, "last": last_label, "last_line": label_of_last_line}
+"""Functions that read the label of an answer, by what counts if there are several."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,16 @@ class Judge(Grader):
     Set it if the question contains words of the policy: otherwise the policy can escape a bad verdict by its length."""
     judge: str = "judge"
     """Name of the judge among the environment's `auxiliary`."""
-    several: Literal["unclear", "last"] = "unclear"
-    """Meaning of an answer with several different labels. unclear: it has no label; last: its last label counts."""
+    several: Literal["unclear", "last", "last_line"] = "unclear"
+    """Meaning of an answer with several different labels. unclear: it has no label; last: its last label counts;
+    last_line: its last line counts, if that is a label and nothing else, and no words before it are read."""
 
     def __post_init__(self) -> None:
         if not all(label.strip() for label in self.labels):
             raise ValueError("Judge: a label is blank, and would be found in every answer; give it a text")
+        if self.several not in _READERS:
+            expected = f"expected unclear, last or last_line, found {self.several!r}"
+            raise ValueError(f"Judge: several: {expected}")
 
     async def grade(self, episode: Episode) -> Verdict:
         """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
@@ -60,6 +68,8 @@ class Judge(Grader):
         """
         names = ", ".join(self.labels)
         reminder = f"Your answer does not have exactly one of the labels. Answer with exactly one of: {names}"
+        if self.several == "last_line":
+            reminder = f"The last line of your answer is not one of the labels. Let it be exactly one of: {names}"
         asked = await ask_until(episode, self.judge, self.question, self._read, reminder, self.retries)
         if asked.found is not None:
             return Verdict(self.labels[asked.found], f"{self.judge} said {asked.found}")
@@ -74,7 +84,7 @@ class Judge(Grader):
         )
 
     def _read(self, said: str) -> str | None:
-        return last_label(said, self.labels) if self.several == "last" else clear_label(said, self.labels)
+        return _READERS[self.several](said, self.labels)
 
 
 @dataclass(frozen=True)
