@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AliasChoices, AliasPath, BaseModel, RootModel
 from pydantic.fields import FieldInfo
@@ -39,8 +39,14 @@ def kinds_at(annotation: Any, location: Sequence[Any]) -> list[Any]:
     """
     kinds = kinds_of(annotation)
     for part in location:  # where a union's kinds are told apart, a part is the name of one
-        kinds = [inner for kind in kinds for inner in types_inside(kind, part)] or kinds
+        inside = [inner for kind in kinds for inner in types_inside(kind, part)]
+        kinds = inside or [kind for kind in kinds if _has_value(kind, part)] or kinds
     return kinds
+
+
+def _has_value(kind: Any, value: Any) -> bool:
+    """Says whether a member of a union may have this value in a field by which the members are told apart."""
+    return any(value in get_args(one) for one in fields_of(kind).values() if get_origin(one) is Literal)
 
 
 def kinds_of(annotation: Any) -> list[Any]:

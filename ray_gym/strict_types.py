@@ -37,7 +37,7 @@ _OTHER_TYPE = frozenset(
 )
 """Kinds of problems that say that a value has another type than its field."""
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_LONG_NUMBER = re.compile(r"(?<![0-9.eE])[0-9]{16,}(?![0-9.eE])")
+_LONG_NUMBER = re.compile(r"[0-9](?<![0-9.eE].)[0-9]{15,}(?![0-9.eE])")  # what is rare comes first: it is faster
 """A whole number of JSON that a float may not hold: from 2**53 on. (It may stand in a text, too.)"""
 _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
 """Kinds of types for which pydantic's strict mode takes values that stand for others."""

@@ -10,6 +10,7 @@ from ray_gym.check.subject import Subject, subject_of
 from ray_gym.config.file import interpolations_in
 from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.options import WORD, read_options
+from ray_gym.data.file_kind import no_file
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
 
@@ -25,7 +26,7 @@ def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks
         raise UserError("\n".join(f"ID: {line}" for line in wrong))
     given = read_options(environment_class.Options, options, name)
     if tasks_file is not None and not tasks_file.is_file():
-        raise UserError(f"--tasks-file: there is no file {tasks_file}")
+        raise UserError(f"--tasks-file: {no_file(tasks_file)}")
     filled_in = interpolations_in(options, WORD)
     with errors_unfilled(filled_in):
         subject = subject_of(name, environment_class, given, count, seed, tasks_file)

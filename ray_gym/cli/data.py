@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ray_gym.cli.output import say, write
+from ray_gym.data.file_kind import no_file
 from ray_gym.errors import UserError, refused_writes
 
 MOST_IDS = 10
@@ -183,7 +184,7 @@ def _environment(name: str, options: list[str] | None) -> Any:
 
 def _check_file(file: Path) -> Path:
     if not file.is_file():
-        raise UserError(f"there is no file {file}")
+        raise UserError(no_file(file))
     return file
 
 

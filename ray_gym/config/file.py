@@ -342,7 +342,7 @@ def explained(
     """Yields the lines of `explain`, each with pydantic's details of the problem."""
     for problem in problems:
         location = problem["loc"]
-        field = ".".join([*prefix, *map(str, location)]) or "(top level)"
+        field = _dotted(*prefix, *location) or "(top level)"
         if problem["type"] in UNKNOWN_KEY:
             yield f"{field}: unknown key; {_nearest(model, location, prefix)}", problem
         elif problem["type"] == "missing":
@@ -363,9 +363,14 @@ def _missing(model: type[BaseModel], problem: ErrorDetails, prefix: tuple[str, .
     wanted = [str(field), *(key for kind in sections for key in kind.instead)]
     for key in problem["input"] if sections else ():
         if close := difflib.get_close_matches(str(key), wanted, n=1, cutoff=MISSPELT):
-            return f"{'.'.join(map(str, (*prefix, *place, key)))}: unknown key; did you mean {close[0]!r}?"
+            return f"{_dotted(*prefix, *place, key)}: unknown key; did you mean {close[0]!r}?"
     others = f"; {' or '.join(wanted[1:])} may stand for it" if wanted[1:] else ""
-    return f"{'.'.join(map(str, (*prefix, *place, field)))}: missing{others}"
+    return f"{_dotted(*prefix, *place, field)}: missing{others}"
+
+
+def _dotted(*parts: Any) -> str:
+    """Returns a path to a value, for messages. Keys of data may have any length, and are shortened."""
+    return ".".join(_shortened(str(part)) for part in parts)
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[str, ...]) -> str:
@@ -374,7 +379,7 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[st
     """
     above = kinds_at(RunConfig, prefix) if len(location) == 1 else []
     kinds = [*filter(is_plugin_section, above), *kinds_at(model, location[:-1])]
-    known = list(dict.fromkeys(key for kind in kinds for key in fields_of(kind)))
+    known = list(dict.fromkeys(key for kind in kinds for key in fields_of(kind) if key != location[-1]))
     close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"

@@ -5,20 +5,20 @@ checks.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ray_gym.config.file import explain, explained
+from ray_gym.data.merged import merged_values
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.round_trip import lost_values
 from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
-from ray_gym.openai_api.conversation import EarlierMessage
 from ray_gym.strict_types import read_strictly
 from ray_gym.task import Task
 
@@ -44,7 +44,7 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
             raise BadRow([problem])
         task, problems = read_strictly(json.dumps(fields), task_type)
         wrong = [line for line, _ in explained(problems, task_type)]
-        if wrong := wrong or list(_merged_keys(fields, task)):
+        if wrong := wrong or list(merged_values(fields, task)):
             raise BadRow(wrong)
     except BadRow:
         raise
@@ -73,30 +73,6 @@ def _check(task: Task, environment: Environment[Any, Any]) -> None:
     if given is not None:
         wrong = wrong_return(environment, "check", given, "a ValueError that says what is wrong, or nothing").failure
         raise BadRow([f"(top level): {wrong.where}: {wrong.message}"])
-
-
-def _merged_keys(given: Any, read: Any, location: tuple[Any, ...] = ()) -> Iterator[str]:
-    """Yields a line for each mapping of a row of which two keys became one."""
-    if type(read) is str or type(read) is EarlierMessage:  # most values are texts, and messages have only texts
-        return
-    if isinstance(read, BaseModel) and isinstance(given, Mapping):
-        for name, key in _keys_by_field(type(read)):
-            if key in given:
-                yield from _merged_keys(given[key], getattr(read, name), (*location, key))
-    elif isinstance(read, list | tuple) and isinstance(given, list) and len(given) == len(read):
-        for index, pair in enumerate(zip(given, read, strict=True)):
-            yield from _merged_keys(*pair, (*location, index))
-    elif isinstance(read, Mapping) and isinstance(given, Mapping):
-        if len(read) < len(given):
-            yield f"{'.'.join(map(str, location))}: two of its keys stand for the same one (found {list(given)!r:.60})"
-        for key in given.keys() & read.keys():
-            yield from _merged_keys(given[key], read[key], (*location, key))
-
-
-@cache
-def _keys_by_field(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """Returns the names of a model's fields, each with a key that a row may use for it."""
-    return tuple((name, key) for name, field in model.model_fields.items() for key in keys_of(name, field))
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
+from ray_gym.data.file_kind import other_kind
 from ray_gym.data.nemo_gym import REQUEST, dropped_settings
 from ray_gym.data.parquet import plain_rows, unreadable_in
 from ray_gym.each_key_once import RepeatedKey, each_key_once
@@ -64,14 +65,18 @@ class TaskFile:
     def rows(self) -> Iterator[FileRow]:
         """Yields the rows, also those that can't be read; empty lines are left out. Clears `remarks` before.
 
-        Errors: UserError if the file can't be read, or has another suffix.
+        Errors: UserError if the file can't be read, has another suffix, or is of another kind than its suffix says.
         """
         self.remarks.clear()
-        if self.suffix == ".jsonl":
-            return self._lines()
-        if self.suffix == ".parquet":
-            return self._parquet_rows()
-        raise UserError(f"{self.path} is neither .jsonl nor .parquet")
+        if self.suffix not in (".jsonl", ".parquet"):
+            raise UserError(f"{self.path} is neither .jsonl nor .parquet")
+        try:
+            other = other_kind(self.path)
+        except OSError as error:
+            raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
+        if other:
+            raise UserError(f"{self.path} is {other}")
+        return self._lines() if self.suffix == ".jsonl" else self._parquet_rows()
 
     def _lines(self) -> Iterator[FileRow]:
         try:

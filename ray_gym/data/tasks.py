@@ -11,6 +11,7 @@ from typing import Any
 
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, play_problems, task_of
+from ray_gym.data.file_kind import no_file
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.slow_generators import told_if_slow, told_if_slowly_made
 from ray_gym.environment import Environment
@@ -73,8 +74,7 @@ def locate(path: str, config_dir: Path) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    looked = " nor ".join(dict.fromkeys(str(candidate) for candidate in candidates))
-    raise UserError(f"tasks.path: there is no file {looked}")
+    raise UserError(f"tasks.path: {no_file(*(candidates if '://' not in path else [path]))}")
 
 
 def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:

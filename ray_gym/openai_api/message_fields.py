@@ -71,8 +71,9 @@ def require_call_read(call: Mapping[str, Any]) -> None:
 
 def _require_known(given: Mapping[str, Any], read: Collection[str], of: str) -> None:
     for name, value in given.items():
-        is_state = name == "status" and isinstance(value, str) and value in _STATES
-        if name not in read and name not in HARMLESS and not is_state and asks_something(value):
+        if name in read or name in HARMLESS or not asks_something(value):
+            continue
+        if name != "status" or not isinstance(value, str) or value not in _STATES:
             raise ValueError(f"{str(name)[:40]} of {of} is not followed here; leave it out")
 
 

@@ -91,11 +91,14 @@ def is_text_part(kind: Any) -> bool:
     return isinstance(kind, str) and (kind in TEXT_FIELDS or _is_reasoning(kind))
 
 
+_TEXT_OR_HOLDER = (str, list, tuple, dict)
+
+
 def asks_something(value: Any) -> bool:
     """Returns True for the value of a field that is not read, unless it is null, false, or an empty text, list or
     object: dropped without a word, it would be lost.
     """
-    return not (value is None or value is False or value in ("", [], (), {}))
+    return not (value is None or value is False or (isinstance(value, _TEXT_OR_HOLDER) and not value))
 
 
 def _is_reasoning(kind: str) -> bool:

@@ -75,6 +75,8 @@ class NestedTask(Task):
         ({"pair": [{}, {"nam": ""}]}, "pair.1.nam: unknown key; did you mean 'name'?"),
         ({"theirs": [{"nam": ""}]}, "theirs.0.nam: unknown key; did you mean 'name'?"),
         ({"homes": [{"kind": "house", "storey": 2}]}, "homes.0.house.storey: unknown key; did you mean 'storeys'?"),
+        ({"homes": [{"kind": "flat", "storeys": 2}]}, "homes.0.flat.storeys: unknown key; known: kind, rooms"),
+        ({"calls": [{"k" * 100: 1}]}, f"calls.0.{'k' * 80}...: unknown key; known: name, arguments"),
         ({"thiers": []}, "thiers: unknown key; did you mean 'theirs'?"),
     ],
 )  # fmt: skip
@@ -284,7 +286,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"neither \.jsonl nor \.parquet"):
         report_of(lines_of(tmp_path / "tasks.csv", [GOOD]))
     with pytest.raises(UserError, match="not a readable Parquet file"):
-        report_of(lines_of(tmp_path / "tasks.parquet", [GOOD]))
+        report_of(lines_of(tmp_path / "tasks.parquet", [b"PAR1 and no more"]))
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(UserError, match="can't be read: Is a directory"):
         report_of(tmp_path / "folder.jsonl")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, RootModel, model_validator
 
 from ray_gym import Environment, Task
 from ray_gym.config.sections import TasksSection
@@ -95,6 +95,8 @@ class Offer(Task):
     renamed: RenamedWare | None = None
     when: datetime.datetime | None = None
     blob: Any = None
+    kinds: set[Any] = Field(default_factory=set)
+    embedded: Json[Any] = None
     by_number: dict[int, str] = Field(default_factory=dict)
     by_lower: dict[Annotated[str, AfterValidator(str.lower)], str] = Field(default_factory=dict)
 
@@ -119,6 +121,12 @@ def read(**fields: Any) -> Offer:
         ({"weight": True}, "weight: Input should be a valid number (found True)"),
         ({"by_number": {"1": "a", "01": "b"}}, "by_number.01.[key]: Input should be written as '1' (found '01')"),
         ({"by_lower": {"A": "a", "a": "b"}}, "by_lower: two of its keys stand for the same one (found ['A', 'a'])"),
+        ({"kinds": [1, 2, 1.0]}, "kinds: two of its items become the same one (found [1, 2, 1.0])"),
+        ({"embedded": '{"a": 1, "a": 2}'}, "embedded: the key 'a' is given twice in the same object"),
+        (
+            {"when": "2024-01-01T00:00:00.123456789Z"},
+            "when: times are kept to the microsecond; round it (found '2024-01-01T00:00:00.123456789Z')",
+        ),
         ({"is_new": 1}, "is_new: Input should be a valid boolean (found 1)"),
         ({"is_new": "yes"}, "is_new: Input should be a valid boolean (found 'yes')"),
         ({"wares": [{"stock": 1}, {"stock": "2"}]}, "wares.1.stock: Input should be a valid integer (found '2')"),
