@@ -19,6 +19,8 @@ CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "fun
 """Ends of an answer that say that there is a call in it (without one, the server has lost it), and fields of a message
 that hold calls.
 """
+UNREAD_CALL = frozenset({"malformed_function_call", "malformed_tool_call", "unexpected_tool_call"})
+"""Ends of an answer with a call that the endpoint can't read, and leaves out (Gemini)."""
 _OTHER_ARGUMENTS = ("arguments", "parameters", "params", "args", "kwargs", "input")
 """Names under which some servers give a call's arguments, of which only `arguments` of its function is read."""
 
@@ -74,6 +76,13 @@ def _make_id(request: CompletionRequest, index: int) -> str:
 def unread_call(text: str, request: CompletionRequest) -> ToolCall:
     """Returns the call of a message whose call the endpoint could not read, and gives as a text."""
     return ToolCall(_make_id(request, 0), "", text)
+
+
+def with_unread_call(message: Message, request: CompletionRequest) -> Message:
+    """Returns an answer with a call that can't be read, unless it has one, or the request allows none."""
+    if message.tool_calls or not request.tools or request.tool_choice == "none":
+        return message
+    return replace(message, tool_calls=(unread_call("", request),))
 
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:

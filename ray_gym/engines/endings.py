@@ -67,6 +67,14 @@ _CONTEXT_IS_FULL = re.compile(
     re.IGNORECASE,
 )
 
+_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
+_TOO_LARGE = re.compile(
+    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larg|great|high|big)er than|maximum|limit|\bmax(?:imum)? (?:is|of)|range|<=|up to"
+    r"|between",
+    re.IGNORECASE,
+)
+_UNSUPPORTED = re.compile(r"(?:un|not |n't be )support|deprecated|instead", re.IGNORECASE)
+
 
 def read_ending(answer: Any, request: CompletionRequest) -> Completion | None:
     """Returns the completion that an error tells of; None if it tells of none, but of a fault.
@@ -146,6 +154,18 @@ def is_context_full(body: str) -> bool:
     context.
     """
     return _CONTEXT_IS_FULL.search(_own_words(body)) is not None
+
+
+def is_limit_too_large(body: str) -> bool:
+    """Returns True if the body of an error says that the request's limit of tokens is larger than it may be."""
+    words = _own_words(body)
+    return _LIMIT.search(words) is not None and _TOO_LARGE.search(words) is not None
+
+
+def is_limit_misnamed(body: str) -> bool:
+    """Returns True if the body of an error says that the limit of tokens has to be `max_completion_tokens`."""
+    words = _own_words(body)
+    return "max_completion_tokens" in words and _UNSUPPORTED.search(words) is not None
 
 
 def _own_words(body: str) -> str:

@@ -15,7 +15,13 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
-from ray_gym.engines.endings import ENDING_STATUSES, is_context_full, read_ending
+from ray_gym.engines.endings import (
+    ENDING_STATUSES,
+    is_context_full,
+    is_limit_misnamed,
+    is_limit_too_large,
+    read_ending,
+)
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
@@ -27,6 +33,7 @@ from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineChe
 from ray_gym.models.door import PATHS
 from ray_gym.models.rates import RateLimit
 
+MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 NO_IDS = (
     "an answer has no token ids, or not a logprob for each, though the endpoint counts as one that gives them: no sample "
     "holds what is generated so"
@@ -76,6 +83,8 @@ class OpenAIModel:
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
+        self._limit_name = MAX_TOKENS
+        """Name of the largest number of generated tokens, which OpenAI's reasoning models take by the newer one alone."""
 
     @property
     def rate(self) -> RateLimit | None:
@@ -91,23 +100,28 @@ class OpenAIModel:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is
-        asked again without `max_tokens`, so that the room is the limit. If the endpoint still says that the conversation
-        doesn't fit the model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason
-        `context_full`. An error that tells of an answer (`read_ending`) is that answer.
+        asked again without a limit, so that the room is the limit. Where the endpoint knows the limit by its newer name
+        alone, this and all later requests have that. If the endpoint still says that the conversation doesn't fit the
+        model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason `context_full`. An
+        error that tells of an answer (`read_ending`) is that answer.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.
         """
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
+        self._name_limit(body)
         try:
             return await self._ask(request, body)
         except RefusedRequest as refused:
             if (told := _told_by(refused, request)) is not None:
                 return told
+            if MAX_TOKENS in body and is_limit_misnamed(refused.text):
+                self._limit_name = MAX_COMPLETION_TOKENS
+                return await self.complete(request)
             if not _asks_for_too_much(refused):
                 raise self._failure(refused, request) from None
-        body.pop("max_tokens", None)
+        body.pop(self._limit_name, None)
         try:
             return await self._ask(request, body)
         except RefusedRequest as refused:
@@ -116,6 +130,11 @@ class OpenAIModel:
             if refused.status in (400, 413, 422) and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
             raise self._failure(refused, request) from None
+
+    def _name_limit(self, body: dict[str, Any]) -> None:
+        """Gives the limit of a request the name that the endpoint knows it by."""
+        if MAX_TOKENS in body:
+            body[self._limit_name] = body.pop(MAX_TOKENS)
 
     async def _ask(self, request: CompletionRequest, body: dict[str, Any]) -> Completion:
         """Returns the endpoint's completion. Errors: RefusedRequest; EpisodeFailure (infra)."""
@@ -155,8 +174,8 @@ def _told_by(refused: RefusedRequest, request: CompletionRequest) -> Completion 
 
 
 def _asks_for_too_much(refused: RefusedRequest) -> bool:
-    """Returns True if a request may have been refused for its `max_tokens`, which names more than there is room for."""
-    return refused.status in (400, 413, 422) and (is_context_full(refused.text) or "max_tokens" in refused.text)
+    """Returns True if a request may have been refused since it asks for more tokens than there is room for."""
+    return refused.status in (400, 413, 422) and (is_context_full(refused.text) or is_limit_too_large(refused.text))
 
 
 class OpenAIEngine(Engine):

@@ -9,13 +9,14 @@ they are sent penalties, `top_k` and `min_p` only if they differ from their defa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
 
-from ray_gym.engines.answered_message import CALLED, read_message
+from ray_gym.engines.answered_message import CALLED, UNREAD_CALL, read_message, with_unread_call
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
 from ray_gym.engines.spelled import value_of
@@ -39,20 +40,20 @@ ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(
         ("stop", "stop_sequence", "eos", "eos_token", "end_turn", "complete", "completed", "pause_turn"), "stop"
     ),
-    **dict.fromkeys(("endoftext", "end_of_text", "finish_reason_stop", *CALLED), "stop"),
+    **dict.fromkeys(("endoftext", "end_of_text", *CALLED, *UNREAD_CALL), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "repetition", "token_limit", "max_length"), "length"),
-    **dict.fromkeys(
-        ("max_new_tokens", "max_output_tokens", "max_completion_tokens", "finish_reason_max_tokens"), "length"
-    ),
+    **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens"), "length"),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
     **dict.fromkeys(("sensitive", "image_safety", "image_prohibited_content", "image_recitation"), "content_filter"),
     **dict.fromkeys(("error_toxic", "guardrail_intervened", "content_filtered"), "content_filter"),
     **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded"), "context_full"),
 }
-"""Ends of an answer by the values of `finish_reason`, in lower case and with underscores: OpenAI's and vLLM's, and those
-of servers that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
+"""Ends of an answer by the values of `finish_reason`, as `_end_of` gives them: OpenAI's and vLLM's, and those of servers
+that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
 """
+_PREFIX = re.compile(r"finish_?reason[._]|\w+: ")
+"""What some servers write before an end: `FinishReason.STOP`, and Gemini's `content_filter: RECITATION`."""
 _NEAR = 64
 """Tokens that servers may leave of a context that is full."""
 _ROUNDED = 1e-4
@@ -159,7 +160,8 @@ def completion(
     """
     choice = _first_choice(answer)
     _require_no_error(answer, choice)
-    given = choice.get("message")
+    end = _end_of(choice.get("finish_reason"))
+    given = choice.get("message") or ({} if ENDS.get(end) == "content_filter" or end in UNREAD_CALL else None)
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
     usage = _object(answer.get("usage"))
@@ -171,7 +173,9 @@ def completion(
         message = read_message(given, request)
     except ValueError as error:
         raise BadAnswer(str(error)) from None
-    if spelled(choice.get("finish_reason")) in CALLED and not message.tool_calls:
+    if end in UNREAD_CALL:
+        message = with_unread_call(message, request)
+    if end in CALLED and not message.tool_calls:
         raise BadAnswer(f"it ended by finish_reason {choice['finish_reason']!r}, and has no call")
     if exact and finish_reason == "length" and _fills_context(usage, request.sampling.max_tokens, context_tokens):
         finish_reason = "context_full"
@@ -290,10 +294,15 @@ def _read_finish_reason(given: Any) -> FinishReason:
     """Returns the end of an answer by its field `finish_reason`. Errors: `BadAnswer` for anything that is no end of an
     answer (null, abort, error): the call is lost.
     """
-    known = ENDS.get(spelled(given))
+    known = ENDS.get(_end_of(given))
     if known is None:
         raise BadAnswer(f"it ended by finish_reason {given!r}, which is no end of an answer")
     return known
+
+
+def _end_of(given: Any) -> str:
+    """Returns a `finish_reason` in lower case with underscores, without what may be before it; "" for what is no text."""
+    return _PREFIX.sub("", spelled(given))
 
 
 def _object(value: Any) -> Json:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from openai_calls import request
+from openai_calls import MOVE, request
 from playing import Talk, play_script
 
 from ray_gym.engines import openai_wire as wire
@@ -50,6 +50,9 @@ def answer(**choice: Any) -> dict[str, Any]:
         ("max_output_tokens", "length"),
         ("max_new_tokens", "length"),
         ("content-filter", "content_filter"),
+        ("content_filter: RECITATION", "content_filter"),
+        ("FinishReason.STOP", "stop"),
+        ("FINISH_REASON_SAFETY", "content_filter"),
     ],
 )
 def test_ends_of_an_answer(given: str, read: str) -> None:
@@ -59,6 +62,26 @@ def test_ends_of_an_answer(given: str, read: str) -> None:
         **({"tool_calls": [GOOD]} if "tool" in given or "func" in given else {}),
     }
     assert wire.completion(answer(message=message, finish_reason=given), request(), False, {}).finish_reason == read
+
+
+def test_a_withheld_answer_may_have_no_message() -> None:
+    given = {"choices": [{"index": 0, "finish_reason": "content_filter: PROHIBITED_CONTENT"}]}
+    for answered in (given, wire.read(json.dumps(given).encode())):
+        read = wire.completion(answered, request(), False, {})
+        assert (read.message, read.finish_reason) == (Message("assistant"), "content_filter")
+
+
+@pytest.mark.parametrize(
+    "ends", ["function_call_filter: MALFORMED_FUNCTION_CALL", "malformed_function_call", "UNEXPECTED_TOOL_CALL"]
+)
+def test_a_call_that_the_endpoint_leaves_out_is_one_that_cant_be_read(ends: str) -> None:
+    for choice in ({}, {"message": {"role": "assistant", "content": None}}):
+        given = {"choices": [{"finish_reason": ends, **choice}]}
+        for answered in (given, wire.read(json.dumps(given).encode())):
+            read = wire.completion(answered, request(tools=(MOVE,)), False, {})
+            [call] = read.message.tool_calls
+            assert (call.name, call.arguments, read.finish_reason) == ("", "", "stop")
+            assert not wire.completion(answered, request(), False, {}).message.tool_calls
 
 
 @pytest.mark.parametrize("ends", ["tool_calls", "function_call", "tool_use", "TOOL_CALLS", "tool-calls"])

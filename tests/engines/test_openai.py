@@ -469,6 +469,33 @@ async def test_what_asks_for_more_tokens_than_there_is_room_for_gets_the_room(
     assert "max_tokens" not in second and first == {**second, "max_tokens": first["max_tokens"]}
 
 
+async def test_a_limit_has_the_name_that_the_endpoint_knows(endpoint: EndpointDouble) -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    model = OpenAIModel(options(endpoint), None, exact=False, first_pause_s=0.01)
+    try:
+        endpoint.will_answer(Reply({"error": {"message": said}}, 400), Reply(answer("Hi.")))
+        for _ in range(2):
+            assert (await model.complete(request(sampling=Sampling(max_tokens=48)))).message.content == "Hi."
+    finally:
+        await model.close()
+    limits = [(asked.get("max_tokens"), asked.get("max_completion_tokens")) for asked in endpoint.requests]
+    assert limits == [(48, None), (None, 48), (None, 48)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "max_tokens must be at least 16, got 4"}},
+        {"detail": [{"loc": ["body", "stop"], "msg": "field required", "input": {"max_tokens": 48}}]},
+    ],
+)
+async def test_a_limit_that_is_refused_for_another_reason_is_kept(endpoint: EndpointDouble, body: Any) -> None:
+    endpoint.will_answer(Reply(body, 400))
+    with pytest.raises(EpisodeFailure, match="HTTP 400"):
+        await complete(endpoint)
+    assert len(endpoint.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [
