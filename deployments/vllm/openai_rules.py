@@ -108,6 +108,8 @@ def check_body(body: bytes, model: str, takes_seeds: bool, known: Collection[str
         _drop_empty_tools(asked)
         for name in _OF_NO_USE & asked.keys():
             del asked[name]
+        if not asked.get("stream"):
+            asked.pop("stream_options", None)  # of no use, too, and refused
         return _json({**asked, "model": model}).encode()
     except UnicodeError:
         raise bad_request("the body has text that is not UTF-8") from None
@@ -184,16 +186,20 @@ def _as_items(message: Message, number: int) -> list[dict[str, Any]]:
 
 def _read_tools(asked: dict[str, Any]) -> None:
     """Reads the tools and the choice of them as sessions do, and writes the tools in the form of chat completions or,
-    beside `input`, of the Responses API. Errors: Refused (400).
+    beside `input`, of the Responses API. Of tools that a choice allows, vLLM gets these alone: it takes no such choice.
+    Errors: Refused (400).
     """
-    tools = read_tools(asked.get("tools") or [])
-    read_choice(asked.get("tool_choice"), tools)
+    tools, given_choice = read_tools(asked.get("tools") or []), asked.get("tool_choice")
+    choice, allowed = read_choice(given_choice, tools)
     if not tools:
         return
     forms = [schema.as_openai() for schema in tools]
     for form, given in zip(forms, asked["tools"], strict=True):
         if (given.get("function") or given).get("strict") is not None:
             form["function"]["strict"] = (given.get("function") or given)["strict"]
+    if isinstance(given_choice, dict) and given_choice.get("type") == "allowed_tools":
+        asked["tool_choice"], names = choice, {tool.name for tool in allowed}
+        forms = [form for form in forms if form["function"]["name"] in names]
     asked["tools"] = [{"type": "function", **form["function"]} for form in forms] if "input" in asked else forms
 
 

@@ -69,8 +69,8 @@ _CONTEXT_IS_FULL = re.compile(
 
 _LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
 _TOO_LARGE = re.compile(
-    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larg|great|high|big)er than|maximum|limit|\bmax(?:imum)? (?:is|of)|range|<=|up to"
-    r"|between",
+    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larg|great|high|big)er than|maximum|limit|range|between"
+    r"|\bmax (?:is|of)|<=|up to",
     re.IGNORECASE,
 )
 _UNSUPPORTED = re.compile(r"(?:un|not |n't be )support|deprecated|instead", re.IGNORECASE)

@@ -53,7 +53,7 @@ ENDS: Mapping[str, FinishReason] = {
 that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
 """
 _PREFIX = re.compile(r"finish_?reason[._]|\w+: ")
-"""What some servers write before an end: `FinishReason.STOP`, and Gemini's `content_filter: RECITATION`."""
+"""Prefixes that some servers write before an end: `FinishReason.STOP`, and Gemini's `content_filter: RECITATION`."""
 _NEAR = 64
 """Tokens that servers may leave of a context that is full."""
 _ROUNDED = 1e-4

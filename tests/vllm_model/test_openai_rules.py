@@ -148,6 +148,26 @@ def test_tools_are_read_alike_at_both_doors(tool: dict[str, Any], door: str) -> 
     )
 
 
+@pytest.mark.parametrize("mode", ["required", "auto"])
+def test_a_choice_of_allowed_tools_narrows_them(mode: str) -> None:
+    tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in "fgh"]
+    named = [{"type": "function", "function": {"name": "g"}}]
+    choice: dict[str, Any] = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": named}}
+    read = json.loads(check_body(sent(tools=tools, tool_choice=choice), "small", True))
+    assert ([tool["function"]["name"] for tool in read["tools"]], read["tool_choice"]) == (["g"], mode)
+    flat = [{"type": "function", "name": name} for name in "fgh"]
+    choice = {"type": "allowed_tools", "mode": mode, "tools": [flat[1]]}
+    asked = {"model": "small", "input": "Hello", "tools": flat, "tool_choice": choice}
+    read = json.loads(check_body(json.dumps(asked).encode(), "small", True))
+    assert ([tool["name"] for tool in read["tools"]], read["tool_choice"]) == (["g"], mode)
+
+
+def test_options_of_a_stream_are_of_no_use_without_one() -> None:
+    options = {"stream_options": {"include_usage": True}}
+    assert "stream_options" not in json.loads(check_body(sent(**options), "small", True))
+    assert json.loads(check_body(sent(stream=True, **options), "small", True)).items() >= options.items()
+
+
 @pytest.mark.parametrize("tools", [[{"type": "function", "name": "f"}] * 2, [{"type": "function"}], {"a": 1}, [5]])
 def test_tools_that_cannot_be_read_are_refused_by_name(tools: Any) -> None:
     with pytest.raises(Refused, match="tool"):
