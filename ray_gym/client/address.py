@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 
+from ray_gym.proxies import proxy_to, require_proxy
+
 URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
 """Names of the environment variables with the address and the token."""
 KEPT_S = 4.0
@@ -31,7 +33,8 @@ class Address:
         """Checks the URL and the token, and returns the address.
 
         An empty one, or None, is read from the environment variable RAY_GYM_URL or RAY_GYM_TOKEN. Errors: ValueError if
-        there is no URL, if it is no HTTP address, or if the token can't stand in an HTTP header.
+        there is no URL, if it is no HTTP address or its proxy is of another kind, or if the token can't stand in an HTTP
+        header.
         """
         said = "base_url" if url else URL
         url = url or os.environ.get(URL)
@@ -43,6 +46,7 @@ class Address:
             raise ValueError(f"{said}: {url!r} is not an address: {error}") from None
         if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
             raise ValueError(f"{said}: expected an address like http://localhost:8000, not {url!r}")
+        require_proxy(url)
         checked = check_header_value("token" if token else TOKEN, token or os.environ.get(TOKEN) or None)
         return cls(url.rstrip("/"), checked)
 
@@ -52,6 +56,8 @@ class Address:
             "base_url": self.url,
             "headers": {} if self.token is None else {"Authorization": f"Bearer {self.token}"},
             "verify": ssl.create_default_context(),  # the machine's own certificates
+            "proxy": proxy_to(self.url),
+            "trust_env": False,  # that is all of the environment
             "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_S),
         }
 

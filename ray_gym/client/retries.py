@@ -11,6 +11,7 @@ from ray_gym.aio import backoff
 from ray_gym.client.errors import refusal
 from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.errors import describe
+from ray_gym.proxies import unreached
 
 PASSING = frozenset({429, 502, 503, 504})
 """HTTP statuses after which the same request may succeed later."""
@@ -44,7 +45,7 @@ class Retries:
     """
 
     def __init__(self, what: str, patience: Patience, within_s: float | None = None) -> None:
-        """Takes a description of the call for messages, the client's limits, and the seconds for all tries.
+        """Takes the method and the URL of the call, the client's limits, and the seconds for all tries.
 
         None: the seconds are `deadline_s` of the patience.
         """
@@ -86,5 +87,6 @@ class Retries:
             return refusal(outcome, self._tries)
         if isinstance(outcome, httpx.TimeoutException):
             return TimeoutError(f"{self._what}: no answer in time ({describe(outcome)}), in {self._tries} tries")
-        reason = f"can't be reached ({describe(outcome)}), in {self._tries} tries"
+        _, _, url = self._what.partition(" ")
+        reason = f"can't be reached ({unreached(outcome, url)}), in {self._tries} tries"
         return ConnectionError(f"{self._what}: {reason}; is the service up, and this its address?")

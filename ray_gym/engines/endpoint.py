@@ -27,10 +27,11 @@ from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.masked_keys import without_key
-from ray_gym.engines.proxied import Proxied, answered_through, open_session, proxy_to
+from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
+from ray_gym.proxies import answered_through, proxy_to
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds to open a connection."""

@@ -16,9 +16,9 @@ import httpx
 
 from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text, shown_error
 from ray_gym.engines.openai_wire import read_models
-from ray_gym.engines.proxied import answered_through, require_proxy, unreached
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
+from ray_gym.proxies import answered_through, require_proxy, unreached
 
 CHECK_TIMEOUT_S = 20.0
 """Seconds for all requests of one check of an endpoint together."""

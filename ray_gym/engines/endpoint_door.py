@@ -21,10 +21,11 @@ from ray_gym.engines.endpoint import (
     read_retry_after,
     shown_error,
 )
-from ray_gym.engines.proxied import open_session, proxy_to
+from ray_gym.engines.proxied import open_session
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.openai_api.rules import require_offered
+from ray_gym.proxies import proxy_to
 
 WHOLE_S = 3600.0
 """Largest number of seconds that a whole answer may take."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.errors import describe, leaves
+from ray_gym.mcp.half_pairs import whole_pairs
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.program import ServerProgram, start_program
+from ray_gym.proxies import require_proxy, unreached
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -136,13 +139,18 @@ class Connection:
                 await self._closing.wait()
         except BaseException as error:
             if not self._client.done():
-                why = "; ".join(describe(one) for one in leaves(error))
+                url = self._options.url
+                told = [describe(one) if url is None else f"{url}: {unreached(one, url)}" for one in leaves(error)]
+                why = "; ".join(told)
                 self._client.set_exception(ServerDown(self.story or why))
             if not isinstance(error, Exception):
                 raise
 
     async def _look(self, response: Any) -> None:
-        """Notes that a server over HTTP has forgotten this session, by the status of its answer."""
+        """Notes that a server over HTTP has forgotten this session, by the status of its answer, whose body is read
+        without half pairs.
+        """
+        response.stream = whole_pairs(response.stream)
         if response.request.method == "POST" and response.status_code == HTTPStatus.NOT_FOUND:
             self._is_forgotten = True
 
@@ -163,7 +171,15 @@ class Connection:
         assert options.url is not None
         limits = httpx2.Timeout(options.start_s, read=max(options.start_s, options.timeout_s) + 5)
         hooks = {"response": [self._look]}
-        web = httpx2.AsyncClient(headers=dict(options.headers), timeout=limits, event_hooks=hooks)
+        headers = {"Accept-Encoding": "identity", **options.headers}
+        web = httpx2.AsyncClient(
+            headers=headers,
+            timeout=limits,
+            event_hooks=hooks,
+            proxy=require_proxy(options.url),
+            verify=ssl.create_default_context(),  # the machine's own certificates
+            trust_env=False,
+        )
         streams = streamable_http_client(options.url, http_client=web)
         async with web, Client(streams, mode="legacy", cache=None) as client:
             yield client

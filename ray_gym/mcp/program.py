@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.errors import describe
+from ray_gym.half_pairs import without_halves
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -97,7 +98,8 @@ class ServerProgram:
             try:
                 while line := await self._stdout.readline():
                     try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        whole = without_halves(line.decode("latin-1")).encode("latin-1")
+                        message = jsonrpc_message_adapter.validate_json(whole, by_name=False)
                     except ValueError:
                         self._noise = self._noise or line[:200].decode(errors="replace").strip()
                         noisy += 1

@@ -18,13 +18,13 @@ from ray_gym.aio.deadlines import SharedTimer
 from ray_gym.engines import endpoint as endpoint_module
 from ray_gym.engines import endpoint_check as check_module
 from ray_gym.engines.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
-from ray_gym.engines.proxied import proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Sampling
 from ray_gym.models.engine import Sized
 from ray_gym.openai_api.chat import read_chat
 from ray_gym.openai_api.sampling import MOST_TOKENS
+from ray_gym.proxies import proxy_to
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
 

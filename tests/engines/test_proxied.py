@@ -10,9 +10,10 @@ from aiohttp import web
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest
 from ray_gym.engines.endpoint_check import open_endpoint_check
 from ray_gym.engines.http1.pool import READ_AT_ONCE
-from ray_gym.engines.proxied import Proxied, answered_through, open_session, through_proxy
+from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.models.base import EngineCheck
+from ray_gym.proxies import answered_through, through_proxy
 
 CALLS = 4 * READ_AT_ONCE
 

@@ -38,6 +38,7 @@ def tools():
         "pid",
         "reset",
         "grade",
+        "halves",
     ]
     found = [{"name": name, "description": f"{name} it", "inputSchema": {"type": "object"}} for name in names]
     found[0]["inputSchema"] = schema
@@ -86,6 +87,8 @@ def call(name, given):
         return {"content": [], "structuredContent": {"reward": 0.5}}
     if name == "much":
         return text("x" * 20_000_000)
+    if name == "halves":
+        return text("a\ud83d b")
     if name == "env":
         return text(json.dumps(sorted(os.environ)))
     if name == "pid":

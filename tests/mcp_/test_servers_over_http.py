@@ -117,3 +117,34 @@ async def test_a_server_that_is_gone_fails_the_episode(monkeypatch: pytest.Monke
     played = await playing
     assert played.failure is not None and played.failure.kind == "infra"
     assert played.failure.where == "MCP server counter" and "ConnectError" in played.failure.message
+
+
+async def test_a_dead_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Counting(x=McpServer(url="http://servers.test/mcp", start_s=5))
+    monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{free_port()}")
+    with pytest.raises(UserError, match=r"http://servers\.test/mcp: ConnectError: .*of http_proxy; NO_PROXY=") as told:
+        await server.prepare_worker()
+    assert "secret" not in str(told.value)
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(UserError, match=r"calls go through proxies with http:// or https:// only.*of http_proxy"):
+        await server.prepare_worker()
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["events", "json"])
+async def test_half_of_a_pair_in_an_answer_is_a_question_mark(as_json: bool) -> None:
+    async def halves(scope: Any, receive: Any, send: Any) -> None:
+        """Writes what the protocol's server writes, but with the escape of half a pair in it."""
+
+        async def changed(message: Any) -> None:
+            body = message.get("body", b"").replace(b"count 2", b"count \\ud83d 2")
+            headers = [pair for pair in message.get("headers", ()) if pair[0].lower() != b"content-length"]
+            await send(message | ({"body": body} if "body" in message else {"headers": headers}))
+
+        await inner(scope, receive, changed if scope["type"] == "http" else send)
+
+    site = Site(as_json)
+    inner = counter().streamable_http_app(json_response=as_json)
+    async with serving(halves, site.port):
+        calls = [call_of("add", '{"amount": 2}')]
+        played = await play_task(Counting(counter=site.options), Task(task_id="t"), {"policy": says(*calls, "Done.")})
+    assert [event.content for event in played.episode.events if event.kind == "tool_result"] == ["count ? 2"]

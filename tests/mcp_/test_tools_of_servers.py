@@ -38,14 +38,15 @@ def told(played: Played) -> list[tuple[str, bool]]:
 
 
 async def test_results_and_errors_are_what_the_model_reads(subtests: pytest.Subtests) -> None:
-    names = ("fail", "refuse", "picture", "structured", "much", "nothing")
+    names = ("fail", "refuse", "picture", "structured", "much", "nothing", "halves")
     calls = [ONE, call_of("add", '{"amount": "1"}'), *(call_of(name, "{}") for name in names), ONE]
     played = await play(Counting(plain=plain()), *calls)
     assert played.status == "completed", played.failure
-    first, wrong, fail, refuse, picture, structured, much, nothing, last = told(played)
+    first, wrong, fail, refuse, picture, structured, much, nothing, halves, last = told(played)
     assert first == ("count 1", False) and last == ("count 2", False)
     assert wrong[1] and "bad arguments for add: amount: '1' is not of type 'integer'" in wrong[0]
     assert fail == ("no such file", True)
+    assert halves == ("a? b", False)
     assert refuse == ('{"error": "not on Sundays"}', True)
     assert picture == ("[image (image/png): it is left out, as only text can be read here]\na cat", False)
     assert structured == ('{"reward": 0.5}', False)
@@ -162,7 +163,7 @@ BAD: dict[str, tuple[dict[str, McpServer], str]] = {
         "it printed more than 1,000 lines that are no message",
     ),
     "clash": ({"x": plain(), "y": plain()}, "server x and server y both have a tool 'add': give the server a `prefix`"),
-    "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "environment.servers.x: ConnectError"),
+    "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "environment.servers.x: http://127.0.0.1:9/mcp: ConnectError"),
 }  # fmt: skip
 SLOW = ("a flood", "garbage alone", "a deep schema")
 """Names of the servers in `BAD` whose tests take seconds."""

@@ -8,6 +8,7 @@ from email.utils import formatdate
 import httpx
 import pytest
 
+from ray_gym.client.address import Address
 from ray_gym.client.errors import ServiceError
 from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience, Retries
@@ -46,6 +47,18 @@ def test_pauses_double_until_the_tries_are_used_up() -> None:
         assert longest / 2 <= once.pause_s(httpx.ConnectError("refused")) <= longest
     with pytest.raises(ConnectionError, match=r"GET http://service/v1/rollouts.*refused.*4 tries.*is the service up"):
         once.pause_s(httpx.ConnectError("refused"))
+
+
+def test_a_proxy_is_named_where_nobody_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://me:secret@p.test:1")
+    told = (
+        r"\(ConnectError: refused, through the proxy http://p\.test:1 of http_proxy; NO_PROXY=service goes without it\)"
+    )
+    with pytest.raises(ConnectionError, match=told):
+        retries(Patience(tries=1)).pause_s(httpx.ConnectError("refused"))
+    monkeypatch.setenv("http_proxy", "socks5://p.test:1")
+    with pytest.raises(ValueError, match="calls go through proxies with http:// or https:// only"):
+        Address.check_address("http://service", None)
 
 
 def test_whoever_is_told_when_to_come_back_may_come_often() -> None:
