@@ -19,15 +19,13 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
 from ray_gym.errors import wrong_return
 from ray_gym.messages import ToolSchema
-from ray_gym.near_names import is_used, misspelt, written_otherwise
 from ray_gym.rendering import Rendered
 from ray_gym.score import Scored
 from ray_gym.task import Opening, Task, TaskT
@@ -88,6 +86,11 @@ class Environment(Generic[TaskT, StateT]):
             arguments = get_args(base)
             if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
                 cls.task_type = arguments[0]
+        if "tools" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__}.tools holds what the class's own tools are: make each a method with @tool(), or return "
+                "them from tools_for"
+            )
         cls.tools = tools_of(cls)
         for name in cls.tools:
             if hasattr(Environment, name):
@@ -118,22 +121,8 @@ class Environment(Generic[TaskT, StateT]):
     @classmethod
     def has_metrics(cls) -> bool:
         """Says whether the environment overrides `metrics`."""
-        return not _is_left(cls, "metrics")
-
-    @classmethod
-    def wrong_hooks(cls) -> list[str]:
-        """Returns a line for each hook that the class has to define and does not, for each method or attribute whose
-        name is near to that of a hook that its class leaves as it is, and for each hook that can't be called as one (async
-        or a generator where it may not be, other parameters, no function); empty if all is well.
-        """
-        left = [hook for hook in _HOOKS if _is_left(cls, hook)]
-        near = {name: hook for base in cls.__mro__ for name, hook in _near(cls, base).items()}
-        lines = [f"{cls.__name__}.{name} is near to the hook {hook}: rename one" for name, hook in near.items()]
-        required = {"setup": ("setup",), "score": ("score", "score_group")}
-        missing = [name for name, any_of in required.items() if set(any_of) <= set(left) - set(near.values())]
-        lines += [f"{cls.__name__} defines no {name}, which every environment has to" for name in missing]
-        lines += [f"{cls.__name__}.{hook} {why}" for hook in _HOOKS if (why := _unfit(cls, hook))]
-        return lines + [f"{cls.__name__}.{name} {why}" for name, why in _wrong_attributes(cls)]
+        own = inspect.getattr_static(cls, "metrics")
+        return own is not inspect.getattr_static(Environment, "metrics")
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -287,157 +276,3 @@ class Environment(Generic[TaskT, StateT]):
         `rows`: a mapping for each episode, with the columns `metrics_columns` of `ray_gym.load(run).episodes`.
         """
         return {}
-
-
-_HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
-_CLASSES = [name for name in _HOOKS if isinstance(getattr(Environment, name), type)]
-_ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
-_RESERVED_WORDS = (
-    *("generate", "opening", "relay", "narrow", "next_speaker", "tools_for", "metrics"),
-    *("furnish", "score_group"),
-)
-"""Hooks that nobody but a run calls, so that a method with their words and parameters was meant for them. Words of other
-hooks are common in helpers (`check_answer`, `score_one`).
-"""
-_MAY_BE_ASYNC = ("setup", "score")
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _near(cls: type[Environment[Any, Any]], base: type) -> dict[str, str]:
-    """Returns the names that a class of an environment's line defines and that are near to a hook's or an attribute's
-    which the class itself leaves as it is, each with the name that it is near to.
-    """
-    if base in Environment.__mro__:
-        return {}
-    own = [name for name in vars(base) if not name.startswith("_") and not hasattr(Environment, name)]
-    near = {}
-    for name in own:
-        if name not in cls.tools:
-            left = [hook for hook in _hooks_like(getattr(base, name)) if hook not in vars(base)]
-            if hook := misspelt(name, left) or _meant(cls, base, name, left):
-                near[name] = hook
-    return near
-
-
-def _hooks_like(value: object) -> list[str]:
-    """Returns the hooks and attributes that a value can be meant for: a class, a method, or any other value."""
-    if isinstance(value, type):
-        return _CLASSES
-    return [hook for hook in _HOOKS if hook not in _CLASSES] if callable(value) else [*_ATTRIBUTES, "task_type"]
-
-
-def _meant(cls: type[Environment[Any, Any]], base: type, name: str, left: Sequence[str]) -> str | None:
-    """Returns the hook in `left` for which a name was probably meant that has its words: no method of the class uses the
-    name. None if there is none.
-    """
-    if is_used(name, (one for one in cls.__mro__ if one not in Environment.__mro__)):
-        return None
-    return written_otherwise(name, left) or _hook_within(cls, base, name)
-
-
-def _hook_within(cls: type[Environment[Any, Any]], base: type, name: str) -> str | None:
-    """Returns the hook for which a method of a class was probably meant, like `get_opening` for `opening`: its words are
-    in the method's name, the method has its parameters, and the class leaves both it and `run`, which might call the
-    method, as they are. Beside hooks that are common words, the name has only words of parameters (`check_task`). None if
-    there is none.
-    """
-    for hook in _hooks_like(getattr(base, name)) if _is_left(cls, "run") and callable(getattr(base, name)) else ():
-        if f"_{hook}_" in f"_{name}_" and _is_left(cls, hook):
-            expected, own = _parameters(Environment, hook), _parameters(base, name)
-            if expected is None or own is None or list(own.parameters) != list(expected.parameters):
-                continue
-            others = f"_{name}_".replace(f"_{hook}_", "_").strip("_").split("_")
-            if hook in _RESERVED_WORDS or set(others) <= set(expected.parameters):
-                return hook
-    return None
-
-
-def _is_left(cls: type[Environment[Any, Any]], hook: str) -> bool:
-    """Says whether a class leaves a hook as it is."""
-    return _function(cls, hook) is _function(Environment, hook)
-
-
-def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
-    """Returns why a hook of a class can't be called as a hook; None if it can."""
-    function = _function(cls, hook)
-    if isinstance(_function(Environment, hook), type):
-        return None  # an attribute that is a class
-    if not callable(function):
-        return f"is the name of a hook, and no function (found {function!r:.60})"
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        return "has a yield: return the value instead"
-    if hook == "metrics" and isinstance(inspect.getattr_static(cls, hook), FunctionType):
-        return "is called on the class: write @classmethod above it"
-    is_async = inspect.iscoroutinefunction(_function(Environment, hook)) or hook in _MAY_BE_ASYNC
-    if inspect.iscoroutinefunction(function) and not is_async:
-        return "is async, and nothing awaits it: write it without async"
-    expected, own = _parameters(Environment, hook), _parameters(cls, hook)
-    if expected is not None and own is not None:
-        try:
-            own.bind(*expected.parameters)
-        except TypeError:
-            fits = False
-        else:
-            fits = [name for name in own.parameters if name in expected.parameters] == [
-                name for name in expected.parameters if name in own.parameters
-            ]
-        if not fits:
-            return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
-    return None
-
-
-def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, str]]:
-    """Yields the attributes of a class that are not of their kind, each with what it has to be. One that is a property
-    is known only when there is an object.
-    """
-    for name in ("participants", "auxiliary"):
-        given = getattr(cls, name)
-        if not isinstance(given, property | list | tuple) or not all(isinstance(one, str) for one in _items(given)):
-            yield name, f'has to be names in a tuple, like ("policy",) with its comma (found {given!r:.60})'
-    names = [*_items(cls.participants), *_items(cls.auxiliary)]
-    if twice := [name for name in names if names.count(name) > 1]:
-        yield "participants", f"and auxiliary have {twice[0]!r} twice: each has one part in an episode"
-    for name in ("opening_observes", "opens_outside", "uses_sandbox"):
-        if not isinstance(given := getattr(cls, name), bool | property):
-            yield name, f"has to be True or False (found {given!r:.60})"
-    if cls.uses_sandbox is False and not _is_left(cls, "furnish") and _is_left(cls, "__init__"):
-        yield "furnish", "is never called: set uses_sandbox = True"
-    pair = cls.reward_range
-    if not isinstance(pair, property) and not _is_range(pair):
-        yield "reward_range", f"has to be two numbers, the lowest reward first (found {pair!r:.60})"
-    for name, base in (("Options", BaseModel), ("task_type", Task)):
-        given = getattr(cls, name)
-        if not (isinstance(given, type) and issubclass(given, base)):
-            yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60})"
-    making = inspect.signature(cls)
-    try:
-        making.bind(None)
-    except TypeError:
-        yield "__init__", f"takes {making}, and is called with (options)"
-
-
-def _items(given: Any) -> Iterable[Any]:
-    return given if isinstance(given, list | tuple) else ()
-
-
-def _is_range(pair: Any) -> bool:
-    numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(one, int | float) for one in pair)
-    return numbers and pair[0] <= pair[1]
-
-
-def _parameters(cls: type, hook: str) -> inspect.Signature | None:
-    """Returns the parameters of a hook as it is called on an object; None for one that is no plain function."""
-    static = inspect.getattr_static(cls, hook)
-    if not isinstance(static, FunctionType | classmethod | staticmethod):
-        return None
-    signature = inspect.signature(getattr(cls, hook))
-    parameters = list(signature.parameters.values())
-    if isinstance(static, FunctionType) and parameters and parameters[0].kind in _POSITIONAL:
-        parameters = parameters[1:]
-    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
-
-
-def _function(cls: type, name: str) -> Any:
-    """Returns the function behind a method or a class method."""
-    method = getattr(cls, name)
-    return getattr(method, "__func__", method)

@@ -54,7 +54,11 @@ def _parts(named: Mapping[str, float]) -> dict[str, float]:
 
 
 def _numbers(named: Mapping[str, float]) -> dict[str, float]:
-    numbers = {str(name): _number(value, f" for {name}") for name, value in named.items()}
+    if not isinstance(named, Mapping):
+        raise TypeError(f"score() returned parts that are no mapping of names to numbers: {named!r:.80}")
+    if odd := [name for name in named if not isinstance(name, str | int)]:
+        raise TypeError(f"score() returned a part whose name is no text but a {type(odd[0]).__name__}: {odd[0]!r:.60}")
+    numbers = {format(name): _number(value, f" for {name}") for name, value in named.items()}
     if not all(name.strip() for name in numbers):
         raise ValueError(f"score() returned a number without a name: {list(named)!r:.80}")
     if len(numbers) < len(named):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import model_validator
 
 from ray_gym import Environment, Participant, Task, tool
 from ray_gym.check.command import read_subject
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.run.plan import make_environment
+from ray_gym.wrong_hooks import wrong_hooks
 
 
 class Good(Environment[Task, None]):
@@ -45,8 +48,8 @@ class Renamed(Good):
 
 @pytest.mark.parametrize("turned", [Turned, TurnedRelay, TurnedSetup])
 def test_a_hook_whose_parameters_are_in_another_order_is_refused(turned: type[Environment[Any, Any]]) -> None:
-    assert len(turned.wrong_hooks()) == 1 and ", and is called with (" in turned.wrong_hooks()[0]
-    assert not Renamed.wrong_hooks()
+    assert len(wrong_hooks(turned)) == 1 and ", and is called with (" in wrong_hooks(turned)[0]
+    assert not wrong_hooks(Renamed)
 
 
 class InGroups(Environment[Task, None]):
@@ -360,7 +363,7 @@ def test_a_tool_may_not_replace_a_hook() -> None:
     "environment", [AsyncWhereItMay, Good, Helpers, InGroups, OfTools, Ordinary, OtherNames, RunsItself, StaticMetrics]
 )
 def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any, Any]]) -> None:
-    assert environment.wrong_hooks() == [] and environment.has_metrics() == (environment is StaticMetrics)
+    assert wrong_hooks(environment) == [] and environment.has_metrics() == (environment is StaticMetrics)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +420,7 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
     ],
 )
 def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, Any]], told: str) -> None:
-    (said,) = environment.wrong_hooks()
+    (said,) = wrong_hooks(environment)
     assert said.startswith(told)
     name = f"{__name__}:{environment.__name__}"
     config = RunConfig.model_validate(
@@ -432,3 +435,54 @@ def test_misspelt_and_missing_hooks_are_told(environment: type[Environment[Any, 
         make_environment(config, "mine.yaml")
     with pytest.raises(UserError, match=re.escape(told)):
         read_subject(name, [], 1, 0, None)
+
+
+class OnceTask(Task):
+    x: Iterable[int] = ()
+    rows: list[Iterable[str]] = []  # noqa: RUF012
+    whole: list[int] = []  # noqa: RUF012
+
+    @model_validator(mode="after")
+    def _check(self) -> OnceTask:
+        return self
+
+
+class Once(Environment[OnceTask, None]):
+    def setup(self, task: OnceTask, episode: Any) -> None: ...
+
+    def score(self, state: None, episode: Any) -> float:
+        return 1.0
+
+
+def test_a_field_that_can_be_read_once_is_refused() -> None:
+    why = "is an Iterable, which can be read once: make it a list"
+    assert wrong_hooks(Once) == [f"Once.task_type: OnceTask.{name} {why}" for name in ("x", "rows")]
+
+
+def test_tools_are_no_attribute_of_a_class() -> None:
+    with pytest.raises(TypeError, match=r"Listed\.tools holds what the class's own tools are"):
+
+        class Listed(Good):
+            tools: ClassVar[Any] = [len]
+
+    with pytest.raises(TypeError, match=r"Method\.tools holds"):
+
+        class Method(Good):
+            def tools(self, task: Task, state: None) -> list[Any]:  # type: ignore[override]
+                return []
+
+    with pytest.raises(TypeError, match="@tool: participants: nobody may call it"):
+        tool(participants=())
+
+
+class Narrows(Good):
+    def narrows(self, tool: Any, state: None, caller: Any) -> Any: ...  # type: ignore[override]
+
+
+class RunsAtOnce(Good):
+    def run(self, episode: Any) -> None: ...  # type: ignore[override]
+
+
+def test_names_that_are_used_and_hooks_that_are_awaited() -> None:
+    assert wrong_hooks(Narrows) == ["Narrows.narrows is a name that is used here: rename it; did you mean narrow?"]
+    assert wrong_hooks(RunsAtOnce) == ["RunsAtOnce.run is awaited: write it with async def"]

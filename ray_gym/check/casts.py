@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ray_gym.check.players import nasty_player, null_player, random_player
+from ray_gym.check.players import nasty_player, null_player, random_judge, random_player
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, wrong_return
 from ray_gym.models.player import Player
@@ -39,7 +39,7 @@ def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mappin
             return nasty_player(environment.tools, perfect.get(participant))
         if is_policy and name in (RANDOM, NULL):
             return random_player if name == RANDOM else null_player
-        return perfect.get(participant, random_player)
+        return perfect.get(participant, random_judge if participant in environment.auxiliary else random_player)
 
     return {one: player_of(one) for one in (*environment.participants, *environment.auxiliary)}
 

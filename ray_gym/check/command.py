@@ -13,6 +13,7 @@ from ray_gym.config.options import WORD, read_options
 from ray_gym.data.file_kind import no_file
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
+from ray_gym.wrong_hooks import require_hooks
 
 
 def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks_file: Path | None) -> Subject:
@@ -22,8 +23,7 @@ def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks
     UserError for an unknown environment, bad options or bad rows, or if there are no tasks.
     """
     environment_class = find_environment(name, "ID")
-    if wrong := environment_class.wrong_hooks():
-        raise UserError("\n".join(f"ID: {line}" for line in wrong))
+    require_hooks(environment_class, "ID")
     given = read_options(environment_class.Options, options, name)
     if tasks_file is not None and not tasks_file.is_file():
         raise UserError(f"--tasks-file: {no_file(tasks_file)}")

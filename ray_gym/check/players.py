@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from ray_gym.check.arguments import BROKEN, UNKNOWN, fitting_arguments
 from ray_gym.check.mangle import mangle
 from ray_gym.check.texts import odd_text
+from ray_gym.graders.judge import BETWEEN, ONE_OF
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -39,6 +40,12 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
         tool = rng.choice(request.tools)
         return Message("assistant", tool_calls=(_call(rng, tool.name, fitting_arguments(tool, rng, words)),))
     return Message("assistant", rng.choice(("", "OK. ", r"\boxed{", "Answer: ")) + words())
+
+
+def random_judge(request: CompletionRequest, rng: random.Random) -> Message:
+    """Plays at random, but gives one of the labels where a `Judge` asks again for one: else no episode had a score."""
+    _, asked, labels = request.messages[-1].content.rpartition(ONE_OF)
+    return Message("assistant", rng.choice(labels.split(BETWEEN))) if asked else random_player(request, rng)
 
 
 def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Player:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -156,7 +157,9 @@ class Theatre:
         """Closes an environment. An exception of its `close` is added to `bad_ends`. Errors: WaitsForEver."""
         async with limit_waiting(environment, "closing it"):
             try:
-                await environment.close()
+                closing: object = environment.close()
+                if inspect.isawaitable(closing):
+                    await closing
             except (Exception, SystemExit) as error:
                 self.bad_ends.append(placed(error))
 

@@ -30,7 +30,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     """
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
-    found = [*_out_of_range(evidence), *_perfect(evidence)]
+    found = [*_never_scored(evidence), *_out_of_range(evidence), *_perfect(evidence)]
     found += [problem for play in evidence.plays if (problem := await _score_again(evidence, play))][:1]
     if _is_open(evidence):
         found += [problem async for problem in _no_better_than_null(evidence)]
@@ -53,6 +53,16 @@ def _is_open(evidence: Evidence) -> bool:
     """Says whether no reward is known to be the highest, since the range has no end or whole groups are scored."""
     environment = evidence.subject.make()
     return environment.scores_groups() or not math.isfinite(environment.reward_range[1])
+
+
+def _never_scored(evidence: Evidence) -> Iterator[Problem]:
+    """Yields a problem if no episode has a score since the judges of all have failed: then nothing is known of `score`."""
+    kinds = [play.played.failure.kind if play.played.failure else None for play in evidence.plays]
+    by_judge = kinds.count(FailureKind.JUDGE)
+    has_score = any(play.played.score is not None for play in evidence.plays)
+    if by_judge and not has_score and FailureKind.ENVIRONMENT not in kinds:
+        what = f"no episode was scored: {by_judge} of {len(kinds)} failed by judge, who plays at random here"
+        yield what, "let `perfect` give a player for each judge"
 
 
 def _out_of_range(evidence: Evidence) -> Iterator[Problem]:

@@ -175,8 +175,10 @@ def _environment(name: str, options: list[str] | None) -> Any:
     from ray_gym.config.interpolations import errors_unfilled
     from ray_gym.config.options import WORD, read_options
     from ray_gym.plugins import construct, find_environment
+    from ray_gym.wrong_hooks import require_hooks
 
     environment_class = find_environment(name, "--env")
+    require_hooks(environment_class, f"--env {name}")
     given = read_options(environment_class.Options, options or [], name)
     with errors_unfilled(interpolations_in(options or [], WORD)):
         return construct(environment_class, given, f"--env {name}")

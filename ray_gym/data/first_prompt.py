@@ -4,6 +4,7 @@ the row.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -86,7 +87,9 @@ class FirstPrompts:
     async def close(self) -> None:
         """Closes the environment and the runner of its tools."""
         await self._stage.tool_runner.close()
-        await self.environment.close()
+        closing: object = self.environment.close()
+        if inspect.isawaitable(closing):
+            await closing
 
 
 def _own_messages(task: Task) -> list[Message]:

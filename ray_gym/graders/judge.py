@@ -19,6 +19,8 @@ from ray_gym.graders.last_line import label_of_last_line
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
 
+ONE_OF, BETWEEN = "exactly one of: ", ", "
+"""Words before the labels, and text between them, at the end of what a judge is told that has given none."""
 _READERS = {"unclear": clear_label, "last": last_label, "last_line": label_of_last_line}
 """Functions that read the label of an answer, by what counts if there are several."""
 
@@ -66,10 +68,10 @@ class Judge(Grader):
         """Returns the value of the judge's label. Without a label, returns `too_long` if the question left no room for
         one and `too_long` is set, else `unlabelled`. Errors: EpisodeFailure (judge) if that is None.
         """
-        names = ", ".join(self.labels)
-        reminder = f"Your answer does not have exactly one of the labels. Answer with exactly one of: {names}"
+        names = BETWEEN.join(self.labels)
+        reminder = f"Your answer does not have exactly one of the labels. Answer with {ONE_OF}{names}"
         if self.several == "last_line":
-            reminder = f"The last line of your answer is not one of the labels. Let it be exactly one of: {names}"
+            reminder = f"The last line of your answer is not one of the labels. Let it be {ONE_OF}{names}"
         asked = await ask_until(episode, self.judge, self.question, self._read, reminder, self.retries)
         if asked.found is not None:
             return Verdict(self.labels[asked.found], f"{self.judge} said {asked.found}")

@@ -59,8 +59,10 @@ def read_conversation(items: Any) -> Any:
     calls are left out. Checks that a model can continue the conversation: system messages come first, and every call
     has a result.
 
-    Errors: ValueError that names the item.
+    Errors: ValueError that names the item, or for a text that is a conversation's own JSON, as tables hold it.
     """
+    if isinstance(items, str) and _is_json_of_messages(items):
+        raise ValueError("messages is a text that is itself JSON; write the list")
     found = _read_items(items)
     for _, message in found:
         _tell_thoughts_apart(message)
@@ -68,6 +70,14 @@ def read_conversation(items: Any) -> Any:
     _require_order(kept)
     require_answers([message for _, message in kept], [f"messages[{number}]" for number, _ in kept])
     return [message for _, message in kept]
+
+
+def _is_json_of_messages(text: str) -> bool:
+    try:
+        items = json.loads(text) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(items, list) and any(isinstance(item, dict) and "role" in item for item in items)
 
 
 def has_unsaid_answer(items: Sequence[Any]) -> bool:

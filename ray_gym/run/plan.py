@@ -23,6 +23,7 @@ from ray_gym.models.engine import bases_first, models_on
 from ray_gym.models.price import Price
 from ray_gym.plugins import construct, find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.wrong_hooks import require_hooks
 
 SUBMISSION = 0
 """Number of the submission, one of the values from which ids and seeds of episodes are derived. It is 0, since a run
@@ -211,8 +212,7 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     environment, a wrong option, or an exception of the environment's constructor.
     """
     environment_class = find_environment(config.environment.id)
-    if wrong := environment_class.wrong_hooks():
-        raise UserError("\n".join(f"environment.id: {config.environment.id}: {line}" for line in wrong))
+    require_hooks(environment_class, f"environment.id: {config.environment.id}")
     options = validate(environment_class.Options, config.environment.options, file, ("environment",), config)
     return construct(environment_class, options, f"environment.id: {config.environment.id}")
 

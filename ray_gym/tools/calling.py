@@ -64,7 +64,9 @@ async def call_tool(
             result = await runner.run(tool, environment, state, caller, values, deadline_s)
         return _limit_length(call.name, ToolAnswer(as_text(result)))
     except ToolError as error:
-        refused = _refuse(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
+        refused = (
+            _refuse(str(error) or "it was refused") if error.content is None else ToolAnswer(error.content, str(error))
+        )
         return _limit_length(call.name, refused)
     except SandboxRefused as error:
         return _limit_length(call.name, _refuse(str(error)))

@@ -77,6 +77,8 @@ class ToolOptions:
         if names is not None and (isinstance(names, str) or not all(isinstance(name, str) for name in names)):
             hint = f"; write ({names!r},), with a comma" if isinstance(names, str) else ""
             raise TypeError(f"@tool: participants is a tuple of names (found {names!r:.60}){hint}")
+        if names is not None and not names:
+            raise TypeError("@tool: participants: nobody may call it; leave it out, or name one")
         if self.isolated and self.blocking:
             raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
         if self.memory_mb is not None and (not self.isolated or self.memory_mb <= 0):

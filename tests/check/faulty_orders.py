@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders import Judge
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -218,6 +220,28 @@ class SaysWhatIsSoldInOtherWords(TellsWhatAToolSaid):
         return turn.text or f"By now you have {len(state.sold)} wares." if listener.name != turn.speaker else None
 
 
+class NeverScored(Sound):
+    """Its judge is asked for a word that no stand-in says."""
+
+    auxiliary = ("judge",)
+
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+        word = await episode.ask("judge", "Was it polite?")
+        if word != "polite":
+            raise EpisodeFailure(FailureKind.JUDGE, "judge", f"no verdict: {word!r}")
+        return 1.0
+
+
+class FailsBehindItsJudge(Sound):
+    """Its judge is asked for one of two labels, of which stand-ins say one when they are asked again."""
+
+    auxiliary = ("judge",)
+
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+        await Judge("Was it polite? [[YES]] or [[NO]]", {"[[YES]]": 1.0, "[[NO]]": 0.0}).verdict(episode)
+        return 1 / 0
+
+
 class OutOfRange(Sound):
     def score(self, state: Order, episode: Episode) -> float:
         return len(state.sold) / len(episode.task.wares) - 0.5
@@ -385,7 +409,7 @@ class WaitsInATool(Sound):
 
 
 class WaitsInScore(Sound):
-    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]  # type: ignore[override]
         await _wait_for_ever()
         return 0.0
 

@@ -15,11 +15,13 @@ from faulty_orders import (
     ChangedTask,
     Connected,
     CountsItsReplays,
+    FailsBehindItsJudge,
     FewTasks,
     ForNothing,
     GeneratorThatRemembers,
     HasAStopwatch,
     NeverHeardOfPairs,
+    NeverScored,
     NoNumber,
     OddOutcome,
     OrderOfASet,
@@ -92,6 +94,11 @@ async def test_a_failure_before_anybody_speaks_is_no_matter_of_messages(other_pr
     assert found.mend.startswith("it fails before anybody has spoken")
 
 
+async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) -> None:
+    found = await found_in(FailsBehindItsJudge, other_process)
+    assert any("ZeroDivisionError" in one.what for one in found["hooks"]), found
+
+
 @pytest.mark.parametrize(
     ("faulty", "check", "where", "what"),
     [
@@ -119,6 +126,7 @@ async def test_a_failure_before_anybody_speaks_is_no_matter_of_messages(other_pr
         (TellsOwnWords, "echoes", "TellsOwnWords, to ", "is told its own words: '"),
         (TellsATranscript, "echoes", "TellsATranscript, to ", "is told its own words: "),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
+        (NeverScored, "score", "NeverScored.score", "failed by judge, who plays at random here"),
         (OthersOutOfRange, "score", "OthersOutOfRange.score", "a reward of 17 for user, out of the declared range"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),
         (NeverHeardOfPairs, "score", "NeverHeardOfPairs.score_group", "returned 1 scores for 2 episodes"),

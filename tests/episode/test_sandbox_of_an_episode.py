@@ -22,6 +22,7 @@ from ray_gym.plugins import find_sandbox
 from ray_gym.sandbox import Sandbox, SandboxGone, SandboxRefused
 from ray_gym.sandbox.supply import SandboxSupply
 from ray_gym.testing import play_task, says
+from ray_gym.wrong_hooks import wrong_hooks
 
 
 @dataclass
@@ -162,8 +163,8 @@ def test_a_hook_that_is_never_called_is_told() -> None:
     class Forgotten(Workshop):
         uses_sandbox = False
 
-    assert Forgotten.wrong_hooks() == ["Forgotten.furnish is never called: set uses_sandbox = True"]
-    assert Workshop.wrong_hooks() == []
+    assert wrong_hooks(Forgotten) == ["Forgotten.furnish is never called: set uses_sandbox = True"]
+    assert wrong_hooks(Workshop) == []
 
 
 async def test_refusals_can_be_caught(supply: SandboxSupply) -> None:

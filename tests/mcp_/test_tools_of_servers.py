@@ -163,7 +163,7 @@ BAD: dict[str, tuple[dict[str, McpServer], str]] = {
         "it printed more than 1,000 lines that are no message",
     ),
     "clash": ({"x": plain(), "y": plain()}, "server x and server y both have a tool 'add': give the server a `prefix`"),
-    "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "environment.servers.x: http://127.0.0.1:9/mcp: ConnectError"),
+    "nobody listens": ({"x": McpServer(url="http://127.0.0.1:9/mcp", start_s=2)}, "x: http://127.0.0.1:9/mcp: ConnectError"),
 }  # fmt: skip
 SLOW = ("a flood", "garbage alone", "a deep schema")
 """Names of the servers in `BAD` whose tests take seconds."""

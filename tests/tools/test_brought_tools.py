@@ -131,7 +131,7 @@ async def test_one_method_answers_for_them_by_name() -> None:
         ("{}", "'to' is a required property"),
         ("", "'to' is a required property"),
         ('{"to": ', "Invalid JSON"),
-        ('{"to": "\\ud800"}', "Invalid JSON"),
+        ('{"to": "\\ud800"}', "does not match"),
         ('{"to": "\ud800"}', "does not match"),  # replaced as soon as the model has written it
         ("[" * 100_000, "Invalid JSON"),
         ('["a1"]', "['a1'] is not of type 'object'"),
