@@ -13,6 +13,7 @@ import typer
 from ray_gym.cli.output import say, write
 from ray_gym.data.file_kind import no_file
 from ray_gym.errors import UserError, refused_writes
+from ray_gym.printable import printable
 
 MOST_IDS = 10
 """Number of ids of one kind that a conflict shows."""
@@ -154,7 +155,7 @@ def generate(
         list(told_if_slowly_made(generate_tasks(environment, seed, n), f"{type(environment).__name__}.generate", n))
     )
     if out is None or out.suffix.lower() == ".jsonl":
-        written = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        written = "".join(f"{_json_line(row)}\n" for row in rows).encode()
     else:
         file = io.BytesIO()
         write_rows(rows, file)
@@ -195,3 +196,9 @@ def _ruler(tokenizer: str | None) -> Any:
 
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")  # else it tells of each new try at a hub
     return lengths.character_ruler() if tokenizer is None else lengths.token_ruler(tokenizer)
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    """Returns a row as JSON that a terminal shows as it is: in ASCII if it has characters that act there."""
+    text = json.dumps(row, ensure_ascii=False)
+    return text if printable(text) == text else json.dumps(row).replace("\x7f", "\\u007f")

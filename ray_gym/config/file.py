@@ -79,7 +79,7 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
     wrong type.
     """
     written, resolved = _written_and_resolved(text, file, overrides)
-    _require_finite(resolved, file)
+    _require_finite(resolved, file, overrides=overrides)
     filled_in = tuple(interpolations(written, resolved))
     try:
         config = RunConfig.model_validate(resolved)
@@ -125,9 +125,12 @@ def interpolations_in(overrides: Sequence[str], file: str) -> tuple[Interpolatio
     return tuple(interpolations(*_written_and_resolved("{}", file, overrides)))
 
 
-def _require_finite(data: Mapping[str, Any] | BaseModel, file: str, prefix: str = "") -> None:
+def _require_finite(
+    data: Mapping[str, Any] | BaseModel, file: str, prefix: str = "", overrides: Sequence[str] = ()
+) -> None:
     for key, number in _infinite(prefix, data):
-        raise UserError(f"{file}: {key}: {number} is no number that a run can keep; leave it out, or take a finite one")
+        told = f"{key}: {number} is no number that a run can keep; leave it out, or take a finite one"
+        raise UserError(_place(told, file, overrides))
 
 
 def _infinite(key: str, node: Any) -> Iterator[tuple[str, float]]:
@@ -175,7 +178,8 @@ def _overridden(config: Any, override: str) -> Any:
     try:
         return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(key, override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        hint = LITERAL if "${" in override else ""
+        is_braced = override[len(key) + 1 :].lstrip()[:1] in _STRUCTURED[:2]
+        hint = LITERAL if "${" in override else "; a text is in quotes: KEY='TEXT'" if is_braced else ""
         raise UserError(f"{override!r} is not an override that can be read: {one_line(error)}{hint}") from None
 
 
@@ -263,7 +267,7 @@ def validate(
     problems = _unknown_keys(model, data) or _flags_as_numbers(model, data)
     if told := list(explained(problems, model, prefix, filled_in)):
         raise _refused(told, file, overrides)
-    _require_finite(made, file, ".".join(prefix))  # "nan" is a text until it is read as a number
+    _require_finite(made, file, ".".join(prefix), overrides)  # "nan" is a text until it is read as a number
     return made
 
 
@@ -304,14 +308,14 @@ def _refusal(
 
 def _place(line: str, file: str, overrides: Sequence[str]) -> str:
     """Returns the line of a problem (`field: what is wrong`) behind the last override that has set the field or a part
-    of it or the section with it; behind the file if none has. A list or a mapping where a text is wanted may be a text
-    without quotes.
+    of it or the section with it; behind the file if none has. What YAML takes for another value where a text is wanted may
+    be a text without quotes.
     """
     field = f"{line.partition(': ')[0]}."
     for override in reversed(overrides):
         name, _, value = override.partition("=")
         if field.startswith(f"{name}.") or f"{name}.".startswith(field):
-            is_bare = value.lstrip()[:1] in ("[", "{") and "should be a valid string" in line
+            is_bare = value.lstrip()[:1] not in ("'", '"', "") and "should be a valid string" in line
             quoted = _shortened(f"{name}='{value.strip()}'")
             return f"{_shortened(override)!r}: {line}" + (f'; a text is in quotes: "{quoted}"' if is_bare else "")
     return f"{file}: {line}"

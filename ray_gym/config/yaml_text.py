@@ -32,6 +32,14 @@ _COLLECTIONS = (
 )
 _WHOLE_INTERPOLATION = re.compile(r"""\$\{[^\s{}"'\\]{1,80}\}""")
 """An interpolation without another one or quotes in it."""
+_OF_BARE_TEXTS = (
+    "cannot start any token",
+    "expected alphabetic or numeric",
+    "'<scalar>'",
+    "got ':'",
+    "mapping values are not allowed",
+)
+"""Parts of PyYAML's messages about a text that needs quotes."""
 _BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 
@@ -174,6 +182,8 @@ def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:
         return f":{opened.line + 1}", told
     if opened is not None and context in _BRACKETS and opened.line != mark.line:
         told += f" in the brackets that line {opened.line + 1} opens"
+    if any(words in told for words in _OF_BARE_TEXTS):
+        told += "; a text with such signs goes into quotes, 'as here'"
     return f":{mark.line + 1}", told
 
 

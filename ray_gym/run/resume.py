@@ -27,8 +27,11 @@ MAY_CHANGE = (
     "models.*.requests_per_minute",
     "models.*.tokens_per_minute",
     "log.*",
+    "tasks.path",
 )
-"""Patterns (of `fnmatch`) of the dotted keys of a config that may change when a run is resumed."""
+"""Patterns (of `fnmatch`) of the dotted keys of a config that may change when a run is resumed. The tasks that a file has
+are compared by themselves (`fingerprint`), so that it may lie elsewhere.
+"""
 PLACE = ("run.name", "output.dir", "output.journal_dir")
 """Dotted keys that say where a run is. They are not compared, since `--resume` names the place."""
 

@@ -109,7 +109,12 @@ class _Unfinished:
         return next((spec for spec in self.source.make_group(number) if spec.episode_id == episode_id), None)
 
 
-MAY_CHANGE_TOO = (*MAY_CHANGE, "models.*.model", "models.*.weights_version", "models.*.adapter")
+MAY_CHANGE_TOO = (
+    *(key for key in MAY_CHANGE if key != "tasks.path"),
+    "models.*.model",
+    "models.*.weights_version",
+    "models.*.adapter",
+)
 """Keys of the config that may change when a stream is resumed. Weights are among them, since training changes them."""
 TAKEOVER_S = 20.0
 """Seconds that the host of a killed trainer may take to end."""

@@ -385,11 +385,24 @@ def test_a_literal_can_be_written(config: Path) -> None:
     assert read.participants["policy"].stop_text == "${x}"
 
 
-@pytest.mark.parametrize("text", ["[DONE]", "{done}"])
+@pytest.mark.parametrize("text", ["[DONE]", "{done}", "1", "true"])
 def test_a_text_that_looks_like_a_list_is_told_its_quotes(config: Path, text: str) -> None:
     remedy = f"participants.policy.stop_text='{text}'"
     assert f'; a text is in quotes: "{remedy}"' in error_of(config, f"participants.policy.stop_text={text}")
     assert read_config(config, [remedy]).participants["policy"].stop_text == text
+
+
+def test_an_override_that_cannot_be_read_is_blamed_itself(config: Path) -> None:
+    assert "; a text is in quotes: KEY='TEXT'" in error_of(config, "participants.policy.stop_text={{x}}")
+    said = error_of(config, "participants.policy.sampling.temperature=.inf")
+    assert said.startswith("'participants.policy.sampling.temperature=.inf': ")
+
+
+@pytest.mark.parametrize("text", ["**done**", "@x", "`x`", "%x", "'it's'", "a: b"])
+def test_a_text_that_needs_quotes_is_told_so(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.yaml").write_text(f"participants:\n  policy: {{stop_text: {text}}}\n")
+    with pytest.raises(UserError, match=r"c\.yaml:2: not valid YAML: .*; a text with such signs goes into quotes"):
+        read_config(tmp_path / "c.yaml")
 
 
 @pytest.mark.parametrize("written", ["###STOP###", "  ##END", "##x  ", "### STOP ###", "#STOP", "# STOP #", "#", "###"])

@@ -160,6 +160,15 @@ def test_a_relative_task_file_of_the_config_is_the_run_s_absolute_one(tmp_path: 
     )
 
 
+def test_the_task_file_may_have_moved(tmp_path: Path) -> None:
+    (tmp_path / "games.jsonl").write_text("{}\n")
+    tasks = OLD.tasks.model_copy(update={"generate": None, "path": "/gone/games.jsonl"})
+    kept, here = OLD.model_copy(update={"tasks": tasks}), str(tmp_path / "games.jsonl")
+    assert config_to_resume(kept, "RUN", overrides=[f"tasks.path={here}"]).tasks.path == here
+    new = kept.model_copy(update={"tasks": tasks.model_copy(update={"path": here})})
+    assert config_to_resume(kept, "RUN", written(tmp_path / "new.yaml", new)).tasks.path == here
+
+
 def spec(episode_id: str, task: str) -> EpisodeSpec:
     return EpisodeSpec(episode_id, "g", "t", 0, 1, task)
 

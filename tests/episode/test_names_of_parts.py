@@ -1,0 +1,38 @@
+"""Checks that the parts of a score have names that are texts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from ray_gym.openai_api.conversation import read_conversation
+from ray_gym.score import Score, as_score
+
+
+class Part(StrEnum):
+    FORM = "form"
+
+
+@pytest.mark.parametrize("name", [b"a", None, 1.5, ("a",)])
+def test_other_names_are_refused(name: Any) -> None:
+    for given in ({name: 1.0}, Score(1.0, {name: 1.0}), Score(1.0, others={name: 1.0})):
+        with pytest.raises(TypeError, match="whose name is no text but a"):
+            as_score(given)
+
+
+@pytest.mark.parametrize("parts", [None, [("a", 1)], 3])
+def test_parts_are_a_mapping(parts: Any) -> None:
+    with pytest.raises(TypeError, match="no mapping of names to numbers"):
+        as_score(Score(1.0, parts))
+
+
+def test_names_that_are_texts() -> None:
+    assert dict(as_score({Part.FORM: 1.0, "a": 0.5}).parts) == {"form": 1.0, "a": 0.5}
+
+
+def test_a_conversation_in_json_is_no_message() -> None:
+    with pytest.raises(ValueError, match="messages is a text that is itself JSON; write the list"):
+        read_conversation('[{"role": "user", "content": "x"}]')
+    assert [one["content"] for one in read_conversation("[1, 2]")] == ["[1, 2]"]
