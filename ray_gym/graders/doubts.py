@@ -153,8 +153,7 @@ class Doubts:
             return False
         if is_taken_back(self._said, around[-1], is_score=is_score, is_negative=is_negative):
             return False
-        is_positive = bool(self._finder.negative) and not (is_negative or is_score or label in self._finder.names)
-        if is_positive and is_qualified(self._said, end):
+        if label in self._finder.positive and is_qualified(self._said, end):
             return False
         if self._is_alone(start, end) or states_a_verdict(self._said, *around):
             return True
@@ -187,7 +186,7 @@ class Doubts:
         """
         if not self._finder.negative or within_brackets(label).lower() in ("yes", "y"):
             return False
-        if is_contradicted(self._said, last):
+        if is_contradicted(self._said, start, last):
             return True
         behind = last, last + _LONGEST_REASON
         denied = _any_in(self._denials, *behind) or _any_in(self._answers, *behind)

@@ -19,8 +19,10 @@ _TOP = (
 )
 """Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""
 _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
-_NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+)"
-"""Not what makes another number of the one before it: 7%, 7:30, 7+."""
+_NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+|\s?(?:\u00bd|(?:and|&)\sa\shalf\b))"
+"""Not what makes another number of the one before it: 7%, 7:30, 7+, 7 and a half."""
+_NO_GRADE = rf"(?![+\u2795{DASHES}](?![\w>\u2795{DASHES}]))"
+"""Not what makes another grade of the letter before it: A-, B+."""
 
 _FEW = 3
 """Largest number of labels of which a number may name an answer: of more, it is a score."""
@@ -48,6 +50,8 @@ class Finder(NamedTuple):
     """Labels by their texts in lower case, with and without brackets."""
     negative: frozenset[str]
     """Labels that deny (NO, INCORRECT beside CORRECT, A!=B, FAIL beside PASS): a reason with a denial agrees with them."""
+    positive: frozenset[str]
+    """Labels that are not, beside one that does, and neither scores nor names of answers."""
     names: frozenset[str]
     """Labels that name one of the answers that are compared: A, [[B]], Response 1; a number only of three labels at most."""
 
@@ -91,7 +95,9 @@ def finder_of(labels: Sequence[str]) -> Finder:
     others = re.compile(f"(?i:{'|'.join(map(_pattern_of, wordy))})") if wordy else None
     negative = frozenset(label for label in ordered if _denies(label, ordered))
     names = frozenset(label for label in ordered if _names_an_answer(label, len(ordered)))
-    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative, names)
+    rest = (label for label in ordered if not within_brackets(label)[-1:].isdigit()) if negative else ()
+    positive = frozenset(rest) - negative - names
+    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative, positive, names)
 
 
 def within_brackets(label: str) -> str:
@@ -121,7 +127,8 @@ def _in_any_case(label: str, pattern: str) -> str:
 def _pattern_of(label: str) -> str:
     """Returns a regular expression of a label that is no part of a longer word or number."""
     bare = label.strip()
-    return f"{_not_after(bare[:1])}{spaced(bare)}{_not_before(bare[-1:])}"
+    grade = _NO_GRADE if len(bare) == 1 and bare.isalpha() else ""
+    return f"{_not_after(bare[:1])}{spaced(bare)}{_not_before(bare[-1:])}{grade}"
 
 
 def spaced(label: str) -> str:
@@ -147,7 +154,7 @@ def _not_after(first: str) -> str:
     word = _of_one_word(first)
     if not word:
         return ""
-    number = rf"(?<!\d[.,])(?<![^\w.]\.)(?<!^\.)(?:(?<![{DASHES}])|(?<=\w[{DASHES}]))" if first.isdigit() else ""
+    number = rf"(?<!\d[.,:])(?<![^\w.]\.)(?<!^\.)(?:(?<![{DASHES}])|(?<=\w[{DASHES}]))" if first.isdigit() else ""
     return rf"(?<!{word})(?<!{word}_)(?<!{word}__){number}"
 
 

@@ -53,7 +53,7 @@ _LESS = rf"(?:(?<![^\W_])(?:{_ENGLISH}|{_OTHER_LANGUAGES})(?![^\W_])|{_UNSPACED_
 """Degrees less than a whole: the one list for what is before a label and behind it."""
 _AROUND = rf"[{SPACES}\"'\u201c\u201d\u2018\u300c\uff08()\[]"
 HEDGED_BEFORE = re.compile(
-    rf"(?i:(?:{_LESS}|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
+    rf"(?i:(?:{_LESS}|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?|(?<![\w.,/])0|\u2260){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
     rf"|(?:\A|[.!?:\n])[{SPACES}]{{0,5}}(?:(?:only|just|but|well){GAP})?{_LESS}(?:\s(?:correct|right|true|met|so))?[{SPACES}]{{0,3}}[.:,;/\uff1a\uff0c\u3002\u2014{DASHES}]{_AROUND}{{0,5}}\Z)"
 )
 """A degree right before a label (partially CORRECT, 80% CORRECT, 2 of 3 parts CORRECT), or as a sentence before it (Partially: CORRECT)."""
@@ -83,14 +83,20 @@ BOUND_BEHIND = re.compile(
     r"|and\s+(?:above|below|up)|(?:max|min)(?:imum)?\b|minus|plus|less\b|ish\b|-ish\b))"
 )
 """A bound behind a number: 2 or less, 2 at most."""
-_NO_VALUE = r"(?:null|none|nil|n/?a|n|f|undefined|unknown|tbd|false|no|off|not\s+\w{1,15})"
+_NO_VALUE = (
+    r"(?:null|none|nil|n/?a|n|f|undefined|unknown|tbd|false|no|off|not\s+\w{1,15}|un\w{3,12}ed|overturned|overruled|revoked"
+    r"|withdrawn|retracted|disputed|pending)"
+)
 _NUMBER_VALUE = (
     r"(?!100(?:[.,]0+)?\s?(?:%|percent))(?!(?P<all>\d{1,4})\s?(?:/|out\s+of|of)\s?(?P=all)(?!\d))"
     r"(?![5-9]\d(?:[.,]\d+)?\s?%\s(?:confiden|certain|sure))(?:[<>~\u2264\u2265]\s?)?-?"
     r"(?:\d{1,4}(?:[.,]\d{1,4})?\s?(?:%|percent|(?:/|out\s+of|of)\s?\d{1,4})|0?[.,]\d{1,4}|0)"
     rf"(?:\s(?:confiden\w*|certain\w*|sure|prob\w*|likely|credit|marks?|correct|{_PARTS}))?"
 )
-_BESIDE = r"(?:[\"'*_`)\]} \t]{0,6}(?:[:=|\uff1a]|[-=]>|\u2192|[,\u2014\u2013-][ \t]{0,3}[(\[\uff08]?|[(\[\uff08]))[ \t\"'*_`~]{0,4}"
+_BESIDE = (
+    r"(?:[\"'*_`)\]} \t]{0,6}(?:[:=|\uff1a]|[-=]>|\u2192|\.{2,3}|\u2026|[,\u2014\u2013-][ \t]{0,3}[(\[\uff08]?|[(\[\uff08])"
+    r")[ \t\"'*_`~]{0,4}"
+)
 _VALUE_ENDS = r"(?=[ \t\"'*_`]{0,4}(?:[,;|})\]\r\n\uff09\u3002]|[.!](?!\d)|\Z))"
 VALUE = re.compile(
     rf"(?i:{_BESIDE}(?:{_NO_VALUE}|{_NUMBER_VALUE}|(?:very\s+)?low\s+confidence|confidence\W{{0,5}}(?:(?:very\s+)?low|[0-4]?\d\s?%|0?[.][0-4]\d*)){_VALUE_ENDS})"
@@ -121,7 +127,7 @@ DENIALS = re.compile(
     r"|lack(?:s|ed|ing)?|den(?:y|ies|ied)|refut\w+|refus\w+|reject\w*|disagree\w*|dismiss\w*|excluded?|excludes|excluding|ruled\s+out"
     r"|withdr[ae]w\w*|retract\w*|wrong(?:ly)?|false(?:ly)?|incorrect(?:ly)?|invalid|inaccurate|mistaken(?:ly)?|opposite"
     r"|contrary|far\s+from|anything\s+but|instead\s+of|rather\s+than|except|unless|whether|if|maybe|perhaps|possibly|might|may"
-    r"|could"
+    r"|could|should\s+have"
     r"|nicht|nie|niemals|kein\w*|weder|kaum|nein|falsch|zweifel\w*|vielleicht|m\u00f6glicherweise"
     r"|pas|jamais|aucune?|faux|peut-\u00eatre|gu\u00e8re"
     r"|n\u00e3o|nem|niet|geen|nooit|de\u011fil|\u043d\u0435|\u043d\u0435\u0442|\u0644\u064a\u0633"
@@ -145,7 +151,8 @@ DOUBTING = re.compile(
 )
 """Denials of `DENIALS` that doubt even a label which agrees with a denial."""
 UNSURE = re.compile(
-    r"(?i:(?:\bnot|n['\u2019]t)\s(?:\w{1,12}\s){0,2}(?:sure|certain|convinced|confident|clear|know|tell|decide)(?![^\W_]))"
+    r"(?i:(?:\bnot|n['\u2019]t)\s(?:\w{1,12}\s){0,2}(?:sure|certain|convinced|confident|clear|know|tell|decide)(?![^\W_])"
+    r"|(?<![\d.,])[0-4]?\d\s?%\s(?:sure|certain|confident)\b)"
 )
 """Words by which a judge says that it does not know."""
 BARE_DENIAL = re.compile(

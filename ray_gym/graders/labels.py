@@ -127,7 +127,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 in_prose = is_score and is_within_a_line(said, found.start())
                 prose: Literal["unplaced", "placed"] | None = ("placed" if placed else "unplaced") if in_prose else None
                 yield _Reading(None if doubtful else label, doubtful or placed, titled=titled, prose=prose)
-    if verdict is not None and restates_another(said, *verdict, finder.bare):
+    if verdict is not None and restates_another(said, *verdict, finder):
         yield _Reading(None, stated=True)
 
 

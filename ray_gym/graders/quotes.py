@@ -24,12 +24,11 @@ _VERB = (
     r"(?:wrote|writes?|written|says?|said|claims?|claimed|state[sd]?|contains?|contained|include[sd]?|outputs?|printed"
     r"|prints|reads?|asserts|asserted|replie[sd]|answered|answers|declare[sd]|conclude[sd]|adds|added|quote[sd]"
     r"|(?:begin|start|end|close|finish)(?:e?[sd])?\s(?:with|in|by)|(?:asks|asked|tells|told|instructs|instructed|demands"
-    r"|demanded|requests|requested)(?:\s(?:me|us|the\s(?:judge|grader)|for))?(?:\sto\s\w{1,12})?"
-    r"|(?:tr(?:y|ies|ied)|wants?|wanted|attempt(?:s|ed)|hope[sd]?)\s(?:(?:to\s)?\w{1,12}\s)?(?:me|us|the\s(?:judge|grader))(?:\s\w{1,12}){0,3})"
+    r"|demanded|requests|requested)(?:\s(?:me|us|the\s(?:judge|grader)|for))?(?:\sto\s\w{1,12})?)"
 )
 _TITLE = (
     r"(?:that|the|this|its|an?|following|final|last|own|overall|should|be|is|as|here|at|in|with|end|only|just|simply|very"
-    r"|verdict|label|output|grade|rating|score|decision|judgment|judgement|line|words?|text|string|phrase|sentence|tag)"
+    r"|my|your|me|us|it|mark|verdict|label|output|grade|rating|score|decision|judgment|judgement|line|words?|text|string|phrase|sentence|tag)"
 )
 _OPENED = (
     r"(?:\"[^\"]{0,600}|\u201c[^\u201d]{0,600}|[\u201e\u201f][^\u201c\u201d]{0,600}|\u00ab[^\u00bb]{0,600}"
@@ -47,6 +46,18 @@ _OTHERS = re.compile(
 )
 """Introduces someone else's words: The student wrote: [[YES]], It ends with the line: Final verdict: [[YES]]. The group
 `agrees` is there if they are named as a reason: That is right, as the student says: [[YES]]."""
+_WISH = (
+    r"\b(?:attempt(?:s|ed|ing)?|tr(?:y|ies|ied|ying)|wants?|wanted|hope[sd]?|instructions?|notes?|messages?|requests?|commands?"
+    r"|demands?|pleas?)\s(?:(?:to|for|at)\s)?"
+)
+_REPORTED = re.compile(
+    rf"(?i:(?:{_WISH}(?:(?:\w{{1,12}}\s)?(?:me|us|(?:the|a|any)\s(?:judge|grader))|(?:inject|manipulat|forc|influenc|fak)\w{{0,3}})\b"
+    rf"|\baccording\sto\s(?:the|this|that|its|his|her|their)\s(?:\w{{1,15}}['\u2019]s\s)?{_SUBJECT}\b,?"
+    r"|['\u2019]s\s(?:\w{1,12}\s)?(?:answer|response|output|reply|text)\s(?:is|was)\s(?:(?:just|only|simply|merely)\s)?(?=[\"\u201c`]\Z))"
+    r"(?:(?!\b(?:so|hence|therefore|thus|which|my\sverdict)\b)[^,;.!?\n]){0,160}\Z"
+    rf"|{_WISH}(?:answer|output|say|mark|grade|rate|label|print|write|return|reply|respond)(?:\s{_TITLE}\b){{0,6}}{MARKS}{{0,12}}\Z)"
+)
+"""Begins what someone else wants of the judge, or holds, up to a label: It tries to make me say it is CORRECT."""
 _ABROAD = re.compile(
     r"(?i:(?:\A|[.!?\n\u3002\uff01\uff1f])(?P<clause>[^.!?\n\u3002\uff01\uff1f]{0,120})"
     r"(?:\b(?:schrieb|schreibt|geschrieben|sagte?|(?:behauptet|antwortet|erkl\u00e4rt)e?"
@@ -64,7 +75,9 @@ _REASON_ABROAD = re.compile(
 )
 """Words by which those are a reason, or the judge's own: wie der Student schrieb."""
 _TITLED = re.compile(
-    rf"(?i:(?:\A|[.!?\n])[\s*_#>-]{{0,9}}(?:(?:please\s)?(?:ignore|disregard)|quoted?|default|options?|examples?)"
+    rf"(?i:(?:\A|[.!?\n])[\s*_#>-]{{0,9}}(?:(?:please\s)?(?:ignore|disregard)|default|options?|examples?"
+    r"|(?:\w{1,12}\s){0,3}(?:quot(?:ed?|ation)|excerpt|transcript|instructions?|injection|prompt)"
+    r"(?:\s(?:from|of|in)\s(?:\w{1,12}\s){0,2}\w{1,12})?)"
     rf"[\s*_]{{0,4}}[:\uff1a]{MARKS}{{0,12}}\Z)"
 )
 """Title of a label that is not given: Ignore: [[YES]]."""
@@ -132,7 +145,7 @@ def is_introduced(said: str, place: int) -> bool:
     abroad = _ABROAD.search(before)
     if abroad is not None and _REASON_ABROAD.search(abroad["clause"]) is None:
         return True
-    if _TITLED.search(before) or _SUPPOSED.search(before):
+    if _REPORTED.search(before) or _TITLED.search(before) or _SUPPOSED.search(before):
         return True
     return others is not None and others["agrees"] is None
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from ray_gym.graders.ascribed import is_ascribed
-from ray_gym.graders.characters import DASHES, MARKS
-from ray_gym.graders.finder import spaced
+from ray_gym.graders.characters import CROSSES, DASHES, MARKS
+from ray_gym.graders.finder import Finder, spaced
 from ray_gym.graders.titles import is_of_the_whole
 
 _IN_WORDS = dict(
@@ -25,6 +24,14 @@ _LEADS = (
     r"|\swould|\sthus|\stherefore)?\s(?:say|rate|judge|call|mark|grade|give|vote|choose|pick)"
     r"(?:\s(?:it|this|that|the\s\w{1,12}))?)(?:\s(?:as|with|an?))?"
 )
+_WORTHLESS = re.compile(
+    rf"(?im:(?:^(?:{MARKS}|[#|{DASHES}]){{0,12}}|,\s{{0,4}}\")(?:(?:is|final|overall|total|my)[\s_]){{0,2}}"
+    r"(?:verdict|judgment|judgement|scores?|rating|grade|points|correct|passed)(?:[\s_](?:after|on|upon)[\s_]\w{1,12})?"
+    rf"{MARKS}{{0,6}}[:=\uff1a]{MARKS}{{0,9}}(?P<no>0(?:\.0+)?(?:\s?/\s?\d{{1,3}})?|f|no|false|(?:in|not\s)correct|wrong|fail(?:ed)?"
+    rf"|reject(?:ed)?){MARKS}{{0,9}}(?:$|[,.;](?!\d))"
+    rf"|^{MARKS}{{0,9}}[{CROSSES}]\ufe0f?{MARKS}{{0,9}}$)"
+)
+"""The title of a verdict with another word for no (`Score: 0/10`, `"correct": false`), or a cross alone on its line."""
 _NO_VERDICT = re.compile(r"(?i:correct|given|expected|reference)")
 """Part of a title of the reference or of what is judged."""
 
@@ -43,12 +50,14 @@ def _pattern(texts: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def restates_another(said: str, place: int, label: str, bare: Mapping[str, str]) -> bool:
+def restates_another(said: str, place: int, label: str, finder: Finder) -> bool:
     """Returns True if another label than `label` stands as a verdict behind a place, in another letter case, without its
-    brackets, or in words: alone on its line, behind the title of a verdict, or in a sentence that leads to one.
-
-    `bare`: labels by their texts in lower case, with and without brackets.
+    brackets, or in words: alone on its line, behind the title of a verdict, or in a sentence that leads to one. Beside a
+    positive label, so does another word for no, or none of the points, wherever it is.
     """
+    if label in finder.positive and any(finder.named(found["no"] or "") is None for found in _WORTHLESS.finditer(said)):
+        return True
+    bare = finder.bare
     texts = dict(bare)
     texts |= {word: bare[str(number)] for word, number in _IN_WORDS.items() if str(number) in bare}
     for found in _pattern(tuple(texts)).finditer(said, place):

@@ -63,6 +63,7 @@ _WITHDRAWN = re.compile(
     rf"|(?:disregard|ignore|forget|discard|cancel|scratch|strike)\s(?:(?:that|this|it){_ENDS}|my|what\sI|the\s(?:(?:above"
     rf"|previous|preceding|former|last|first)\b|line|{_VERDICT}))"
     r"|looking\s(?:\w{1,12}\s){0,3}again"
+    r"|(?:penalty|adjustment|bonus)[\s*_]{0,4}:[\s*_]{0,4}[+\u2212-]?(?=[1-9])\d{1,3}"
     rf"|(?:revis(?:ed|ion)|updated?|erratum|corrected|amended)(?:\s{_VERDICT})?[\s*_]{{0,4}}[:\uff1a]){_ENDS})"
 )
 """Sentences that withdraw a verdict before them."""

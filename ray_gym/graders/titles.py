@@ -29,9 +29,14 @@ _WHOLE = re.compile(
 )
 """A title all of whose words may be said of the whole."""
 _NO_SCORE = re.compile(
-    r"(?i:\d|\b(?:deduct\w*|penalt\w*|lost|errors?|mistakes?|number|count|found|confidence|rank|difficulty|previous)\b)"
+    r"(?i:\d|\b(?:deduct\w*|penalt\w*|adjust\w*|lost|errors?|mistakes?|issues?|number|count|found|confidence|certainty|rank"
+    r"|difficulty|previous|threshold|passing|required|baseline|average|others)\b)"
 )
 """Part of a title that makes the number behind it no score: Points lost: 3, Step 3: 4."""
+_COUNTED_OFF = re.compile(
+    rf"(?i:\b(?:question|criterion|step|turn|item|deduct|subtract|(?:up|down)\sfrom)[\s#]{{0,2}}(?:{MARKS}|[:=#]){{1,6}}\Z)"
+)
+"""Words right before a number that is no score: Step 3, Deduct 3 points, 7, up from 5."""
 _NUMBER_BEHIND = re.compile(rf"(?:\s?[-/\u2013]\s?\d{{1,3}})?{MARKS}{{0,4}}[:=\uff1a]{MARKS}{{0,9}}\d")
 _TITLE_BEFORE = re.compile(r"[\s*_#>|-]{0,9}[A-Za-z][A-Za-z ]{1,40}[\s(\[/]{1,4}(?:\d{1,3}\s?[-/\u2013]\s?)?\Z")
 """These two are around a number in a title: Step 3: 4, Score (1-10): 8."""
@@ -116,8 +121,10 @@ def is_of_the_whole(title: str) -> bool:
 
 def names_no_score(said: str, start: int, end: int) -> bool:
     """Returns True if a number from `start` to `end` stands in a title of another number, or behind a title of something
-    other than a score: Deduction: 3.
+    other than a score: Deduction: 3, Step 3.
     """
+    if _COUNTED_OFF.search(said, max(0, start - 24), start):
+        return True
     begin = said.rfind("\n", max(0, start - _WINDOW), start) + 1 or max(0, start - _WINDOW)
     if _NUMBER_BEHIND.match(said, end) and _TITLE_BEFORE.match(said[begin:start]):
         return True
