@@ -18,7 +18,9 @@ DASHES = "\u2010-\u2013\u2212-"
 """Hyphens, short dashes and a minus, for a class of characters."""
 GAP = rf"[{SPACES}{DASHES}]++"
 """Regular expression of what may be between two words."""
-MARKS = rf"[{SPACES}\"'\u2018\u2019\u201c\u201d\u300c\u300d\uff08\uff09()\[\]{{}}<>$\\]"
-"""Regular expression of a sign that may be around a label: white space, Markdown, a quote, a bracket."""
+MARKS = (
+    rf"[{SPACES}\"'\u2018\u2019\u201c\u201d\u300c\u300d\uff08\uff09\u3010\u3011\u2b50\u2605\u2606\ufe0f()\[\]{{}}<>$\\]"
+)
+"""Regular expression of a sign that may be around a label: white space, Markdown, a quote, a bracket, a star."""
 CROSSES = "\u274c\u2717\u2718\u2716\u274e\U0001f44e\U0001f6ab\u26d4"
 """Crosses and other signs of a no, for a class of characters."""

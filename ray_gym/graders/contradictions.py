@@ -42,10 +42,9 @@ def is_said_of_a_part(said: str, first: int, start: int) -> bool:
 
 
 def is_contradicted(said: str, start: int, last: int) -> bool:
-    """Returns True if a sentence right before a label from `start`, or behind its sentence, which ends at `last`, calls the
-    answer wrong.
+    """Returns True if a sentence right before a label, or behind that of the label, which ends at `last`, calls the answer
+    wrong.
     """
-    if _WRONG_BEFORE.search(said, max(0, start - 80), start):
-        return True
+    before = _WRONG_BEFORE.search(said, max(0, start - 80), start)
     begin = max(0, last - 1)  # with the full stop or line break before it
-    return _BUT_WRONG.search(said, begin, last + _LONGEST) is not None
+    return before is not None or _BUT_WRONG.search(said, begin, last + _LONGEST) is not None

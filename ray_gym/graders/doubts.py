@@ -19,18 +19,17 @@ from ray_gym.graders.hedges import (
     HEDGED_BEHIND,
     NO_NEXT,
     NO_VALUE,
+    OF_PARTS,
     PRAISE,
     SOME_OF_IT,
     STRUCK,
     UNSURE,
-    UNTICKED,
-    UNTICKED_BEHIND,
     VALUE,
 )
 from ray_gym.graders.places import spelled_before, states_a_verdict
 from ray_gym.graders.references import OF_ITS_FORM, is_of_the_reference
 from ray_gym.graders.retractions import end_of_withdrawn, is_qualified, is_taken_back
-from ray_gym.graders.titles import goes_on_behind_a_part
+from ray_gym.graders.titles import begins_a_reason, goes_on_behind_a_part
 
 _ENDS = re.compile(
     r"[.!?;](?=[\s\"')\]*_`]|\Z)|[\u3002\uff01\uff1f\uff1b]|[\r\n\u2028\u2029]|,(?=\s*\"[^\"\n]{1,40}\"\s*:)"
@@ -149,9 +148,11 @@ class Doubts:
         """Returns True if a label at this place is a verdict by its place, and is not withdrawn behind it."""
         around = self._around(start, end)
         is_score, is_negative = within_brackets(label)[-1:].isdigit(), label in self._finder.negative
-        if self._withdrawn >= end or goes_on_behind_a_part(self._said, *around):
+        if self._withdrawn >= end or begins_a_reason(self._said, start, end):
             return False
-        if is_taken_back(self._said, around[-1], is_score=is_score, is_negative=is_negative):
+        if goes_on_behind_a_part(self._said, *around) or is_taken_back(
+            self._said, around[-1], is_score=is_score, is_negative=is_negative
+        ):
             return False
         if label in self._finder.positive and is_qualified(self._said, end):
             return False
@@ -159,11 +160,6 @@ class Doubts:
             return True
         is_spelled = spelled_before(self._said, around[0], start, is_negative=is_negative) is not None
         return is_spelled and _WORDS.search(self._said, end, around[-1]) is None
-
-    def unticked(self, start: int, end: int) -> bool:
-        """Returns True if an empty box stands before a label at this place, or alone behind it."""
-        before = UNTICKED.search(self._said, max(0, start - 12), start)
-        return before is not None or UNTICKED_BEHIND.match(self._said, end) is not None
 
     def _is_struck(self, start: int, end: int) -> bool:
         """Returns True if a label is struck out, or next to something that is."""
@@ -205,7 +201,7 @@ class Doubts:
             return True
         end, behind = why.end() if why else last, last
         agrees = _any_in(self._denials, before, first)  # what stands there is denied, as this label does
-        told = _any_in(self._denials, end, behind) or agrees
+        told = agrees or _any_in(self._denials, end, behind) or OF_PARTS.match(self._said, end) is not None
         return (
             any(at not in self._crosses for at in _between(self._denials, first, end))
             or _any_in(self._doubting, colon, last)
@@ -307,7 +303,7 @@ _REASON = re.compile(rf"\s[\u2014{DASHES}]\s|[(:,]|\b(?:because|since|as)\b")
 _BECAUSE = re.compile(r"(?i:\b(?:because|since)\b)")
 _GIVEN = re.compile(rf"(?i:[{SPACES}]{{0,8}}(?:since|because|as|given)\b)")
 _BECAUSE_BEHIND = re.compile(
-    rf"(?i:[\s\"'*_`)\]]{{0,6}}(?:[:,(\uff1a\uff0c\uff08\u2014]|[{DASHES}]\s|\b(?:because|since|as)\b)[\s,]{{0,4}}(?:because|since|as)?\b(?!(?:but|though|although|however|yet|or|even|albeit|or\s+rather)\b))"
+    rf"(?i:[\s\"'*_`)\]]{{0,6}}(?:[:,(\uff1a\uff0c\uff08\u2014]|[{DASHES}]\s|\b(?:because|since|as)\b|(?<=\]\]\s)(?=(?:they|it|the|both)\s))[\s,]{{0,4}}(?:because|since|as)?\b(?!(?:but|though|although|however|yet|or|even|albeit|or\s+rather)\b))"
 )
 """Begins a reason right behind a label."""
 _THEREFORE = re.compile(

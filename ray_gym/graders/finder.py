@@ -9,13 +9,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ray_gym.graders.characters import DASHES, GAP, SPACES, UNSPACED
-from ray_gym.graders.hedges import DENIALS, NEGATION, is_opposite
+from ray_gym.graders.hedges import DENIALS, NEGATION, UNTICKED, UNTICKED_BEHIND, is_opposite
 
+OF = "(?:of|von|sur|su|de|\u0438\u0437)"
+"""Words for `of` between a score and the largest one, in some languages."""
 _BETWEEN_WORDS = re.compile(r"(\s+|(?<=[^\W\d])[-_]+(?=[^\W\d]))")
 _SHOWN = rf"[{SPACES}$]"
 _TOP = (
     rf"{_SHOWN}*+(?:(?:points?|pts|stars?|marks?){_SHOWN}*+)?(?:[(,\u2014{DASHES}]{_SHOWN}*+)?"
-    rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|(?:of|von|sur)\s++){_SHOWN}*+\d++(?:[.,]\d++)*+"
+    rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|{OF}\s++){_SHOWN}*+\d++(?:[.,]\d++)*+"
 )
 """Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""
 _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
@@ -23,6 +25,8 @@ _NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+|\s?(?:\u00bd|(?:and|&)\sa\shalf\b))"
 """Not what makes another number of the one before it: 7%, 7:30, 7+, 7 and a half."""
 _NO_GRADE = rf"(?![+\u2795{DASHES}](?![\w>\u2795{DASHES}]))"
 """Not what makes another grade of the letter before it: A-, B+."""
+_POINTS = r"(?:\uc810[\uac00-\ud7a3]{0,4})?"
+"""Korean for points, which is in one piece with its number."""
 
 _FEW = 3
 """Largest number of labels of which a number may name an answer: of more, it is a score."""
@@ -44,6 +48,8 @@ class Finder(NamedTuple):
     numbers on a scale that are no label (no group)."""
     exactly: re.Pattern[str]
     """Labels in their own letter case."""
+    unticked: re.Pattern[str]
+    """Labels with an empty box before them, or alone behind them: they are not chosen."""
     others: re.Pattern[str] | None
     """Labels in any letter case, and those in brackets also without them; None if there are none of two letters."""
     bare: Mapping[str, str]
@@ -89,7 +95,7 @@ def finder_of(labels: Sequence[str]) -> Finder:
     scale = [_ON_A_SCALE] if any(label.strip()[0].isdigit() for label in ordered) else []
     first = re.escape("".join({label.strip()[0] for label in ordered}))
     parts = "|".join([*groups, rf"(?P<negated>{NEGATION}(?:{exactly}))", *scale])
-    anything = rf"(?=(?i:[{first}\dncuidmhsqpavberfklt]))(?:{parts})"  # what all begin with comes first: it is faster
+    anything = rf"(?=(?i:[{first}\\\dncuidmhsqpavberfklt]))(?:{parts})"  # what all begin with comes first: it is faster
     bare = {inner.lower(): label for label in ordered for inner in {label.strip(), within_brackets(label)}}
     wordy = [inner for inner in sorted(bare, key=len, reverse=True) if sum(map(str.isalpha, inner)) > 1]
     others = re.compile(f"(?i:{'|'.join(map(_pattern_of, wordy))})") if wordy else None
@@ -97,7 +103,9 @@ def finder_of(labels: Sequence[str]) -> Finder:
     names = frozenset(label for label in ordered if _names_an_answer(label, len(ordered)))
     rest = (label for label in ordered if not within_brackets(label)[-1:].isdigit()) if negative else ()
     positive = frozenset(rest) - negative - names
-    return Finder(ordered, re.compile(anything), re.compile(exactly), others, bare, negative, positive, names)
+    texts = "|".join(spaced(label.strip()) for label in ordered)
+    unticked = re.compile(rf"(?i:{UNTICKED}(?:{texts})(?![^\W_]))|(?<![^\W_])(?:{texts}){UNTICKED_BEHIND}")
+    return Finder(ordered, re.compile(anything), re.compile(exactly), unticked, others, bare, negative, positive, names)
 
 
 def within_brackets(label: str) -> str:
@@ -128,7 +136,9 @@ def _pattern_of(label: str) -> str:
     """Returns a regular expression of a label that is no part of a longer word or number."""
     bare = label.strip()
     grade = _NO_GRADE if len(bare) == 1 and bare.isalpha() else ""
-    return f"{_not_after(bare[:1])}{spaced(bare)}{_not_before(bare[-1:])}{grade}"
+    written = spaced(bare).replace(r"\[\[", r"\\?\[\\?\[[ \t]{0,4}")
+    written = written.replace(r"\]\]", r"[ \t]{0,4}\\?\]\\?\]")  # also [[ YES ]], and Markdown's \[\[YES\]\]
+    return f"{_not_after(bare[:1])}{written}{_not_before(bare[-1:])}{grade}"
 
 
 def spaced(label: str) -> str:
@@ -165,8 +175,9 @@ def _not_before(last: str) -> str:
     word = _of_one_word(last)
     if not word:
         return ""
-    number = rf"(?:\.0{{1,3}}(?!\d))?(?![.,]\d){_NO_SCORE}(?:{_TOP})?"
-    return rf"(?!_{{0,2}}{word})" + (number if last.isdigit() else "")
+    if not last.isdigit():
+        return rf"(?!_{{0,2}}{word})"
+    return rf"(?!_{{0,2}}(?!\uc810){word})(?:\.0{{1,3}}(?!\d))?{_POINTS}(?![.,]\d){_NO_SCORE}(?:{_TOP}{_POINTS})?"
 
 
 def _of_one_word(letter: str) -> str:

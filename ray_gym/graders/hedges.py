@@ -23,6 +23,8 @@ _PARTS = r"(?:parts?|steps?|criteria|criterion|points?|items?|claims?|answers?|(
 _OF_PARTS = (
     rf"(?<![\d.,/])(?P<some>\d{{1,4}})\s?(?:/|out\s+of|of)\s?(?!(?P=some)(?!\d))\d{{1,4}}(?:\s(?:the\s)?{_PARTS})"
 )
+OF_PARTS = re.compile(f"(?i:{_OF_PARTS})")
+"""A share of what is counted: 2 of 5 tests."""
 _IN_PART = (
     r"in\s+(?:large\s+|small\s+)?parts?|to\s+(?:(?:some|an?|a\s+\w+)\s+)?(?:extent|degree)|for\s+the\s+most\s+part|by\s+and\s+large"
     r"|up\s+to\s+a\s+point|in\s+principle|in\s+theory|on\s+the\s+whole"
@@ -103,11 +105,11 @@ VALUE = re.compile(
 )
 """A value beside a label that is less than a yes: CORRECT: 0, {"CORRECT": null}, CORRECT (10% confidence), CORRECT (2/3)."""
 NO_VALUE = re.compile(rf"(?i:{_BESIDE}{_NO_VALUE}{_VALUE_ENDS})")
-UNTICKED = re.compile(r"(?:\[[\s_]{0,2}\]|\(\s{1,2}\)|[\u2610\u2b1c\u25a1\u25fb\u25a2])[\s*_`\"']{0,4}\Z")
+UNTICKED = r"(?:\[[\s_]{0,2}\]|\(\s{1,2}\)|[\u2610\u2b1c\u25a1\u25fb\u25a2])[\s*_`\"']{0,4}"
 """An empty box before a label."""
-UNTICKED_BEHIND = re.compile(
+UNTICKED_BEHIND = (
     r"[ \t*_`:|\"']{0,6}(?:\[[\s_]{0,2}\]|\{\s?\}|(?<=:)(?:\"\"|'')|(?<=: )(?:\"\"|'')|[\u2610\u2b1c\u25a1\u25fb\u25a2])"
-    r"[ \t]{0,4}(?:[\r\n|,}]|\Z)"
+    r"[ \t]{0,4}(?=[\r\n|,}]|\Z)"
 )
 """An empty box or value behind a label, with nothing behind it."""
 NO_NEXT = re.compile(rf"(?i:[{SPACES}\"')\]]{{0,6}}[.!\u2026][{SPACES}.]{{0,6}}no[,:\u2014-])")

@@ -16,7 +16,7 @@ from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
-from ray_gym.graders.titles import names_no_score, without_parts
+from ray_gym.graders.titles import begins_a_reason, names_no_score, without_parts
 from ray_gym.models.thoughts import last_words
 
 _MOST_LABELS = 40
@@ -50,15 +50,7 @@ def clear_label(text: str, labels: Iterable[str]) -> str | None:
     """Returns the one label in a text; None if there is none, or if there are different ones, or one with a `not` or a
     word such as `partially`, or none that stands as a verdict (`_labels_in`).
     """
-    found = list(_labels_in(text, labels))
-    own = max((place for place, reading in enumerate(found) if reading.stated), default=-1)
-    found = [reading for place, reading in enumerate(found) if place > own or not reading.quoted]
-    titled = max((place for place, reading in enumerate(found) if reading.titled), default=-1)
-    if titled >= 0:
-        later = found[titled].titled == "line"
-        found = [
-            one for at, one in enumerate(found) if not one.prose or (later and at > titled and one.prose == "placed")
-        ]
+    found = _readings(text, labels)
     (label, *others) = {reading.label for reading in found} or {None}
     return label if not others and any(reading.stated for reading in found) else None
 
@@ -67,9 +59,23 @@ def last_label(text: str, labels: Iterable[str]) -> str | None:
     """Returns the label that comes last in a text; None if there is none, or if it has a `not` or a word such as
     `partially`. One that does not stand as a verdict counts only if the last that does is the same.
     """
-    found = list(_labels_in(text, labels))
+    found = _readings(text, labels)
     stated = next((reading.label for reading in reversed(found) if reading.stated), None)
     return stated if found and found[-1].label == stated else None
+
+
+def _readings(text: str, labels: Iterable[str]) -> Sequence[_Reading]:
+    """Returns the labels in a text, in order, without those that are quoted before a verdict, and without numbers in
+    sentences if a score has a title.
+    """
+    found = list(_labels_in(text, labels))
+    own = max((place for place, reading in enumerate(found) if reading.stated), default=-1)
+    found = [reading for place, reading in enumerate(found) if place > own or not reading.quoted]
+    titled = max((place for place, reading in enumerate(found) if reading.titled), default=-1)
+    if titled < 0:
+        return found
+    later = found[titled].titled == "line"
+    return [one for at, one in enumerate(found) if not one.prose or (later and at > titled and one.prose == "placed")]
 
 
 def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
@@ -83,7 +89,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     """
     finder = finder_of(tuple(labels))
     plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), last_words(text))
-    whole = without_parts(plain, {within_brackets(label) for label in finder.labels})
+    whole = without_parts(finder.unticked.sub("", plain), {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)
     said = scales.said
     matches = list(finder.anything.finditer(said)) if finder.labels else []
@@ -100,13 +106,14 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             if not forms[found]:
                 yield _Reading(None, stated=True)
             continue
-        if doubts.unticked(*found.span()):
-            continue
         if found.lastgroup == "negated":
-            yield _Reading(None, stated=True)
+            denied = [label for label in finder.labels if found[0].endswith(label)]
+            if not denied or verdict is None or verdict[1] in denied or not _is_apart(said, verdict[0], found.start()):
+                yield _Reading(None, stated=True)
         elif finder.exactly.search(found[0]):  # else it is one in another letter case
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
-            if label.strip().isdigit() and is_count(said, found.end()) and not doubts.states(label, *found.span()):
+            is_number = label.strip().isdigit() or label.strip().lower() == "no"  # No rude words
+            if is_number and is_count(said, found.end()) and not doubts.states(label, *found.span()):
                 continue
             if label.strip(_BRACKETS)[:1].isdigit() and scales.is_another(label, found.start()):
                 if doubts.states(label, *found.span()):
@@ -124,11 +131,16 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 verdict = (found.end(), label) if placed and not doubtful else verdict
                 is_score = label.strip().isdigit()
                 titled = title_of_score(said, *found.span()) if is_score and placed and not doubtful else None
-                in_prose = is_score and is_within_a_line(said, found.start())
+                in_prose = is_score and (is_within_a_line(said, found.start()) or begins_a_reason(said, *found.span()))
                 prose: Literal["unplaced", "placed"] | None = ("placed" if placed else "unplaced") if in_prose else None
                 yield _Reading(None if doubtful else label, doubtful or placed, titled=titled, prose=prose)
     if verdict is not None and restates_another(said, *verdict, finder):
         yield _Reading(None, stated=True)
+
+
+def _is_apart(said: str, end: int, start: int) -> bool:
+    """Returns True if a label from `start` is on another line, or behind another title, than a verdict up to `end`."""
+    return any(sign in said[end : min(start, end + 99)] for sign in "\n:\uff1a")
 
 
 def _in_forms(said: str, matches: Sequence[re.Match[str]], names: frozenset[str]) -> Mapping[re.Match[str], bool]:

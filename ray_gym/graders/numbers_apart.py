@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Literal
+
+from ray_gym.graders.finder import OF
 
 _ITEM = re.compile(r"^[ \t]{0,8}(?:[*_]{1,2})?(?P<number>\d{1,3})[.)](?:[*_]{1,2})?[ \t]+\S", re.MULTILINE)
 _TOP = re.compile(
@@ -11,11 +14,9 @@ _TOP = re.compile(
     r"(?:[\s_-](?:scores?|points|marks?|ratings?|values?|grades?))?[\"'*_`]{0,4}\s{0,2}(?:[:=]|is\b)[\s\"'*_`]{0,4}\Z"
     r"|\(max(?:imum)?[.:]?\s\Z)"
 )
-_OUT_OF = re.compile(
-    r"(?i:\bout\s+of\s|\(/\s?|\d[\s\"'*_`)\]]{0,4}[^\W\d]{0,9}\s?[(,/]?\s?(?:\bof|\bvon|\bsur|\bsu|\bde|\u0438\u0437|/)\s?)\Z"
-)
+_OUT_OF = re.compile(rf"(?i:\bout\s+of\s|\(/\s?|\d[\s\"'*_`)\]]{{0,4}}[^\W\d]{{0,9}}\s?[(,/]?\s?(?:\b{OF}|/)\s?)\Z")
 _COUNTED = re.compile(
-    r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
+    r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus|it|he|she|they|that|there|the)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
 )
 
 _TITLE = re.compile(
@@ -32,15 +33,10 @@ _BEGUN = re.compile(
 
 
 def numbers_of_list(said: str) -> frozenset[int]:
-    """Returns the places of the numbers of a numbered list: at the beginnings of lines, from 1, and more than one."""
-    places: set[int] = set()
-    before, place_before = 0, 0
-    for found in _ITEM.finditer(said):
-        number, place = int(found["number"]), found.start("number")
-        if number == before + 1 and number > 1:
-            places |= {place_before, place}
-        before, place_before = (number if number in (1, before + 1) else 0), place
-    return frozenset(places)
+    """Returns the places of the numbers of lists: all at the beginnings of lines, if one of them follows another."""
+    items = [(int(found["number"]), found.start("number")) for found in _ITEM.finditer(said)]
+    is_list = any(number == before + 1 for (before, _), (number, _) in pairwise(items))
+    return frozenset(place for _, place in items if is_list)
 
 
 def is_top_of_scale(said: str, start: int) -> bool:

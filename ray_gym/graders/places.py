@@ -31,7 +31,7 @@ OF_A_VERDICT = (
 )
 THEREFORE = (
     r"(?:so|hence|therefore|thus|then|consequently|accordingly|overall|finally|ultimately|altogether|and|but|yet|though|although"
-    r"|also|daher|deshalb|somit|folglich|donc|ainsi|por\s+(?:lo\s+)?tanto|as\u00ed\s+que|ergo)"
+    r"|also|daher|deshalb|somit|folglich|donc|ainsi|por\s+(?:lo\s+)?tanto|as\u00ed\s+que|ergo|\ub530\ub77c\uc11c)"
 )
 _OBJECT = (
     r"(?:it|this|that|them|these|those|both|the|its|his|her|their|my|your|our|final|overall|first|second|given|following|label|a"
@@ -56,7 +56,7 @@ _LEAD = re.compile(
 """Ends the words that lead to a verdict: a colon or another sign, `is`, a noun such as `verdict`, `so`, or `I rate the answer`."""
 _ONE_WORD = re.compile(rf"{MARKS}{{0,12}}[{DASHES}]?{MARKS}{{0,4}}(?P<word>[^\W_]+)(?:{MARKS}|[{DASHES}]){{1,12}}\Z")
 _PREPOSITION = re.compile(
-    r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?"
+    r"(?i:for|to|of|if|from|without|towards?|unlike|being|until|till|than|between|with|like|versus|vs|beyond|against|requires?|missing|misses|lack\w*|lost|loses|omit\w*"
     r"|needs?|must|should|would|had|were|once|when|only|claims?|claimed)\Z"
 )
 _SUPPOSED = re.compile(
@@ -87,7 +87,7 @@ _FOLLOWS = re.compile(
     r"|(?:is|was)\s+(?:my|our|the\s+(?:right|correct|better|best|final|most|verdict|answer|label|clear|winner|stronger)|right|better|best|near|clear(?:ly)?|appropriate|warranted|justified|fitting|therefore|thus)"
     r"|(?:an?\s+)?(?:final\s+)?(?:answer|response|solution|verdict|rating|score|label|grade|one|result|performance|reply|points?|pts|stars?|marks?)"
     rf"(?={MARKS}{{0,6}}(?:[.,;:!/\uff0c\u3002]|\Z|\b(?:because|since|as|and|so|for|to|here|overall|in|out|on|based|according)\b))"
-    r"|weil|da|denn|und|aber|car|parce|puisque|et|mais|porque|pues|ya|y|pero)(?![^\W_]))"
+    r"|weil|da|denn|und|aber|car|parce|puisque|et|mais|porque|pues|ya|y|pero|\uc785\ub2c8\ub2e4)(?![^\W_]))"
 )
 """Words with which a sentence goes on after a verdict in it."""
 _CONDITION = re.compile(

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from ray_gym.graders.characters import DASHES, MARKS
+from ray_gym.graders.finder import OF
 
 _NUMBER = r"\d{1,4}(?:[.,]\d{1,3})?"
 _TO = rf"(?:\s?(?:to|and|through|,|/|\.{{2,3}}|\u2026|[{DASHES}]|~)\s?)"
@@ -26,13 +27,13 @@ _NAMED = re.compile(
     rf"|\b(?:on|using|with|in)\s(?:an?|the"
     rf"|our)\s(?:{_NUMBER}{_TO})?(?P<sized>{_NUMBER})(?:[\s-]points?)?[\s-]scale\b"
     r"|\u6ee1\u5206\u4e3a?[:\uff1a]?\s?(?P<full>\d{1,4})\s?\u5206?"
-    r"|(?<!\d)(?P<marks>\d{1,4})\s?[\u5206\u70b9]?(?:\u6ee1\u5206|\u6e80\u70b9)\u4e2d?)"
+    r"|(?<!\d)(?P<marks>\d{1,4})\s?[\u5206\u70b9\uc810]?\s?(?:\u6ee1\u5206|\u6e80\u70b9|\ub9cc\uc810)[\u4e2d\uc5d0]?)"
 )
 """Names a scale: Score (1-5): 4, On a scale of 1 to 10, full marks in Chinese and Japanese."""
 _BEHIND = re.compile(
     rf"(?i:(?:[.,]0{{1,3}})?{MARKS}{{0,8}}(?:(?:points?|pts|stars?|marks?"
-    rf"|[\u5206\u70b9])[\s*_]{{0,4}})?(?:[(,\u2014\uff08\uff0c{DASHES}][\s\"']{{0,4}})?"
-    r"(?:/|out\s{1,4}of\s{1,4}(?:an?\s(?:possible|total\sof|maximum\sof)\s)?|(?:of|von|sur|su|de)\s{1,4}"
+    rf"|[\u5206\u70b9\uc810])[\s*_]{{0,4}})?(?:[(,\u2014\uff08\uff0c{DASHES}][\s\"']{{0,4}})?"
+    rf"(?:/|out\s{{1,4}}of\s{{1,4}}(?:an?\s(?:possible|total\sof|maximum\sof)\s)?|{OF}\s{{1,4}}"
     r"|\u6ee1\u5206\u4e3a?[:\uff1a]?\s?"
     rf"|max(?:imum)?(?:[\s_-](?:possible|score|points"
     rf"|rating))?\"?\s?[:=.]?\s?){MARKS}{{0,6}}(?P<top>{_NUMBER})(?![\d]))"

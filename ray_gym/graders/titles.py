@@ -40,9 +40,10 @@ _COUNTED_OFF = re.compile(
 _NUMBER_BEHIND = re.compile(rf"(?:\s?[-/\u2013]\s?\d{{1,3}})?{MARKS}{{0,4}}[:=\uff1a]{MARKS}{{0,9}}\d")
 _TITLE_BEFORE = re.compile(r"[\s*_#>|-]{0,9}[A-Za-z][A-Za-z ]{1,40}[\s(\[/]{1,4}(?:\d{1,3}\s?[-/\u2013]\s?)?\Z")
 """These two are around a number in a title: Step 3: 4, Score (1-10): 8."""
-_REASON = re.compile(
-    rf"(?i:(?:{MARKS}|[,;.]){{0,12}}(?:reason(?:s|ing)?|explanation|rationale|justification|why|because|comments?|notes?){MARKS}{{0,6}}[:=\uff1a])"
-)
+_WHY = "reason(?:s|ing)?|explanation|rationale|justification|comments?|notes"
+_REASON = re.compile(rf"(?i:(?:{MARKS}|[,;.]){{0,12}}(?:{_WHY}|why|because|note){MARKS}{{0,6}}[:=\uff1a])")
+_BEGINS_A_REASON = re.compile(rf"(?i:\b(?:{_WHY}){MARKS}{{0,6}}[:=\uff1a]{MARKS}{{0,12}}\Z)")
+_GOES_ON = re.compile(r"[^\w\n\"]{0,6}[^\W_]")
 _NEXT_TITLE = re.compile(rf"[\n,;.|]\s{{0,4}}{MARKS}{{0,6}}[A-Za-z][\w -]{{0,40}}{MARKS}{{0,4}}[:=|\uff1a]")
 _PIECES = re.compile(r"(\n|[,;]\s)")
 """Parts a line, or a member of a list, from the next."""
@@ -78,6 +79,11 @@ def goes_on_behind_a_part(said: str, first: int, start: int, end: int, last: int
     if reason:
         return _NEXT_TITLE.search(said, reason.end()) is not None
     return _WORD.search(said, last) is not None
+
+
+def begins_a_reason(said: str, start: int, end: int) -> bool:
+    """Returns True if what is from `start` to `end` are the first words of a reason: Reason: Yes, it was asked."""
+    return bool(_BEGINS_A_REASON.search(said, max(0, start - 40), start) and _GOES_ON.match(said, end))
 
 
 def without_parts(said: str, labels: Collection[str]) -> str:
