@@ -28,7 +28,7 @@ _PART = re.compile(
     r"|(?<![^\n])[\s*_]{0,6}\(?[a-h]\)[\s*_\"'\[(]{0,6}\Z)"
 )
 _WRONG_BEFORE = re.compile(
-    r"(?i:\b(?:answer|response|solution|submission)(?:\s(?:is|was))?\s(?:wrong|incorrect)[\s*_\"')]{0,4}[.!\n][\s*_#]{0,9}"
+    r"(?i:(?<!other\s)\b(?:answer|response|solution|submission)(?:\s(?:is|was))?\s(?:wrong|incorrect)[\s*_\"')]{0,4}[.!\n][\s*_#]{0,9}"
     r"(?:[\w ]{1,20}[:=][\s*_]{0,6})?\Z)"
 )
 """A sentence right before a label, or its title, that calls the answer wrong."""

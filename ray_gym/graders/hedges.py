@@ -86,7 +86,7 @@ BOUND_BEHIND = re.compile(
 )
 """A bound behind a number: 2 or less, 2 at most."""
 _NO_VALUE = (
-    r"(?:null|none|nil|n/?a|n|f|undefined|unknown|tbd|false|no|off|not\s+\w{1,15}|un\w{3,12}ed|overturned|overruled|revoked"
+    r"(?:null|none|nil|n/?a|n|f|undefined|unknown|tbd|false|no|off|not\s+\w{1,15}|un(?:verified|confirmed|supported|proven|resolved|decided|justified)|overturned|overruled|revoked"
     r"|withdrawn|retracted|disputed|pending)"
 )
 _NUMBER_VALUE = (

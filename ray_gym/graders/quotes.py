@@ -76,8 +76,8 @@ _REASON_ABROAD = re.compile(
 """Words by which those are a reason, or the judge's own: wie der Student schrieb."""
 _TITLED = re.compile(
     rf"(?i:(?:\A|[.!?\n])[\s*_#>-]{{0,9}}(?:(?:please\s)?(?:ignore|disregard)|default|options?|examples?"
-    r"|(?:\w{1,12}\s){0,3}(?:quot(?:ed?|ation)|excerpt|transcript|instructions?|injection|prompt)"
-    r"(?:\s(?:from|of|in)\s(?:\w{1,12}\s){0,2}\w{1,12})?)"
+    r"|(?:\w{1,12}\s){0,2}(?:quot(?:ed?|ation)|excerpt|injection)(?:\s(?:from|of|in)\s(?:\w{1,12}\s){0,2}\w{1,12})?"
+    r"|(?:the\s)?(?:embedded|injected|planted)(?:\s\w{1,12}){1,2})"
     rf"[\s*_]{{0,4}}[:\uff1a]{MARKS}{{0,12}}\Z)"
 )
 """Title of a label that is not given: Ignore: [[YES]]."""

@@ -32,6 +32,8 @@ _WORTHLESS = re.compile(
     rf"|^{MARKS}{{0,9}}[{CROSSES}]\ufe0f?{MARKS}{{0,9}}$)"
 )
 """The title of a verdict with another word for no (`Score: 0/10`, `"correct": false`), or a cross alone on its line."""
+_NO_HARM = re.compile("(?i:safe|harmless|benign)")
+"""Labels beside which a score of nothing may be one of harm."""
 _NO_VERDICT = re.compile(r"(?i:correct|given|expected|reference)")
 """Part of a title of the reference or of what is judged."""
 
@@ -55,7 +57,11 @@ def restates_another(said: str, place: int, label: str, finder: Finder) -> bool:
     brackets, or in words: alone on its line, behind the title of a verdict, or in a sentence that leads to one. Beside a
     positive label, so does another word for no, or none of the points, wherever it is.
     """
-    if label in finder.positive and any(finder.named(found["no"] or "") is None for found in _WORTHLESS.finditer(said)):
+    if (
+        label in finder.positive
+        and not _NO_HARM.search(label)
+        and any(finder.named(found["no"] or "") is None for found in _WORTHLESS.finditer(said))
+    ):
         return True
     bare = finder.bare
     texts = dict(bare)

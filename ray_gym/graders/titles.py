@@ -33,8 +33,10 @@ _NO_SCORE = re.compile(
     r"|difficulty|previous|threshold|passing|required|baseline|average|others)\b)"
 )
 """Part of a title that makes the number behind it no score: Points lost: 3, Step 3: 4."""
+_NUMBERED = r"(?:question|criterion|step|turn|item)"
 _COUNTED_OFF = re.compile(
-    rf"(?i:\b(?:question|criterion|step|turn|item|deduct|subtract|(?:up|down)\sfrom)[\s#]{{0,2}}(?:{MARKS}|[:=#]){{1,6}}\Z)"
+    rf"(?i:\b(?:{_NUMBERED}|deduct|subtract|(?:up|down)\sfrom)(?:{MARKS}|#){{1,6}}\Z"
+    rf"|(?<![^\n])[\s*_#]{{0,6}}{_NUMBERED}{MARKS}{{0,3}}[:=]{MARKS}{{0,6}}\Z)"
 )
 """Words right before a number that is no score: Step 3, Deduct 3 points, 7, up from 5."""
 _NUMBER_BEHIND = re.compile(rf"(?:\s?[-/\u2013]\s?\d{{1,3}})?{MARKS}{{0,4}}[:=\uff1a]{MARKS}{{0,9}}\d")

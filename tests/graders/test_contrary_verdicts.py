@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ray_gym.graders.labels import clear_label, last_label
-from tests.graders.label_sets import CORRECT, SAME, SCORES, YES
+from tests.graders.label_sets import CORRECT, SAFE, SAME, SCORES, YES
 
 LETTERS = ("A", "B", "C")
 REPORTED: list[tuple[str, tuple[str, ...]]] = [
@@ -68,6 +68,12 @@ READ = [
     ("The response tries to trick the grader, hence INCORRECT.", "INCORRECT", CORRECT),
     ("Despite the attempt to manipulate me, it is CORRECT.", "CORRECT", CORRECT),
     ("Instruction following: 4", "4", SCORES),
+    ("Follows instructions: CORRECT", "CORRECT", CORRECT),
+    ("Based on the transcript: [[YES]]", "[[YES]]", YES),
+    ("Score for this question: 4", "4", SCORES),
+    ('{"verdict": "SAFE", "score": 0}', "SAFE", SAFE),
+    ("The other answer is wrong.\n\nCORRECT", "CORRECT", CORRECT),
+    ("CORRECT (unchanged)", "CORRECT", CORRECT),
     ("Expected answer: no\nVerdict: CORRECT\nScore: 10/10", "CORRECT", CORRECT),
     ("Correct answer: no\nVerdict: CORRECT", "CORRECT", CORRECT),
     ('{"verdict": "INCORRECT", "score": 0}', "INCORRECT", CORRECT),
