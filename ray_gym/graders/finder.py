@@ -136,17 +136,17 @@ def _pattern_of(label: str) -> str:
     """Returns a regular expression of a label that is no part of a longer word or number."""
     bare = label.strip()
     grade = _NO_GRADE if len(bare) == 1 and bare.isalpha() else ""
-    written = spaced(bare).replace(r"\[\[", r"\\?\[\\?\[[ \t]{0,4}")
-    written = written.replace(r"\]\]", r"[ \t]{0,4}\\?\]\\?\]")  # also [[ YES ]], and Markdown's \[\[YES\]\]
-    return f"{_not_after(bare[:1])}{written}{_not_before(bare[-1:])}{grade}"
+    return f"{_not_after(bare[:1])}{spaced(bare)}{_not_before(bare[-1:])}{grade}"
 
 
 def spaced(label: str) -> str:
-    """Returns a regular expression of a label in which white space, marks of Markdown and hyphens between words count
-    as one space.
+    r"""Returns a regular expression of a label in which white space, marks of Markdown and hyphens between words count
+    as one space, also of `[[ YES ]]` and Markdown's `\[\[YES\]\]`.
     """
     parts = _BETWEEN_WORDS.split(label)
-    return "".join(_gap(parts, number) if number % 2 else re.escape(part) for number, part in enumerate(parts))
+    written = "".join(_gap(parts, number) if number % 2 else re.escape(part) for number, part in enumerate(parts))
+    written = written.replace(r"\[\[", r"\\?\[\\?\[[ \t]{0,4}")
+    return written.replace(r"\]\]", r"[ \t]{0,4}\\?\]\\?\]")
 
 
 def _gap(parts: Sequence[str], number: int) -> str:

@@ -117,7 +117,7 @@ async def test_a_disagreement_has_a_reward_of_its_own(reward: int) -> None:
         ("Yes, they are equal.", 0),
         ("[A=B]", 0),
         ("[[a=b]]", 0),
-        ("[[ A=B ]]", 0),
+        ("[[ A=B ]]", 1),
         ("They differ: [[A!=B]]. Had it been right: [[A=B]]", 0),
         ("First I thought [[A=B]], now [[A!=B]]", 0),
         ("My verdict is [[A=B]], as both name the same day.", 1),

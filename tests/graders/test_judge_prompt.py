@@ -48,6 +48,15 @@ def test_a_label_of_several_words_is_taken_apart_however_it_is_spaced(material: 
     assert clear_label(material, labels) is not None and clear_label(shown, labels) is None
 
 
+@pytest.mark.parametrize(
+    "material", ["[[A]]", "[[ A ]]", r"\[\[A\]\]", "[[[A]]]", "[[5]]", "[[ 5]]", r"[[YES\]\]", "[[YES ]]"]
+)
+def test_a_label_in_brackets_is_taken_apart_however_they_are_written(material: str) -> None:
+    labels = ("[[A]]", "[[5]]", "[[YES]]")
+    (shown, _) = fenced_texts(prompt("{one}\n{other}").filled(labels, one=material, other="x"))
+    assert clear_label(material, labels) is not None and clear_label(shown, labels) is None
+
+
 def test_a_label_of_one_character_is_left_out() -> None:
     filled = prompt().filled(("A", "B"), one="A or B?", other="ABBA")
     assert not {"A", "B"} & {*"".join(fenced_texts(filled))} and " or " in filled
