@@ -6,18 +6,26 @@ The parsers are vLLM's, except for models without a tool format of their own (`p
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat import call_frames, plain_calls
+from ray_gym.deployments.chat.call_pieces import Attempt
+from ray_gym.deployments.chat.call_spelling import (
+    Call,
+    end_of_parts,
+    is_name,
+    read_bare_name,
+    read_json_call,
+    spell_as_written,
+)
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.models.base import NO_TOKENS
 from ray_gym.models.thoughts import has_mark, tell_apart
 from ray_gym.seeds import stable_id
 
@@ -25,10 +33,6 @@ HARMONY = ("openai", "openai_gptoss")
 """vLLM's names of the tool parser and the reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
 """Number of letters and digits of a call's id: Mistral's templates refuse other ids."""
-
-
-MOST_OBJECTS = 100
-"""Objects of JSON in an answer among which the arguments of a call are looked for."""
 
 
 class _ForcedCall(msgspec.Struct):
@@ -89,11 +93,11 @@ class ToolFormat:
 
     def _read_answer(
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None
-    ) -> tuple[str | None, str, list[_Call]]:
+    ) -> tuple[str | None, str, list[Call]]:
         text = generation.text
         if grammar is not None and grammar.kind == "json":
             return None, *_read_json_calls(text)
-        reasoning, rest, calls = self._parse(generation, tools)
+        reasoning, rest, calls, answer = self._parse(generation, tools)
         if tools and self._plain:
             thoughts, words = tell_apart(rest)  # a call within them is none
             content, read = plain_calls.read(words, [tool.name for tool in tools])
@@ -101,69 +105,84 @@ class ToolFormat:
                 return reasoning, rest, []
             reasoning = "\n".join(filter(None, (reasoning, thoughts))) or None
             return reasoning, content, [("", name, arguments) for name, arguments in read]
+        if tools:
+            said, attempts = call_frames.cut(self.tool_parser, answer, [tool.name for tool in tools])
+            if len(calls) <= len(attempts) > 0:
+                return reasoning, said, self._read_attempts(attempts, calls, tools)
         if calls:
-            return reasoning, rest.strip(), spell_as_written(calls, text, _end_of_parts(text, reasoning, rest.strip()))
-        said, attempts = self._split_attempts(rest if reasoning else text, tools)
-        if attempts:  # the model began calls, and the parser can't read one of them
-            return reasoning, said.strip(), [self._read_call(*attempt, generation, tools) for attempt in attempts]
+            return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
         return reasoning, rest, []
 
-    def _split_attempts(self, text: str, tools: Sequence[ToolSchema]) -> tuple[str, list[tuple[str, str, str]]]:
-        """Returns the text before the first call that the model began, and its attempts at calls, each as (text by
-        which the parser knows a call's beginning, the attempt, text by which it knows the end). Without attempts, or
-        for a parser whose calls have no known beginning, returns the whole text and [].
+    def _read_attempts(self, attempts: Sequence[Attempt], calls: list[Call], tools: Sequence[ToolSchema]) -> list[Call]:
+        """Returns the calls that a model began, of which the parser read `calls`. Unless it read all of them, each is
+        read by itself, and one that can't be read has no name, unless it is a name and nothing else. `calls` stay if
+        even so no more can be read.
         """
-        start = getattr(self._tool_parser, "tool_call_start_token", None)
-        if tools and isinstance(start, str):
-            said, *attempts = text.split(start)
-            return said, [(start, attempt, "") for attempt in attempts]
-        if tools and "pythonic" in (self.tool_parser or ""):  # the whole answer is [NAME(a=1), NAME(b=2)]
-            call = rf"(?:{'|'.join(re.escape(tool.name) for tool in tools)})\("
-            if re.match(rf"\s*\[\s*{call}", text):
-                inner = text.strip().removeprefix("[").removesuffix("]")
-                return "", [("[", attempt.strip(), "]") for attempt in re.split(rf",\s*(?={call})", inner)]
-        return text, []
+        names = [tool.name for tool in tools]
+        read = sum(is_name(name, names) for _, name, _ in calls)
+        if read == len(attempts):
+            pairs = zip(calls, attempts, strict=True)
+            return [spell_as_written([call], attempt.written)[0] for call, attempt in pairs]
+        alone = [self._read_call(attempt, tools) for attempt in attempts]
+        if sum(call is not None for call in alone) < read:
+            return spell_as_written(calls, "".join(attempt.written for attempt in attempts))
+        return [
+            ("", *read_bare_name(attempt.written)) if call is None else call
+            for call, attempt in zip(alone, attempts, strict=True)
+        ]
 
-    def _read_call(
-        self, start: str, attempt: str, end: str, generation: Generation, tools: Sequence[ToolSchema]
-    ) -> _Call:
-        """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others. Such
-        a call has no name and the whole attempt as its arguments, unless it is a name and nothing else.
+    def _read_call(self, attempt: Attempt, tools: Sequence[ToolSchema]) -> Call | None:
+        """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others; None
+        if it can't be read.
         """
-        try:
-            _, _, calls = self._parse_by(self._parser, replace(generation, text=start + attempt + end), tools)
-        except Exception:  # parsers raise for some malformed answers
-            calls = []
-        if len(calls) == 1:
-            return spell_as_written(calls, attempt)[0]
-        return "", *_read_bare_name(attempt)
+        names = [tool.name for tool in tools]
+        for known in (tools, None):  # some parsers read no call of a tool that there is not
+            calls = self._parse_by(self._call_parser, attempt.alone, known).calls
+            if len(calls) == 1 and is_name(calls[0][1], names):
+                return spell_as_written(calls, attempt.written)[0]
+        return read_json_call(attempt.written) if self.tool_parser in call_frames.JSON_CALLS else None
 
-    def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
-        """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them. If they take the
-        whole answer for reasoning, but there are no marks of reasoning, the answer is read again without the reasoning
-        parser.
+    def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading:
+        """Returns an answer as vLLM's parsers read it. If they take the whole of it for reasoning, but there are no marks
+        of reasoning, it is read again without the reasoning parser.
         """
+        text, token_ids = generation.text, generation.token_ids
         if self._parser is None:
-            return None, generation.text, []
-        reasoning, content, calls = self._parse_by(self._parser, generation, tools)
-        if reasoning and not content and not calls and not self._has_reasoning_marks(generation):
+            return _Reading(None, text, [], text)
+        reading = self._parse_by(self._parser, text, tools, token_ids)
+        is_all_reasoning = reading.reasoning and not reading.words and not reading.calls
+        if is_all_reasoning and not self._has_reasoning_marks(generation):
             # Parsers of models that always reason take an answer without marks for reasoning without an end.
             if self._call_parser is None:
-                return None, generation.text, []
-            return self._parse_by(self._call_parser, generation, tools)
-        return reasoning, content, calls
+                return _Reading(None, text, [], text)
+            return self._parse_by(self._call_parser, text, tools, token_ids)
+        return reading
 
     def _parse_by(
-        self, parser: Any, generation: Generation, tools: Sequence[ToolSchema]
-    ) -> tuple[str | None, str, list[_Call]]:
-        request = _chat_request([tool.as_openai() for tool in tools], "auto" if tools else "none")
-        reasoning, content, calls = parser(self._tokenizer, request.tools).parse(
-            generation.text,
-            request,
-            enable_auto_tools=self._tool_parser is not None,
-            model_output_token_ids=generation.token_ids.tolist(),
-        )
-        return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
+        self, parser: Any, text: str, tools: Sequence[ToolSchema] | None, token_ids: Any = NO_TOKENS
+    ) -> _Reading:
+        """Returns a text as one of vLLM's parsers reads it. If it raises for the calls of a format whose frames are
+        known, the calls are none. `tools`: None reads calls of any tool.
+        """
+        choice = None if tools is None else "auto" if tools else "none"
+        request = _chat_request([tool.as_openai() for tool in tools or ()], choice)
+        made = parser(self._tokenizer, request.tools)
+        knows_frames = self.tool_parser in call_frames.FRAMES and choice != "none"
+        said = made.extract_reasoning(text, request) if knows_frames else None
+        try:
+            reasoning, content, calls = made.parse(
+                text,
+                request,
+                enable_auto_tools=self._tool_parser is not None,
+                model_output_token_ids=token_ids.tolist(),
+            )
+        except Exception:  # parsers raise for some malformed answers
+            if said is None:
+                raise
+            (reasoning, content), calls = said, []
+        read = [(call.id or "", call.name, call.arguments) for call in calls or []]
+        answer = _behind_reasoning(text, *said) if said else content
+        return _Reading(reasoning, content or "", read, answer or "")
 
     def _has_reasoning_marks(self, generation: Generation) -> bool:
         """Returns True if the generated text, or the last 8 tokens of the prompt before it, have a mark of
@@ -220,8 +239,14 @@ class ToolFormat:
             raise UserError(f"tool_parser, reasoning_parser: {error}") from error
 
 
-_Call = tuple[str, str, str]
-"""Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
+class _Reading(NamedTuple):
+    """Holds what a parser of vLLM reads in an answer."""
+
+    reasoning: str | None
+    words: str
+    calls: list[Call]
+    answer: str
+    """Answer without its reasoning, calls and all."""
 
 
 def tools_key(tools: Sequence[ToolSchema]) -> str:
@@ -245,7 +270,7 @@ def _cache_vocabulary(tokenizer: Any) -> Any:
     return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
 
 
-def _chat_request(tools: list[dict[str, Any]], choice: str, parallel: bool = True) -> Any:
+def _chat_request(tools: list[dict[str, Any]], choice: str | None, parallel: bool = True) -> Any:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
     messages = [{"role": "user", "content": ""}]
@@ -292,7 +317,7 @@ def _drop_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(shortest.values())
 
 
-def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
+def _read_json_calls(text: str) -> tuple[str, list[Call]]:
     """Returns the text, which is "", and the calls of an answer in vLLM's form for forced calls of models without a
     structural tag: [{"name": ..., "parameters": {...}}]. An answer in no such form gives one call without a name, with
     the whole text as its arguments.
@@ -303,57 +328,12 @@ def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
         return "", [("", "", text)]
 
 
-def spell_as_written(calls: Sequence[_Call], text: str, start: int = 0) -> list[_Call]:
-    """Returns calls with their arguments as they stand in the model's text, where a parser has decoded and encoded them
-    anew. Arguments that are not found there stay as they are. `start`: index in the text where the calls begin; each is
-    looked for after the one before it.
+def _behind_reasoning(text: str, reasoning: str | None, answer: str | None) -> str:
+    """Returns a text behind its reasoning, as it stands. `answer`: what a parser returns as such. If the parser took a
+    mention of a call for the end of the reasoning, it left out the true end, which then stays in what is returned.
     """
-    made: list[_Call] = []
-    for id, name, arguments in calls:
-        if (place := _find_json(arguments, text, start)) is not None:
-            arguments, start = text[place], place.stop
-        made.append((id, name, arguments))
-    return made
-
-
-def _find_json(wanted: str, text: str, start: int) -> slice | None:
-    """Returns the place of the first object of JSON in `text`, from the index `start`, that decodes to the same as
-    `wanted`, with values of the same types (1, 1.0 and true differ); None if there is none among `MOST_OBJECTS`.
-    """
-    try:
-        value = json.dumps(json.loads(wanted))
-    except (ValueError, RecursionError):
-        return None
-    decoder = json.JSONDecoder()
-    for _ in range(MOST_OBJECTS):
-        if (start := text.find("{", start)) < 0:
-            break
-        try:
-            found, end = decoder.raw_decode(text, start)
-            if json.dumps(found) == value:
-                return slice(start, end)
-        except (ValueError, RecursionError):
-            pass
-        start += 1
-    return None
-
-
-def _end_of_parts(text: str, *parts: str | None) -> int:
-    """Returns the index in `text` after those of the parts, in order, that stand in it: 0 if none does."""
-    end = 0
-    for part in parts:
-        if part and (found := text.find(part, end)) >= 0:
-            end = found + len(part)
-    return end
-
-
-def _read_bare_name(attempt: str) -> tuple[str, str]:
-    """Returns (name, "") for an attempt at a call that is JSON with a name and nothing else, and ("", the attempt) for
-    any other.
-    """
-    try:
-        given, _ = json.JSONDecoder().raw_decode(attempt.lstrip())
-    except (ValueError, RecursionError):
-        given = None
-    is_bare = isinstance(given, dict) and list(given) == ["name"] and isinstance(given["name"], str)
-    return (given["name"], "") if is_bare else ("", attempt)
+    answer = answer or ""
+    if not reasoning or text.endswith(answer):
+        return answer
+    start = text.rfind(reasoning, 0, len(text) - len(answer))
+    return text[start + len(reasoning) :] if start >= 0 else answer

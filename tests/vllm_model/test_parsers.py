@@ -41,6 +41,22 @@ def test_a_call_that_the_template_writes_is_read(name: str) -> None:
     assert not talk.forks
 
 
+@pytest.mark.parametrize("name", ["llama3_2", "mistral", "qwen2_5"])
+def test_words_around_a_call_are_kept_beside_it(name: str) -> None:
+    talk = Talk(formats(name), has_tools=True)
+    talk.put(Message("user", "Your move."))
+    call = ToolCall("abcdefgh0", "make_move", '{"position": 4}')
+    written = as_the_template_writes(talk, Message("assistant", "", None, (call,)))
+    assert written is not None
+    said = [as_text(talk.formats, text) for text in ("I move.\n", "\nDone.")]
+    answer = talk.speak(Line([*said[0], *written, *said[1]]))
+    assert answer.content.split() == ["I", "move.", "Done."]
+    assert [(made.name, json.loads(made.arguments)) for made in answer.tool_calls] == [("make_move", {"position": 4})]
+    talk.put(Message("tool", "done", tool_call_id=answer.tool_calls[0].id))
+    assert talk.speak(Line(as_text(talk.formats, "Your turn."))).content == "Your turn."
+    assert not talk.forks, "the next prompt goes on after these tokens"
+
+
 def test_every_family_that_shows_tools_is_tried() -> None:
     assert {name for name in FAMILY_NAMES if formats(name).takes_tools} == set(SHOW_TOOLS)
 

@@ -77,12 +77,12 @@ def test_the_grammar_lets_well_formed_calls_through_and_nothing_else(hermes: Too
         (
             '{"name": "make_move", "arguments": {"position": }}',
             "",
-            '{"name": "make_move", "arguments": {"position": }}</tool_call>',
+            '{"name": "make_move", "arguments": {"position": }}',
         ),
-        ("make_move 2", "", "make_move 2</tool_call>"),
-        ('{"name": "wait", "parameters": {"x": 2}}', "", '{"name": "wait", "parameters": {"x": 2}}</tool_call>'),
-        ('{"name": "wait", "args": {}}', "", '{"name": "wait", "args": {}}</tool_call>'),
-        ('{"name": ["wait"]}', "", '{"name": ["wait"]}</tool_call>'),
+        ("make_move 2", "", "make_move 2"),
+        ('{"name": "wait", "parameters": {"x": 2}}', "", '{"name": "wait", "parameters": {"x": 2}}'),
+        ('{"name": "wait", "args": {}}', "", '{"name": "wait", "args": {}}'),
+        ('{"name": ["wait"]}', "", '{"name": ["wait"]}'),
     ],
 )
 @pytest.mark.parametrize("first", [True, False])

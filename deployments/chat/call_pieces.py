@@ -1,0 +1,246 @@
+"""Finds the ends of calls in a model's answer, and parts several calls that are within one frame.
+
+A call may be malformed. Then it ends where the next one begins, or with its frame, so that it spoils no other.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+NEVER = r"(?!)"
+"""Regular expression that matches nothing."""
+MOST_MERGED = 8
+"""Pieces between commas that are tried as one call: a string in it may hold what looks like another call."""
+MOST_BRACKETS = 20
+"""Brackets that are tried as the end of a list of Python calls."""
+
+_NEXT_OBJECT = re.compile(r',\s*(?=\{\s*"(?:name|type|function|arguments|parameters)")')
+_NEXT_CALL = re.compile(r",\s*(?=[A-Za-z_][\w.-]*\()")
+_OPENING = re.compile(r"[{\[(]|<\w")
+_SPACE = re.compile(r"\s*")
+_decode = json.JSONDecoder().raw_decode
+
+
+class Attempt(NamedTuple):
+    """Holds one call that a model began, well-formed or not."""
+
+    alone: str
+    """Text that the parser reads as this call and no other, if it is well-formed."""
+    written: str
+    """The call as the model wrote it, without what is around it."""
+
+
+Reader = Callable[[str, int, str], tuple[list[Attempt], int]]
+"""Reads a frame: takes a text, the index behind the frame's beginning, and the regular expression of beginnings; returns
+the attempts in the frame, at least one, and the index behind it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Reads a frame that is between two marks."""
+
+    begin: str
+    end: str
+    value: str = NEVER
+    """Regular expression of a value within a call, in which a mark is text."""
+    to_json: str | None = None
+    """Regular expression of what is before a call's JSON, in which a mark is text; None if it has none."""
+    inner: Between | None = None
+    """Marks of each of several calls, if they have marks of their own."""
+    parts: Callable[[str], list[str]] | None = None
+    """Parts the calls that have no marks of their own."""
+    brackets: tuple[str, str] = ("", "")
+    """Text that the parser asks for around such a call, beside the marks."""
+    echo: str = ""
+    """Regular expression of what belongs to the frame behind its end."""
+
+    def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
+        """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
+        stop, end = self._find_end(text, start, again)
+        if self.inner is not None:
+            written = self._inner_calls(self.inner, text, start, stop, again)
+        else:
+            written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
+        before, after = self.begin + self.brackets[0], self.brackets[1] + self.end
+        attempts = [Attempt(before + each + after, each.strip()) for each in written or [text[start:stop]]]
+        echo = _compile(self.echo).match(text, end)
+        return attempts, echo.end() if echo else end
+
+    def _find_end(self, text: str, start: int, others: str) -> tuple[int, int]:
+        """Returns the index where the frame's inside ends, and the index behind its end mark. `others`: regular
+        expression of the marks that end it, too, and do not belong to it.
+        """
+        position = start
+        if self.to_json is not None and (found := _compile(self.to_json).match(text, start)) is not None:
+            position = end_of_json(text, found.end()) or start
+        inner = re.escape(self.inner.begin) if self.inner else NEVER
+        marks = _compile(f"(?P<value>{self.value})|(?P<inner>{inner})|(?P<end>{re.escape(self.end)})|(?:{others})")
+        while (found := marks.search(text, position)) is not None:
+            if found.lastgroup == "value":
+                position = found.end()
+            elif found.lastgroup == "inner" and self.inner is not None:
+                position = self.inner._find_end(text, found.end(), self._others(others))[1]
+            else:
+                return found.start(), found.end() if found.lastgroup == "end" else found.start()
+        return len(text), len(text)
+
+    def _inner_calls(self, inner: Between, text: str, start: int, stop: int, again: str) -> list[str]:
+        """Returns the calls between `start` and `stop`: those with marks of their own, and the texts between them that
+        may be calls without these marks.
+        """
+        begin = _compile(re.escape(inner.begin))
+        calls: list[str] = []
+        while (found := begin.search(text, start, stop)) is not None:
+            end = inner._find_end(text, found.end(), self._others(again))[1]
+            calls += [*_between_calls(text[start : found.start()]), text[found.start() : end]]
+            start = end
+        return calls + _between_calls(text[start:stop])
+
+    def _others(self, others: str) -> str:
+        """Returns the regular expression of the marks that end one of the inner calls, beside its own end."""
+        assert self.inner is not None
+        return f"{re.escape(self.inner.begin)}|{re.escape(self.end)}|{others}"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOfJson:
+    """Reads a call that ends with its JSON. A malformed one goes on to the next call, or to the end of the text."""
+
+    before: str = ""
+    """Text that the parser asks for before the call."""
+    to_json: str = ""
+    """Regular expression of what is before the JSON."""
+    behind: str = ""
+    """Regular expression of what belongs to the frame behind the JSON."""
+
+    def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
+        """Returns the attempt, and the index behind it (see `Reader`)."""
+        found = _compile(self.to_json).match(text, start)
+        stop = end_of_json(text, found.end()) if found else None
+        if stop is None:
+            following = _compile(again).search(text, start + 1)
+            stop = end = following.start() if following else len(text)
+        else:
+            behind = _compile(self.behind).match(text, stop)
+            end = behind.end() if behind else stop
+        return [Attempt(self.before + text[start:stop], text[start:stop].strip())], end
+
+
+@dataclass(frozen=True, slots=True)
+class ListOfJson:
+    """Reads a JSON list of calls, behind its opening bracket."""
+
+    before: str
+    after: str = "]"
+
+    def __call__(self, text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
+        """Returns the attempts in the list, and the index behind it (see `Reader`)."""
+        written, end = split_objects(text, start)
+        return [Attempt(self.before + each + self.after, each.strip()) for each in written or [""]], end
+
+
+def read_python_list(text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
+    """Returns the attempts in a list of Python calls, behind its opening bracket, and the index behind it (see
+    `Reader`). A malformed list goes to the end of the text.
+    """
+    stop = end = len(text)
+    for found, _ in zip(re.finditer(r"\]", text[start:]), range(MOST_BRACKETS), strict=False):
+        if _count_calls(text[start : start + found.start()]):
+            stop, end = start + found.start(), start + found.end()
+            break
+    inside = text[start:stop].strip().removesuffix("]")
+    return [Attempt(f"[{each}]", each) for each in split_calls(inside)], end
+
+
+def end_of_json(text: str, start: int) -> int | None:
+    """Returns the index behind the object or list of JSON that begins at `start`; None if none does."""
+    if text[start : start + 1] not in ("{", "["):
+        return None
+    try:
+        return _decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def split_objects(text: str, start: int) -> tuple[list[str], int]:
+    """Returns the items of a JSON list of objects, behind its opening bracket, and the index behind the list. An item
+    that is malformed ends where another object begins that looks like a call, or else with the text's last bracket.
+    """
+    items: list[str] = []
+    position = start
+    while True:
+        position = _skip(text, position)
+        if text[position : position + 1] in ("]", ""):
+            return items, min(position + 1, len(text))
+        end = end_of_json(text, position)
+        if end is None or text[_skip(text, end)][:1] not in (",", "]", ""):
+            following = _NEXT_OBJECT.search(text, position)
+            last = text.rfind("]", position)
+            end = following.start() if following else last if last >= 0 else len(text)
+        items += filter(None, [text[position:end].strip()])
+        position = _skip(text, end)
+        position += text[position : position + 1] == ","
+
+
+def split_calls(text: str) -> list[str]:
+    """Returns the calls in a text of Python calls with commas between them. What is no call is left with the call before
+    it.
+    """
+    cuts = [0, *(found.end() for found in _NEXT_CALL.finditer(text)), len(text) + 1]
+    pieces: list[str] = []
+    first = 0
+    while first < len(cuts) - 1:
+        tries = range(first + 1, min(first + 1 + MOST_MERGED, len(cuts)))
+        candidates = ((last, _without_comma(text[cuts[first] : cuts[last]])) for last in tries)
+        whole = next(((last, piece) for last, piece in candidates if _count_calls(piece) == 1), None)
+        last, piece = whole or (first + 1, _without_comma(text[cuts[first] : cuts[first + 1]]))
+        pieces.append(piece)
+        first = last
+    return [piece for piece in pieces if piece]
+
+
+def split_list(text: str) -> list[str]:
+    """Returns the calls in a text that is a list of Python calls, of which a bracket may be missing."""
+    return split_calls(text.strip().removeprefix("[").removesuffix("]"))
+
+
+def split_lines(text: str) -> list[str]:
+    """Returns the calls in a text of Python calls, one a line, or several with commas between them."""
+    return split_calls(", ".join(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def _between_calls(text: str) -> list[str]:
+    """Returns a text between calls with marks if it may be a call; [] if it is whitespace or the rest of a mark."""
+    return [text] if _OPENING.search(text) else []
+
+
+def _without_comma(piece: str) -> str:
+    return piece.strip().removesuffix(",").rstrip()
+
+
+def _count_calls(text: str) -> int:
+    """Returns the number of Python calls with commas between them that a text is; 0 if it is something else."""
+    try:
+        parsed = ast.parse(f"[{text.strip()}]", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    items = parsed.elts if isinstance(parsed, ast.List) else []
+    return len(items) if all(isinstance(item, ast.Call) for item in items) else 0
+
+
+def _skip(text: str, position: int) -> int:
+    """Returns the index of the first character from `position` on that is no whitespace."""
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+@lru_cache(maxsize=512)
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)

@@ -1,0 +1,91 @@
+"""Keeps calls as the model wrote them, where a parser has decoded and encoded them anew or can't read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+MOST_OBJECTS = 100
+"""Objects of JSON in an answer among which the arguments of a call are looked for."""
+
+Call = tuple[str, str, str]
+"""Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
+
+
+def is_name(text: str, names: Collection[str]) -> bool:
+    """Returns True if a text is one of the tools' `names`, or could be the name of a tool. Parsers take other parts of a
+    malformed call for its name.
+    """
+    return text in names or re.fullmatch(r"\w[\w./:-]*", text) is not None
+
+
+def spell_as_written(calls: Sequence[Call], text: str, start: int = 0) -> list[Call]:
+    """Returns calls with their arguments as they stand in the model's text, where a parser has decoded and encoded them
+    anew. Arguments that are not found there stay as they are. `start`: index in the text where the calls begin; each is
+    looked for after the one before it.
+    """
+    made: list[Call] = []
+    for id, name, arguments in calls:
+        if (place := _find_json(arguments, text, start)) is not None:
+            arguments, start = text[place], place.stop
+        made.append((id, name, arguments))
+    return made
+
+
+def _find_json(wanted: str, text: str, start: int) -> slice | None:
+    """Returns the place of the first object of JSON in `text`, from the index `start`, that decodes to the same as
+    `wanted`, with values of the same types (1, 1.0 and true differ); None if there is none among `MOST_OBJECTS`.
+    """
+    try:
+        value = json.dumps(json.loads(wanted))
+    except (ValueError, RecursionError):
+        return None
+    decoder = json.JSONDecoder()
+    for _ in range(MOST_OBJECTS):
+        if (start := text.find("{", start)) < 0:
+            break
+        try:
+            found, end = decoder.raw_decode(text, start)
+            if json.dumps(found) == value:
+                return slice(start, end)
+        except (ValueError, RecursionError):
+            pass
+        start += 1
+    return None
+
+
+def end_of_parts(text: str, *parts: str | None) -> int:
+    """Returns the index in `text` after those of the parts, in order, that stand in it: 0 if none does."""
+    end = 0
+    for part in parts:
+        if part and (found := text.find(part, end)) >= 0:
+            end = found + len(part)
+    return end
+
+
+def read_json_call(attempt: str) -> Call | None:
+    """Returns the call of an attempt {"name": NAME, "arguments": {...}}; None for any other. vLLM's parsers look for marks
+    in the strings of the arguments, too, and then can't read it.
+    """
+    try:
+        given = json.loads(attempt)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(given, dict) or given.keys() != {"name", "arguments"}:
+        return None
+    if not isinstance(given["name"], str) or not isinstance(given["arguments"], dict):
+        return None
+    return spell_as_written([("", given["name"], json.dumps(given["arguments"], ensure_ascii=False))], attempt)[0]
+
+
+def read_bare_name(attempt: str) -> tuple[str, str]:
+    """Returns (name, "") for an attempt at a call that is JSON with a name and nothing else, and ("", the attempt) for
+    any other.
+    """
+    try:
+        given, _ = json.JSONDecoder().raw_decode(attempt.lstrip())
+    except (ValueError, RecursionError):
+        given = None
+    is_bare = isinstance(given, dict) and list(given) == ["name"] and isinstance(given["name"], str)
+    return (given["name"], "") if is_bare else ("", attempt)

@@ -1,0 +1,152 @@
+"""Cuts answers at the frames of their calls. It needs no parser, so vLLM is not imported."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ray_gym.deployments.chat.call_frames import FRAMES, cut
+from ray_gym.deployments.chat.parsers import _FAMILIES
+
+NAMES = ("note", "go")
+WITHOUT_FRAMES = {"plain", "openai"}
+"""Tool parsers that read an answer in other ways: line by line, or by its channels."""
+
+
+def written(parser: str, answer: str) -> tuple[str, list[str]]:
+    words, attempts = cut(parser, answer, NAMES)
+    return words, [attempt.written for attempt in attempts]
+
+
+def test_every_guessed_parser_has_its_frames() -> None:
+    assert {family.tool for family in _FAMILIES if family.tool} - set(FRAMES) == WITHOUT_FRAMES
+
+
+@pytest.mark.parametrize("parser", sorted(FRAMES))
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "  ",
+        "Four it is.",
+        'It is {"x": 1} and {1, 2}, [a](b).',
+        "List<int> f(a, b)",
+        '[{"name": "note"}]',
+        "[1, 2]",
+    ],
+)
+def test_words_without_calls_stay_as_they_are(parser: str, words: str) -> None:
+    assert written(parser, words) == (words, [])
+
+
+def test_an_unknown_parser_cuts_nothing() -> None:
+    text = "<tool_call>{}</tool_call>"
+    assert written("another", text) == (text, []) and cut(None, text, NAMES) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "mention", ["Use the <tool_call> tag.", "It is `<tool_call>`, with two marks.", "<tool_call> is it"]
+)
+@pytest.mark.parametrize("parser", ["granite4", "qwen3_xml", "glm45"])
+def test_a_mention_of_a_mark_is_no_call(parser: str, mention: str) -> None:
+    assert written(parser, mention) == (mention, [])
+    call = {
+        "granite4": '{"name": "go"}',
+        "qwen3_xml": "<function=go></function>",
+        "glm45": "go<arg_key>to</arg_key><arg_value>x</arg_value>",
+    }[parser]
+    assert written(parser, f"<tool_call>{call}</tool_call> {mention}") == (mention, [call])
+    assert written(parser, f"{mention} <tool_call>{call}</tool_call>") == (mention, [call])
+
+
+@pytest.mark.parametrize(
+    ("parser", "call"),
+    [
+        ("hermes", '<tool_call>{"name": "note", "arguments": {"text": "a <tool_call> b </tool_call>"}}</tool_call>'),
+        ("qwen3_xml", "<tool_call><function=note><parameter=text><tool_call> </tool_call></parameter></function></tool_call>"),
+        ("glm45", "<tool_call>note<arg_key>text</arg_key><arg_value>a <tool_call> b</arg_value></tool_call>"),
+        ("minimax_m2", '<minimax:tool_call><invoke name="note"><parameter name="text"></minimax:tool_call> <invoke name='
+         '</parameter></invoke></minimax:tool_call>'),
+        ("kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>"
+         '{"text": "<|tool_call_end|><|tool_calls_section_end|>"}<|tool_call_end|><|tool_calls_section_end|>'),
+        ("deepseek_v31", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>note<｜tool▁sep｜>"
+         '{"text": "<｜tool▁call▁end｜><｜tool▁call▁begin｜>"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>'),
+        ("deepseek_v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>note\n```json\n"
+         '{"text": "<｜tool▁calls▁end｜>"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>'),
+        ("mistral", '[TOOL_CALLS]note[ARGS]{"text": "[TOOL_CALLS]go{}"}'),
+        ("mistral", '[TOOL_CALLS][{"name": "note", "arguments": {"text": "}, {\\"name\\": 1}]"}}]'),
+        ("llama3_json", '<|python_tag|>{"name": "note", "parameters": {"text": "; {\\"name\\": \\"go\\"}"}}'),
+        ("phi4_mini_json", 'functools[{"name": "note", "arguments": {"text": "a]", "n": [1, 2]}}]'),
+        ("granite", '<|tool_call|>[{"name": "note", "arguments": {"text": "<|tool_call|>[{}]"}}]'),
+        ("pythonic", '[note(text="a], go(to=1)]", n=[1, 2])]'),
+        ("llama4_pythonic", '<|python_start|>[note(text="a, go(to=1)", n=(1, 2))]<|python_end|>'),
+        ("lfm2", '<|tool_call_start|>[note(text="a, go(to=1), go(to=2)")]<|tool_call_end|>'),
+        ("olmo3", '<function_calls>\nnote(text="a, go(to=1)")\n</function_calls>'),
+        ("functiongemma", "<start_function_call>call:note{text:<escape><start_function_call><escape>}<end_function_call>"),
+        ("gemma4", '<|tool_call>call:note{text:<|"|><|tool_call>call:go{}<|"|>}<tool_call|>'),
+    ],
+)  # fmt: skip
+def test_marks_within_the_arguments_are_text(parser: str, call: str) -> None:
+    first = "" if parser == "pythonic" else "First "  # its list begins the answer
+    words, (attempt,) = cut(parser, f"{first}{call}\nThen", NAMES)
+    assert (
+        words == f"{first}\nThen".strip() and attempt.written in call and attempt.written.strip("[]") in attempt.alone
+    )
+
+
+def test_a_call_ends_where_the_next_begins() -> None:
+    one, two = '{"name": "note", "arguments": {"text": "a}}', '{"name": "go", "arguments": {}}'
+    assert written("hermes", f"<tool_call>{one}<tool_call>{two}") == ("", [one, two])
+    assert written("llama3_json", f'{{"name": "go", "parameters": {{}} {two}') == (
+        "",
+        ['{"name": "go", "parameters": {}', two],
+    )
+    assert written("mistral", "[TOOL_CALLS]note[TOOL_CALLS]go{} so") == ("so", ["note", "go{}"])
+
+
+@pytest.mark.parametrize(
+    ("inside", "calls"),
+    [
+        ("note(text=, go(to=1)", ["note(text=", "go(to=1)"]),
+        ('note(text="a, go(to=1)"), go(to=)', ['note(text="a, go(to=1)")', "go(to=)"]),
+        ('note(text="), go(to=1)', ['note(text=")', "go(to=1)"]),
+        ("go(to=f(1), by=g(2)), note()", ["go(to=f(1), by=g(2))", "note()"]),
+        ("fly(to=1), go(to=)", ["fly(to=1)", "go(to=)"]),
+        ("", [""]),
+    ],
+)
+def test_python_calls_are_parted(inside: str, calls: list[str]) -> None:
+    assert written("lfm2", f"<|tool_call_start|>[{inside}]<|tool_call_end|>")[1] == (calls if inside else ["[]"])
+    lines = inside.replace("), ", ")\n")
+    assert written("olmo3", f"<function_calls>\n{lines}\n</function_calls>")[1] == (calls if inside else [""])
+    if inside:
+        assert written("pythonic", f"[{inside}]") == (
+            ("", calls) if not inside.startswith("fly") else (f"[{inside}]", [])
+        )
+
+
+def test_repeated_calls_of_lfm2_are_no_words() -> None:
+    call = "<|tool_call_start|>[go(to=1)]<|tool_call_end|>"
+    assert written("lfm2", f"{call}[go(to=1)]<|tool_call_end|>Done.") == ("Done.", ["go(to=1)"])
+    assert written("lfm2", f"{call} and {call} so") == ("and  so", ["go(to=1)", "go(to=1)"])
+
+
+def test_long_answers_take_little_time() -> None:
+    parts = [
+        "<tool_call>",
+        "<function=",
+        "<parameter=",
+        "[TOOL_CALLS][",
+        '{"name": "go", ',
+        "[go(",
+        "]",
+        ", go(",
+        '"',
+        "<|",
+    ]
+    began = time.thread_time()
+    for parser in FRAMES:
+        for part in parts:
+            cut(parser, part * 300, NAMES)
+    assert time.thread_time() - began < 5

@@ -1,0 +1,247 @@
+"""Reads answers in which a call is malformed, or words are around the calls, with vLLM's own parser of each format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.messages import ToolSchema
+
+TOOLS = (
+    ToolSchema("note", "", {"type": "object", "properties": {"text": {"type": "string"}}}),
+    ToolSchema("go", "", {"type": "object", "properties": {"to": {"type": "string"}}}),
+)
+MARKS = [
+    *("<tool_call>", "</tool_call>", "<think>", "</think>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
+    *("<seed:tool_call>", "</seed:tool_call>", "<minimax:tool_call>", "</minimax:tool_call>", "[TOOL_CALLS]", "[ARGS]"),
+    *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>", "<|tool_call_end|>"),
+    *("<|tool_call_argument_begin|>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>"),
+    *("<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<|tool_call_start|>", "<|tool_call_end|>", "<|python_tag|>"),
+    *("<|python_start|>", "<|python_end|>", "<longcat_tool_call>", "</longcat_tool_call>", "<|tool_call|>"),
+    *("<start_function_call>", "<end_function_call>", "<|tool_call>", "<tool_call|>", "<escape>", '<|"|>'),
+    *("<seed:think>", "</seed:think>"),
+]
+"""Tokens that the parsers ask a tokenizer for."""
+
+Calls = list[tuple[str, str]]
+NOTE, GO = ("note", '{"text": "ü"}'), ("go", '{"to": "x"}')
+
+
+@cache
+def tokenizer() -> Any:
+    import transformers
+
+    if not checkpoint_dir().exists():
+        pytest.fail("the small model was not fetched: make model")
+    made = transformers.AutoTokenizer.from_pretrained(checkpoint_dir())
+    made.add_tokens(MARKS)
+    return made
+
+
+@cache
+def tool_format(tool_parser: str, reasoning_parser: str | None = None) -> ToolFormat:
+    return ToolFormat(tool_parser, reasoning_parser, tokenizer())
+
+
+def read(tool_parser: str, text: str, reasoning_parser: str | None = None) -> tuple[str, Calls]:
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = tool_format(tool_parser, reasoning_parser).parse(answer, TOOLS, None, 7)
+    assert len({call.id for call in message.tool_calls}) == len(message.tool_calls)
+    return message.content, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+def within(begin: str, end: str) -> Callable[[str], str]:
+    return lambda call: f"{begin}{call}{end}"
+
+
+# of each parser: what is around a call, two well-formed calls, a malformed one, and how that is read
+SINGLE: dict[str, tuple[Callable[[str], str], str, str, str, tuple[str, str]]] = {
+    tag_parser: (
+        within(f"<{tag}>\n", f"\n</{tag}>"),
+        '{"name": "note", "arguments": {"text": "ü"}}',
+        '{"name": "go", "arguments": {"to": "x"}}',
+        '{"name": "go", "arguments": {"to": }}',
+        ("", '{"name": "go", "arguments": {"to": }}'),
+    )
+    for tag_parser, tag in [("hermes", "tool_call"), ("granite4", "tool_call"), ("longcat", "longcat_tool_call")]
+} | {
+    tag_parser: (
+        within(f"<{tag}>\n", f"\n</{tag}>"),
+        "<function=note>\n<parameter=text>\nü\n</parameter>\n</function>",
+        "<function=go>\n<parameter=to>\nx\n</parameter>\n</function>",
+        '{"name": "go"}',
+        ("go", ""),
+    )
+    for tag_parser, tag in [("qwen3_xml", "tool_call"), ("seed_oss", "seed:tool_call")]
+}  # fmt: skip
+SINGLE |= {
+    "glm45": (
+        within("<tool_call>", "\n</tool_call>"),
+        "note\n<arg_key>text</arg_key>\n<arg_value>ü</arg_value>",
+        "go\n<arg_key>to</arg_key>\n<arg_value>x</arg_value>",
+        '{"name": "go", "arguments": {"to": 1}}',
+        ("", '{"name": "go", "arguments": {"to": 1}}'),
+    ),
+    "minimax_m2": (
+        within("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
+        '<invoke name="note">\n<parameter name="text">ü</parameter>\n</invoke>',
+        '<invoke name="go">\n<parameter name="to">x</parameter>\n</invoke>',
+        '<invoke>\n<parameter name="to">x</parameter>\n</invoke>',
+        ("", '<invoke>\n<parameter name="to">x</parameter>\n</invoke>'),
+    ),
+    "kimi_k2": (
+        within("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        '<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>{"text": "ü"}<|tool_call_end|>',
+        '<|tool_call_begin|>functions.go:1<|tool_call_argument_begin|>{"to": "x"}<|tool_call_end|>',
+        '<|tool_call_begin|>go<|tool_call_argument_begin|>{"to": "x"}<|tool_call_end|>',
+        ("", '<|tool_call_begin|>go<|tool_call_argument_begin|>{"to": "x"}<|tool_call_end|>'),
+    ),
+    "deepseek_v3": (
+        within("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        '<｜tool▁call▁begin｜>function<｜tool▁sep｜>note\n```json\n{"text": "ü"}\n```<｜tool▁call▁end｜>',
+        '<｜tool▁call▁begin｜>function<｜tool▁sep｜>go\n```json\n{"to": "x"}\n```<｜tool▁call▁end｜>',
+        '<｜tool▁call▁begin｜>function<｜tool▁sep｜>go\n{"to": "x"}<｜tool▁call▁end｜>',
+        ("", '<｜tool▁call▁begin｜>function<｜tool▁sep｜>go\n{"to": "x"}<｜tool▁call▁end｜>'),
+    ),
+    "deepseek_v31": (
+        within("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        '<｜tool▁call▁begin｜>note<｜tool▁sep｜>{"text": "ü"}<｜tool▁call▁end｜>',
+        '<｜tool▁call▁begin｜>go<｜tool▁sep｜>{"to": "x"}<｜tool▁call▁end｜>',
+        '<｜tool▁call▁begin｜>go{"to": "x"}<｜tool▁call▁end｜>',
+        ("", '<｜tool▁call▁begin｜>go{"to": "x"}<｜tool▁call▁end｜>'),
+    ),
+    "llama3_json": (
+        within("", ""),
+        '{"name": "note", "parameters": {"text": "ü"}}',
+        '{"name": "go", "parameters": {"to": "x"}}',
+        '{"type": "function", "function": "go", "parameters": {}}',
+        ("", '{"type": "function", "function": "go", "parameters": {}}'),
+    ),
+    "mistral": (within("[TOOL_CALLS]", ""), 'note{"text": "ü"}', 'go{"to": "x"}', '{"to": 1}', ("", '{"to": 1}')),
+    "functiongemma": (
+        within("<start_function_call>", "<end_function_call>"),
+        "call:note{text:<escape>ü<escape>}",
+        "call:go{to:<escape>x<escape>}",
+        "go{to:<escape>x<escape>}",
+        ("", "go{to:<escape>x<escape>}"),
+    ),
+    "gemma4": (
+        within("<|tool_call>", "<tool_call|>"),
+        'call:note{text:<|"|>ü<|"|>}',
+        'call:go{to:<|"|>x<|"|>}',
+        '{"name": "go"}',
+        ("go", ""),
+    ),
+}
+
+JSON_CALLS = (
+    '{"name": "note", "arguments": {"text": "ü"}}',
+    '{"name": "go", "arguments": {"to": "x"}}',
+    '{"name": "go"}',
+)
+PYTHON_CALLS = ('note(text="ü")', 'go(to="x")', "go(to=)")
+# of each parser of which a frame holds several calls: what is around them, and between them
+SEVERAL: dict[str, tuple[Callable[[str], str], str, tuple[str, str, str]]] = {
+    "phi4_mini_json": (within("functools[", "]"), ", ", JSON_CALLS),
+    "llama4_pythonic": (within("<|python_start|>[", "]<|python_end|>"), ", ", PYTHON_CALLS),
+    "lfm2": (within("<|tool_call_start|>[", "]<|tool_call_end|>"), ", ", PYTHON_CALLS),
+    "olmo3": (within("<function_calls>\n", "\n</function_calls>"), "\n", PYTHON_CALLS),
+    **{
+        parser: (SINGLE[parser][0], "\n", SINGLE[parser][1:4])
+        for parser in ("minimax_m2", "kimi_k2", "deepseek_v3", "deepseek_v31")
+    },
+}
+
+
+@pytest.mark.parametrize("parser", SINGLE)
+def test_a_malformed_call_leaves_the_others_and_the_words(parser: str) -> None:
+    around, note, go, bad, as_read = SINGLE[parser]
+    assert read(parser, f"{around(note)}\n{around(go)}") == ("", [NOTE, GO])
+    text = f"One. {around(note)} Two.\n{around(bad)}"
+    assert read(parser, text) == ("One.  Two.", [NOTE, as_read])
+    text = f"{around(bad)}{around(go)}\n\nThree."
+    assert read(parser, text) == ("Three.", [as_read, GO])
+
+
+@pytest.mark.parametrize("parser", SEVERAL)
+def test_a_malformed_call_leaves_the_others_in_its_frame(parser: str) -> None:
+    around, between, (note, go, bad) = SEVERAL[parser]
+    as_read = ("go", "") if bad == '{"name": "go"}' else ("", bad)
+    assert read(parser, f"One. {around(note + between + go)} Two.") == ("One.  Two.", [NOTE, GO])
+    assert read(parser, f"One. {around(note + between + bad)} Two.") == ("One.  Two.", [NOTE, as_read])
+    assert read(parser, f"{around(bad + between + go)}\n") == ("", [as_read, GO])
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "calls"),
+    [
+        ("llama3_json", '{"name": "note"}; {"name": "go", "parameters": {"to": "x"}};', [("note", ""), GO]),
+        ("llama3_json", '```json\n{"name": "go", "parameters": {"to": "x"}}\n```', [GO]),
+        ("qwen3_xml", "<function=go>\n<parameter=to>\nx\n</parameter>\n</function>\n</tool_call>", [GO]),
+        ("granite4", '<tool_call>\n{"name": "go", "arguments": {"to": "x"}}', [GO]),
+        ("seed_oss", "<seed:tool_call>\n</seed:tool_call>", [("", "")]),
+        ("seed_oss", "<seed:tool_call>\n<function=go\n</seed:tool_call>", [("", "<function=go")]),
+        ("mistral", '[TOOL_CALLS][{"name": "go", "arguments": {"to": "x"}}]', [GO]),
+        (
+            "glm45",
+            "<tool_call>fly\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+            [("fly", '{"x": "1"}')],
+        ),
+        ("lfm2", '<|tool_call_start|>[go(to="x")]<|tool_call_end|>[go(to="x")]<|tool_call_end|>', [GO]),
+        ("granite", '<|tool_call|>[{"name": "go", "arguments": {"to": "x"}}]', [GO]),
+    ],
+)
+def test_slips_of_a_format(parser: str, text: str, calls: Calls) -> None:
+    assert read(parser, text) == ("", calls)
+    if not text.endswith("}}"):  # it has an end
+        assert read(parser, f"{text} Done.") == ("Done.", calls)
+
+
+@pytest.mark.parametrize("inside", ["a <tool_call> b", "a </tool_call> b", "</tool_call><tool_call>"])
+@pytest.mark.parametrize("parser", ["hermes", "granite4"])
+def test_marks_in_the_arguments_are_read_as_text(parser: str, inside: str) -> None:
+    call = f'<tool_call>{{"name": "note", "arguments": {{"text": "{inside}"}}}}</tool_call>'
+    assert read(parser, f"So: {call} Done.") == ("So:  Done.", [("note", f'{{"text": "{inside}"}}')])
+
+
+@pytest.mark.parametrize(
+    ("parser", "reasoning_parser", "thought"),
+    [
+        ("hermes", "qwen3", "<think>\nI note.\n</think>\n\n"),
+        ("hermes", "deepseek_r1", "I note.\n</think>\n\n"),
+        ("qwen3_xml", "qwen3", "I note.\n</think>\n\n"),
+        ("glm45", "glm45", "I note.</think>"),
+        ("seed_oss", "seed_oss", "I note.</seed:think>"),
+        ("kimi_k2", "kimi_k2", "I note.</think>"),
+        ("minimax_m2", "minimax_m2", "I note.</think>"),
+    ],
+)
+def test_thoughts_are_no_words(parser: str, reasoning_parser: str, thought: str) -> None:
+    around, note, _, bad, as_read = SINGLE[parser]
+    text = f"{thought}One. {around(note)} Two. {around(bad)} Three."
+    assert read(parser, text, reasoning_parser) == ("One.  Two.  Three.", [NOTE, as_read])
+    assert read(parser, f"{thought}{around(note)}", reasoning_parser) == ("", [NOTE])
+    if thought.startswith("I note.") and reasoning_parser != "deepseek_r1":  # the call ends the thought
+        assert read(parser, f"I note. {around(note)} Two.", reasoning_parser) == ("Two.", [NOTE])
+
+
+def test_a_parser_that_raises_spoils_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm.tool_parsers.hermes_tool_parser import Hermes2ProToolParser
+
+    extract = Hermes2ProToolParser.extract_tool_calls
+
+    def extract_or_raise(self: Any, text: str, request: Any) -> Any:
+        if "BAD" in text:
+            raise ValueError(text)
+        return extract(self, text, request)
+
+    monkeypatch.setattr(Hermes2ProToolParser, "extract_tool_calls", extract_or_raise)
+    around, note, *_ = SINGLE["hermes"]
+    assert read("hermes", f"One. {around(note)} {around('BAD')} Two.") == ("One.   Two.", [NOTE, ("", "BAD")])
