@@ -152,6 +152,14 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
     return "".join([*words, answer[position:]]).strip(), attempts
 
 
+def has_mark(tool_parser: str | None, answer: str) -> bool:
+    """Returns True if a mark of a call's beginning is in an answer. Where it begins none, it is a mention, behind which
+    some parsers drop all words.
+    """
+    reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
+    return any(isinstance(read, Between) and read.begin in answer for read in reads)
+
+
 def _next(
     frames: Sequence[Frame], begins: Sequence[str], answer: str, position: int
 ) -> tuple[Frame, str, int, int] | None:

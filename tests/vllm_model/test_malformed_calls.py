@@ -13,6 +13,7 @@ from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.messages import ToolSchema
+from ray_gym.models.thoughts import with_thoughts_apart
 
 TOOLS = (
     ToolSchema("note", "", {"type": "object", "properties": {"text": {"type": "string"}}}),
@@ -230,6 +231,23 @@ def test_thoughts_are_no_words(parser: str, reasoning_parser: str, thought: str)
     assert read(parser, f"{thought}{around(note)}", reasoning_parser) == ("", [NOTE])
     if thought.startswith("I note.") and reasoning_parser != "deepseek_r1":  # the call ends the thought
         assert read(parser, f"I note. {around(note)} Two.", reasoning_parser) == ("Two.", [NOTE])
+
+
+@pytest.mark.parametrize(
+    "parser", [parser for parser in SINGLE if parser not in ("llama3_json", "mistral", "functiongemma")]
+)
+def test_a_mention_of_a_mark_drops_no_words(parser: str) -> None:
+    mark = SINGLE[parser][0]("").split("\n")[0].split(">")[0] + ">"
+    for text in (f"Put it behind `{mark}`, as always.", f"The {mark} tag begins it, and {mark}, too."):
+        if parser != "hermes" or "`" in text:
+            assert read(parser, text) == (text, [])
+
+
+def test_a_mention_in_a_thought_drops_no_words() -> None:
+    text = "I could use <tool_call> for it.\n</think>\nHello."
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = with_thoughts_apart(tool_format("qwen3_xml", "qwen3").parse(answer, TOOLS, None, 7))
+    assert message.content == "Hello." and message.reasoning == "I could use \n<tool_call> for it."
 
 
 def test_a_parser_that_raises_spoils_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
