@@ -13,6 +13,8 @@ from collections.abc import Collection
 from itertools import chain
 from typing import Any
 
+from ray_gym.models.thoughts import has_mark, tell_apart
+
 NAME = "plain"
 """Name of this format in `tool_parser`, beside vLLM's own names."""
 
@@ -58,6 +60,26 @@ def read(text: str, names: Collection[str] = ()) -> tuple[str, list[tuple[str, s
     if not calls:
         return text, []
     return content.strip(), calls + _bare_calls(text[position:], names)
+
+
+def read_beside_thoughts(text: str, names: Collection[str]) -> tuple[str, str, list[tuple[str, str]]]:
+    """Returns the thoughts in a text, and what `read` makes of the rest. A call within thoughts is none, and marks of
+    thoughts within a call's arguments are a part of them.
+    """
+    hidden: dict[str, str] = {}
+    parts, position = [], 0
+    for found in _CALL.finditer(text):
+        end = _end_of_object(text, found.end()) if found.start() >= position and found.group(1) in names else None
+        if end is not None and has_mark(text[found.end() : end]):
+            stand_in = f'{{"\ue000": {len(hidden)}}}'  # an object of JSON that no model writes
+            hidden[stand_in] = text[found.end() : end]
+            parts += [text[position : found.end()], stand_in]
+            position = end
+    thoughts, words = tell_apart("".join([*parts, text[position:]]))
+    content, calls = read(words, names)
+    for stand_in, arguments in hidden.items():
+        thoughts, content = thoughts.replace(stand_in, arguments), content.replace(stand_in, arguments)
+    return thoughts, content, [(name, hidden.get(arguments, arguments)) for name, arguments in calls]
 
 
 def _next_call(text: str, position: int, names: Collection[str]) -> re.Match[str] | None:

@@ -26,7 +26,7 @@ from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import NO_TOKENS
-from ray_gym.models.thoughts import has_mark, tell_apart
+from ray_gym.models.thoughts import has_mark
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
@@ -99,8 +99,7 @@ class ToolFormat:
             return None, *_read_json_calls(text)
         reasoning, rest, calls, answer = self._parse(generation, tools)
         if tools and self._plain:
-            thoughts, words = tell_apart(rest)  # a call within them is none
-            content, read = plain_calls.read(words, [tool.name for tool in tools])
+            thoughts, content, read = plain_calls.read_beside_thoughts(rest, [tool.name for tool in tools])
             if not read:
                 return reasoning, rest, []
             reasoning = "\n".join(filter(None, (reasoning, thoughts))) or None

@@ -161,7 +161,7 @@ def completion(
     choice = _first_choice(answer)
     _require_no_error(answer, choice)
     end = _end_of(choice.get("finish_reason"))
-    given = choice.get("message") or ({} if ENDS.get(end) == "content_filter" or end in UNREAD_CALL else None)
+    given = choice.get("message") or ({} if end in ENDS and end not in CALLED else None)
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
     usage = _object(answer.get("usage"))

@@ -64,11 +64,13 @@ def test_ends_of_an_answer(given: str, read: str) -> None:
     assert wire.completion(answer(message=message, finish_reason=given), request(), False, {}).finish_reason == read
 
 
-def test_a_withheld_answer_may_have_no_message() -> None:
-    given = {"choices": [{"index": 0, "finish_reason": "content_filter: PROHIBITED_CONTENT"}]}
+@pytest.mark.parametrize("ends", ["content_filter: PROHIBITED_CONTENT", "stop", "length"])
+@pytest.mark.parametrize("message", [{}, {"message": None}])
+def test_an_answer_of_nothing_may_have_no_message(ends: str, message: dict[str, None]) -> None:
+    given = {"choices": [{"index": 0, "finish_reason": ends, **message}]}
     for answered in (given, wire.read(json.dumps(given).encode())):
         read = wire.completion(answered, request(), False, {})
-        assert (read.message, read.finish_reason) == (Message("assistant"), "content_filter")
+        assert (read.message, read.finish_reason) == (Message("assistant"), ends.partition(":")[0])
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,26 @@ def test_a_bare_name_after_a_plain_call_is_a_call(tokenizer: Any) -> None:
     assert calls == [("make_move", '{"position": 2}'), ("wait", ""), ("make_move", '{"position": 5}'), ("wait", "")]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"text":"<reasoning>a</reasoning>"}',
+        '{"text":"<think>x</think>a"}',
+        '{"text":"[THINK]a[/THINK]b"}',
+        '{"text":"write <think> first"}',
+        '{"text":"ends with </think> mark"}',
+    ],
+)
+def test_marks_of_thoughts_within_arguments_are_the_models(tokenizer: Any, arguments: str) -> None:
+    plain = ToolFormat("plain", None, tokenizer)
+    for before, thought in (("", None), ("<think>hm</think>Now.\n", "hm")):
+        answer = plain.parse(said(f"{before}make_move {arguments}"), (MOVE,), None, 1)
+        assert [(call.name, call.arguments) for call in answer.tool_calls] == [("make_move", arguments)]
+        assert answer.reasoning == thought and answer.content == ("Now." if before else "")
+    answer = plain.parse(said(f"<think>hm\nmake_move {arguments}\n</think>Now."), (MOVE,), None, 1)
+    assert not answer.tool_calls and "\ue000" not in (answer.reasoning or "") + answer.content
+
+
 def test_a_plain_call_within_a_thought_is_none(tokenizer: Any) -> None:
     plain, thought = (
         ToolFormat("plain", None, tokenizer),
