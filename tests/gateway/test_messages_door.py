@@ -192,6 +192,14 @@ async def test_what_a_model_is_asked() -> None:
     assert (asked.tool_choice, asked.parallel_tool_calls, asked.allowed_tools[0].name) == ("required", False, "take")
 
 
+async def test_thoughts_in_an_answer_are_told_apart() -> None:
+    said = await post(app_of(Answering(Completion(Message("assistant", "<think>secret</think>Hello.")))))
+    assert [(block["type"], block.get("thinking", block.get("text"))) for block in said.json()["content"]] == [
+        ("thinking", "secret"),
+        ("text", "Hello."),
+    ]
+
+
 class Slow:
     """Answers once it may."""
 

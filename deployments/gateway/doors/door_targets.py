@@ -22,6 +22,7 @@ from ray_gym.deployments.gateway.doors.pings import answer_with_pings
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
+from ray_gym.models.thoughts import with_thoughts_apart
 from ray_gym.openai_api.offered_tools import offers_only_functions
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
@@ -122,8 +123,8 @@ class ModelTarget:
         return await answer_with_pings(dialect, asked, completing)
 
     async def _complete(self, asked: ApiRequest, session_id: str) -> Completion:
-        """Returns the model's completion of a request. Errors: Refused if the model refuses it, fails, is too slow, or
-        has no room for the messages.
+        """Returns the model's completion of a request, with thoughts in its text told apart. Errors: Refused if the model
+        refuses it, fails, is too slow, or has no room for the messages.
         """
         seed = asked.sampling.get("seed")
         request = asked.request(UNLIMITED, session_id, secrets.randbits(63) if seed is None else seed)
@@ -137,6 +138,7 @@ class ModelTarget:
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
             message = "prompt is too long: the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
+        completion.message = with_thoughts_apart(completion.message)
         return completion
 
     async def count_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
