@@ -300,3 +300,14 @@ def test_a_relative_journal_directory_is_kept_as_an_absolute_one(
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert reopen(directory.location).journal == tmp_path / "journals" / "mine"
+
+
+def test_a_write_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    storage = PosixStorage.of(tmp_path)
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        storage.write("summary.json", b"{}")
+    assert list(tmp_path.iterdir()) == []

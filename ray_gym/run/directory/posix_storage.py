@@ -64,11 +64,15 @@ class PosixStorage(Storage):
         if final.parent != self.path:
             final.parent.mkdir(exist_ok=True)
         scratch = final.with_name(f".{final.name}.{os.getpid()}-{threading.get_ident()}.new")
-        with scratch.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.rename(final)
+        try:
+            with scratch.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            scratch.rename(final)
+        except BaseException:
+            scratch.unlink(missing_ok=True)
+            raise
         flush_folder(final.parent)
 
     @contextmanager
