@@ -186,7 +186,7 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
 def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the command line within this process, from the repository: for commands that start nothing."""
     out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err), kept_handlers():
         patch.chdir(REPOSITORY)
         patch.setattr(sys, "argv", ["ray-gym", *arguments])
         if environment is not None:
@@ -199,6 +199,17 @@ def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) 
         with pytest.raises(SystemExit) as ended:
             main()
     return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def kept_handlers() -> Iterator[None]:
+    """Puts the handlers of signals back: a command whose outcome is known ignores them until its process ends."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.fixture

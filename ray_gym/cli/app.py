@@ -116,21 +116,25 @@ def rollout(
     from ray_gym.run import submit
 
     console = make_console()
+
+    def show_end(submitted: submit.Submitted) -> None:
+        if is_json():
+            logger.info("the run has ended", extra={"data": {"location": submitted.location, **submitted.summary}})
+        else:
+            print_summary(console, submitted.location, submitted.summary)
+            health.print_line(console, submitted.location)
+
     if wait_deadline is not None and not wait:
         raise UserError("--wait-deadline: goes with --wait, which is not given")
     given = [*(overrides or []), *serve.as_override(log)]
+    how: Any = {"show": show_end, "wait": wait, "wait_deadline_s": wait_deadline}
     if resume is not None:
         again, given = _config_and_overrides(config, given)
-        submitted = submit.resume(resume, given, console, config_path=again, wait=wait, wait_deadline_s=wait_deadline)
+        submitted = submit.resume(resume, given, console, config_path=again, **how)
     elif config:
-        submitted = submit.submit(find_config(Path(config)), given, console, wait=wait, wait_deadline_s=wait_deadline)
+        submitted = submit.submit(find_config(Path(config)), given, console, **how)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to resume one")
-    if is_json():
-        logger.info("the run has ended", extra={"data": {"location": submitted.location, **submitted.summary}})
-    else:
-        print_summary(console, submitted.location, submitted.summary)
-        health.print_line(console, submitted.location)
     if submitted.summary["failure"]:
         raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:

@@ -52,7 +52,7 @@ def score(
     from ray_gym.load import load
     from ray_gym.logs import leave_out_of_ray
     from ray_gym.rescoring.places import score_run
-    from ray_gym.run.signals import unwind_on_signals
+    from ray_gym.run.signals import ignore_signals, unwind_on_signals
 
     leave_out_of_ray()
     with unwind_on_signals():
@@ -64,6 +64,7 @@ def score(
             only_failed=only_failed_judges,
             command=sys.argv,
         )
+        ignore_signals()
     counts, mean = made.counts, made.summary["mean_reward"]
     console = make_console()
     if line := unfinished_line(load(run), counts.scored + counts.copied):

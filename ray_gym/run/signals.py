@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 AGAIN_S = 0.05
 """Seconds after which a signal is sent again whose error was dropped."""
@@ -43,7 +44,37 @@ def unwind_on_signals() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = tell
-        for number, handler in before.items():
+        _put_back(before)
+
+
+@contextmanager
+def call_on_signals(call: Callable[[], object]) -> Iterator[None]:
+    """Makes the signals that stop call a function while the block runs, and nothing else. The earlier handlers are put back
+    afterwards. Errors: ValueError outside of the main thread.
+    """
+    before = {number: signal.signal(number, lambda number, frame: call()) for number in stop_signals()}
+    try:
+        yield
+    finally:
+        _put_back(before)
+
+
+def ignore_signals() -> None:
+    """Makes the signals that stop do nothing from now on until this process ends, also after the blocks of this module that
+    it is in. It is for a command whose outcome is known, so that it is written and told as it is. Errors: ValueError
+    outside of the main thread.
+    """
+    for number in stop_signals():
+        signal.signal(number, _ignore)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Ignores a signal. Unlike SIG_IGN, processes that are started inherit nothing of it."""
+
+
+def _put_back(handlers: Mapping[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        if signal.getsignal(number) is not _ignore:
             signal.signal(number, handler)
 
 
@@ -72,10 +103,10 @@ def hold_signals_back() -> Iterator[None]:
 
 def end_on_signals() -> None:
     """Makes a signal that stops end this process at once, with a line and exit code 1. It is for a process that is ending
-    anyway: a KeyboardInterrupt would be a traceback out of what others do at its end.
+    anyway: a KeyboardInterrupt would be a traceback out of what others do at its end. After `ignore_signals` it does
+    nothing.
     """
-    for number in stop_signals():
-        signal.signal(number, _end)
+    _put_back(dict.fromkeys(stop_signals(), _end))
 
 
 def _end(number: int, frame: FrameType | None) -> None:

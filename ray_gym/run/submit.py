@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.resume import config_to_resume, load_config
-from ray_gym.run.signals import unwind_on_signals
+from ray_gym.run.signals import ignore_signals, unwind_on_signals
 
 logger = logging.getLogger(__name__)
 
@@ -47,15 +47,18 @@ def submit(
     overrides: Sequence[str],
     console: Console,
     *,
+    show: Callable[[Submitted], None] = lambda submitted: None,
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
     """Plays a config as a new run, and describes how it ended. If the run has to stop while episodes are played (too
     many of them failed, or its workers died, for example), no error is raised: the summary names the failure.
 
-    overrides: changes of the config, as key=value. console: gets messages and progress. wait: whether to wait for GPUs
-    that the cluster lacks, and then for CPUs that others hold, each for `wait_deadline_s` seconds at most (None: no
-    limit).
+    overrides: changes of the config, as key=value. console: gets messages and progress. show: tells the user how the run
+    ended, also if its models then can't be taken down. wait: whether to wait for GPUs that the cluster lacks, and then
+    for CPUs that others hold, each for `wait_deadline_s` seconds at most (None: no limit).
+
+    Once it is known how the run ended, signals that stop do nothing until this process ends.
 
     Errors: UserError for a wrong config, a taken name, a wrong RAY_ADDRESS, or a cluster that lacks CPUs or (without
     `wait`) GPUs; then the run's directory is removed again, unless an episode is committed. RunFailed if the cluster is
@@ -71,7 +74,7 @@ def submit(
         _check_room(plan, wait, wait_deadline_s)
         begin(directory, config, Fingerprint.of(plan, config_path.parent))
         try:
-            return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
+            return _play(plan, directory, console, show, _cpu_wait_s(wait, wait_deadline_s))
         except UserError:
             directory.remove()
             raise
@@ -84,6 +87,7 @@ def resume(
     overrides: Sequence[str],
     console: Console,
     *,
+    show: Callable[[Submitted], None] = lambda submitted: None,
     config_path: Path | None = None,
     wait: bool = False,
     wait_deadline_s: float | None = None,
@@ -93,8 +97,11 @@ def resume(
 
     run: location of the run's directory. config_path: file of a whole new config; None takes the run's own. overrides:
     changes of that config, as key=value; only keys that match `MAY_CHANGE` may differ from the run's own config.
-    console: gets messages and progress. wait: whether to wait for GPUs that the cluster lacks, and then for CPUs
-    that others hold, each for `wait_deadline_s` seconds at most (None: no limit).
+    console: gets messages and progress. show: tells the user how the run ended, also if its models then can't be taken
+    down. wait: whether to wait for GPUs that the cluster lacks, and then for CPUs that others hold, each for
+    `wait_deadline_s` seconds at most (None: no limit).
+
+    Once it is known how the run ended, signals that stop do nothing until this process ends.
 
     Errors: UserError if there is no such run, if it is a trainer's stream, if another driver writes it, if the config,
     the tasks or the environment are not those that the run began with, for a wrong RAY_ADDRESS, or if the cluster lacks
@@ -118,7 +125,7 @@ def resume(
     try:
         with errors_unfilled(config.filled_in), unwind_on_signals(), cluster.connect():
             _check_room(plan, wait, wait_deadline_s)
-            return _play(plan, directory, console, _cpu_wait_s(wait, wait_deadline_s))
+            return _play(plan, directory, console, show, _cpu_wait_s(wait, wait_deadline_s))
     finally:
         directory.close()
 
@@ -137,7 +144,9 @@ def _cpu_wait_s(wait: bool, wait_deadline_s: float | None) -> float:
     return math.inf if wait_deadline_s is None else wait_deadline_s
 
 
-def _play(plan: Plan, directory: RunDirectory, console: Console, wait_s: float) -> Submitted:
+def _play(
+    plan: Plan, directory: RunDirectory, console: Console, show: Callable[[Submitted], None], wait_s: float
+) -> Submitted:
     def say(text: str) -> None:
         text = unfilled(text, plan.config.filled_in)
         if is_json():
@@ -149,12 +158,25 @@ def _play(plan: Plan, directory: RunDirectory, console: Console, wait_s: float) 
     for note in plan.notes:
         say(f"note: {note}")
     participants = {name: one.model for name, one in plan.config.participants.items()}
-    with LoggedProgress() if is_json() else Reporter(console, participants) as reporter:
-        outcome = carry_out(plan, directory, say, reporter, wait_s=wait_s)
-    return _close(plan, directory, outcome)
+    ended: list[Submitted] = []
+    try:
+        with LoggedProgress() if is_json() else Reporter(console, participants) as reporter:
+            carry_out(
+                plan,
+                directory,
+                say,
+                reporter,
+                wait_s=wait_s,
+                close=lambda outcome: ended.append(_close(plan, directory, outcome)),
+            )
+    finally:
+        for submitted in ended:
+            show(submitted)
+    return ended[0]
 
 
 def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:
+    ignore_signals()
     summary = {**summary_of(plan, directory.name, outcome), "command": sys.argv}
     directory.write_summary(summary, RESUME)
     return Submitted(directory.location, summary, outcome.interrupted)

@@ -23,7 +23,7 @@ from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.grants import Grants
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan
-from ray_gym.run.signals import stop_signals, unwind_on_signals
+from ray_gym.run.signals import call_on_signals, unwind_on_signals
 from ray_gym.run.worker.garbage import freeze_objects
 from ray_gym.run.worker.worker import WorkerSetup
 
@@ -35,13 +35,15 @@ def carry_out(
     notify: Notify,
     export: Callable[[], Export] = RayExport,
     wait_s: float = math.inf,
+    close: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Outcome:
     """Plays a whole plan on the connected cluster, and says how the run ended. Blocks. SIGINT, SIGTERM and SIGHUP stop the run
     while episodes are played.
 
     directory: the run's open directory. say: prints a message to the user. notify: is called with the progress after
     each report of a worker. export: makes the exporter of metrics, in each process. wait_s: seconds for which a
-    first worker waits for CPUs that others hold; then the run ends.
+    first worker waits for CPUs that others hold; then the run ends. close: is called once when the outcome is known,
+    before the models are taken down, and before a signal can interrupt anything again.
 
     Errors: UserError, RunFailed if a model does not come up, and unexpected exceptions. A RunFailed while episodes are
     played becomes the outcome's `failure`. The models and workers that it started are gone when it returns or raises.
@@ -55,10 +57,8 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        with (
-            unwind_on_signals()
-        ):  # afterwards the loop would leave SIGTERM to the system, which ends what is taken down
-            return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait_s))
+        with unwind_on_signals():
+            return asyncio.run(_until_signalled(plan, directory, commits, recorder, export, wait_s, close))
 
 
 async def _until_signalled(
@@ -68,12 +68,15 @@ async def _until_signalled(
     recorder: Recorder,
     export: Callable[[], Export],
     wait_s: float,
+    close: Callable[[Outcome], None],
 ) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
-    for signal_number in stop_signals():
-        loop.add_signal_handler(signal_number, stopping.set)
-    async with beating(recorder, "driver", export()):
-        return await drive(plan, directory, commits, stopping, export, wait_s)
+    # The loop's own handlers would end with it: SIGTERM would be left to the system, which ends what is taken down.
+    with call_on_signals(lambda: loop.call_soon_threadsafe(stopping.set)):
+        async with beating(recorder, "driver", export()):
+            outcome = await drive(plan, directory, commits, stopping, export, wait_s)
+        close(outcome)
+    return outcome
 
 
 async def drive(
