@@ -19,6 +19,7 @@ from ray_gym.deployments.gateway.ray_auth import auth_warning
 from ray_gym.deployments.gateway.serve_http import HttpAddress, open_http, shut_down_if_idle
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.application import Application
+from ray_gym.hosting.serve_start import last_line
 from ray_gym.models.base import Engine
 
 GRACE_S = 5.0
@@ -115,7 +116,8 @@ class HttpGateway:
         try:
             serve.run(deployment.bind(setup), name=name, route_prefix="/")
         except RayServeException as error:
-            raise UserError(f"service.name: Serve refuses the gateway: {error}") from None
+            told = last_line(error).removeprefix("ray.serve.exceptions.RayServeException: ")
+            raise UserError(f"service.name: Serve refuses the gateway: {told}") from None
         except RuntimeError as error:
             raise RunFailed(f"the gateway did not start: {error}") from None
 

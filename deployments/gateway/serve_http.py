@@ -4,7 +4,6 @@ one in use may differ from that of the config.
 
 from __future__ import annotations
 
-import logging
 import socket
 import time
 from collections.abc import Callable
@@ -13,16 +12,13 @@ from dataclasses import dataclass
 
 import ray
 from ray import serve
-from ray.exceptions import RayError
-from ray.serve._private.constants import (
-    RAY_SERVE_ENABLE_DIRECT_INGRESS,
-    SERVE_CONTROLLER_NAME,
-    SERVE_NAMESPACE,
-)
+from ray.exceptions import RayActorError, RayError
+from ray.serve._private.constants import RAY_SERVE_ENABLE_DIRECT_INGRESS
 from ray.serve.context import _get_global_client
 
 from ray_gym.deployments.gateway.guards.auth import is_loopback
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting.serve_start import find_controller, is_own, last_line, start_or_join
 
 LOCATION = "HeadOnly"
 """Location of Serve's proxy, which runs on the head node only."""
@@ -54,23 +50,24 @@ class HttpAddress:
 
 
 def open_http(host: str, port: int, guarded: bool, say: Callable[[str], None]) -> tuple[HttpAddress, bool]:
-    """Starts Serve with an HTTP proxy, unless Serve is up. Returns the address in use, and True if Serve was started.
+    """Starts Serve with an HTTP proxy, unless Serve is up or another process starts it; then waits for that one.
+    Returns the address in use, and True if this process started Serve.
 
     `host`, `port`: address of the config. `guarded`: True if callers need tokens. `say`: prints a line for the user.
     Errors: UserError if the proxy can't listen there, or a Serve that is up doesn't fit the config; RunFailed if Serve
-    went down meanwhile.
+    did not come up, or went down meanwhile.
     """
-    logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    found = find_http()
-    if found is None:
-        _start(host, port)
-    running = found or find_http()
+    try:
+        started = _start(host, port)
+        running = find_http()
+    except RayError as error:
+        raise RunFailed(f"Serve went down while it was started: {last_line(error)}") from None
     if running is None:
         raise RunFailed("Serve went down while it was started")
     check_http(running, host, port, guarded, direct=RAY_SERVE_ENABLE_DIRECT_INGRESS)
     if running.request_timeout_s:
         say(f"note: Serve was started with request_timeout_s {running.request_timeout_s:g}: streams are cut after that")
-    return running, found is None
+    return running, started
 
 
 def find_http() -> HttpAddress | None:
@@ -135,8 +132,10 @@ def check_free(host: str, port: int) -> None:
 
 
 def shut_down_if_idle() -> None:
-    """Shuts Serve down, unless it has applications. Only the process that started Serve calls it."""
-    if not serve.status().applications:
+    """Shuts Serve down, unless it has applications, or another process has started another one meanwhile. Only the
+    process that started Serve calls it.
+    """
+    if is_own() and not serve.status().applications:
         _end_controller()
         serve.shutdown()
 
@@ -149,23 +148,26 @@ def _end_controller() -> None:
         ray.get(_get_global_client()._controller.graceful_shutdown.remote(wait=False), timeout=END_S)
     deadline = time.monotonic() + END_S
     while time.monotonic() < deadline:
-        try:
-            ray.get_actor(SERVE_CONTROLLER_NAME, SERVE_NAMESPACE)
-        except ValueError:
+        if find_controller() is None:
             return
         time.sleep(0.1)
 
 
-def _start(host: str, port: int) -> None:
-    if _is_head_node():
+def _start(host: str, port: int) -> bool:
+    """Starts Serve, or waits for one. Returns True if this process started it. Errors: UserError if the proxy can't
+    listen at the address; RunFailed if the Serve of another process does not come up; RayActorError if this one's goes down.
+    """
+    if find_controller() is None and _is_head_node():
         check_free(host, port)
     options = {"host": host, "port": port, "keep_alive_timeout_s": KEEP_ALIVE_S}
     try:
-        serve.start(proxy_location=LOCATION, http_options=options, logging_config={"log_level": "WARNING"})
+        return start_or_join(LOCATION, http_options=options)
+    except RayActorError:
+        raise
     except (RayError, OSError, RuntimeError) as error:  # of which TimeoutError is one
-        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-        serve.shutdown()  # otherwise Serve's controller retries for ever
-        raise UserError(f"service.port: can't open {host}:{port}: {reason[0]}; choose another host or port") from None
+        raise UserError(
+            f"service.port: can't open {host}:{port}: {last_line(error)}; choose another host or port"
+        ) from None
 
 
 def _is_head_node() -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import logging
 import math
 import re
 import time
@@ -15,6 +14,7 @@ from typing import Any
 import ray
 from pydantic import BaseModel
 from ray import serve
+from ray.exceptions import RayError
 from ray.serve.schema import ApplicationStatus
 
 from ray_gym.errors import RunFailed, UserError
@@ -22,6 +22,7 @@ from ray_gym.hosting import tls
 from ray_gym.hosting.import_paths import as_variables
 from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, find_janitor, start_janitor
 from ray_gym.hosting.room import SAY_S, no_place
+from ray_gym.hosting.serve_start import last_line, start_or_join
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
@@ -141,8 +142,8 @@ class Application:
         Under TLS it is deployed for calls by Serve's handles, never for lanes.
 
         Errors: UserError if an application of this name is used by a live driver, or was started by no run, or if a
-        replica raised a UserError; RunFailed if an old one can't be deleted, another run is starting it, or it is not
-        up in time.
+        replica raised a UserError; RunFailed if Serve does not come up, an old one can't be deleted, another run is
+        starting it, or it is not up in time.
         """
         if spec.batched and tls.is_on():
             say(tls.handles_note(model))
@@ -177,8 +178,8 @@ class Application:
         """Takes a lease on an application that is up, and returns the description that one of its replicas gives of
         itself (`describe`).
 
-        Errors: UserError if the application is not up, not RUNNING, or being deleted; TimeoutError if no replica
-        answers within 30 s.
+        Errors: UserError if the application is not up, not RUNNING, or being deleted; RunFailed if Serve does not come
+        up; TimeoutError if no replica answers within 30 s.
         """
         start_serve()
         self.name = app
@@ -293,10 +294,12 @@ def application_name(run_id: str, model: str) -> str:
 
 def start_serve() -> None:
     """Starts Serve without HTTP proxies, unless it is up already: episodes don't reach models by HTTP, so no port is
-    taken. Serve's log shows only warnings and errors from now on.
+    taken. Serve's log shows only warnings and errors from now on. Errors: RunFailed if Serve does not come up.
     """
-    logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})
+    try:
+        start_or_join("Disabled")
+    except (RayError, OSError, RuntimeError) as error:
+        raise RunFailed(f"Serve did not start: {last_line(error)}") from None
 
 
 def application_statuses() -> dict[str, ApplicationStatus]:

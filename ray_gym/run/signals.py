@@ -49,8 +49,8 @@ def unwind_on_signals() -> Iterator[None]:
 
 @contextmanager
 def call_on_signals(call: Callable[[], object]) -> Iterator[None]:
-    """Makes the signals that stop call a function while the block runs, and nothing else. The earlier handlers are put back
-    afterwards. Errors: ValueError outside of the main thread.
+    """Makes the signals that stop call a function while the block runs, and nothing else. The earlier handlers are put
+    back afterwards. Errors: ValueError outside of the main thread.
     """
     before = {number: signal.signal(number, lambda number, frame: call()) for number in stop_signals()}
     try:
@@ -60,8 +60,8 @@ def call_on_signals(call: Callable[[], object]) -> Iterator[None]:
 
 
 def ignore_signals() -> None:
-    """Makes the signals that stop do nothing from now on until this process ends, also after the blocks of this module that
-    it is in. It is for a command whose outcome is known, so that it is written and told as it is. Errors: ValueError
+    """Makes the signals that stop do nothing from now on until this process ends, also after the blocks of this module
+    that it is in. It is for a command whose outcome is known, so that it is written and told as it is. Errors: ValueError
     outside of the main thread.
     """
     for number in stop_signals():

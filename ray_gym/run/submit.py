@@ -54,9 +54,9 @@ def submit(
     """Plays a config as a new run, and describes how it ended. If the run has to stop while episodes are played (too
     many of them failed, or its workers died, for example), no error is raised: the summary names the failure.
 
-    overrides: changes of the config, as key=value. console: gets messages and progress. show: tells the user how the run
-    ended, also if its models then can't be taken down. wait: whether to wait for GPUs that the cluster lacks, and then
-    for CPUs that others hold, each for `wait_deadline_s` seconds at most (None: no limit).
+    overrides: changes of the config, as key=value. console: gets messages and progress. show: tells the user how the
+    run ended, also if its models then can't be taken down. wait: whether to wait for GPUs that the cluster lacks, and
+    then for CPUs that others hold, each for `wait_deadline_s` seconds at most (None: no limit).
 
     Once it is known how the run ended, signals that stop do nothing until this process ends.
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import free_port
+from ray.serve.exceptions import RayServeException
 
+from ray_gym.config.sections import ServiceSection
+from ray_gym.deployments.gateway import gateway
 from ray_gym.deployments.gateway.serve_http import HttpAddress, check_free, check_http
 from ray_gym.errors import UserError
 
@@ -55,3 +61,18 @@ def test_a_port_that_somebody_has_is_refused_and_one_that_was_just_left_is_not()
     check_free("127.0.0.1", port)
     with pytest.raises(UserError, match=r"can't listen at no\.such\.host\.invalid:80"):
         check_free("no.such.host.invalid", 80)
+
+
+def test_a_gateway_that_serve_refuses_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = 'Prefix / is being used by application "b-gateway". Failed to deploy application "a-gateway".'
+
+    def refuse(*given: Any, **options: Any) -> None:
+        raise RayServeException(f"ray::deploy() (pid=1)\n  File ...\nray.serve.exceptions.RayServeException: {told}")
+
+    bound = SimpleNamespace(bind=lambda setup: None)
+    monkeypatch.setattr(gateway, "serve", SimpleNamespace(deployment=lambda *_, **__: bound, run=refuse))
+    refused = gateway.HttpGateway(ServiceSection(name="a"), tmp_path, tmp_path)
+    monkeypatch.setattr(refused._application, "hold", lambda *_, **__: False)
+    with pytest.raises(UserError) as caught:
+        refused.start("actor", "namespace", {})
+    assert str(caught.value) == f"service.name: Serve refuses the gateway: {told}"

@@ -1,5 +1,5 @@
-"""Checks that a run whose outcome is known ends as it did, whatever signals come: its summary is written, and its closing
-lines say where it is.
+"""Checks that a run whose outcome is known ends as it did, whatever signals come: its summary is written, and its
+closing lines say where it is.
 """
 
 from __future__ import annotations
