@@ -103,10 +103,11 @@ def hold_signals_back() -> Iterator[None]:
 
 def end_on_signals() -> None:
     """Makes a signal that stops end this process at once, with a line and exit code 1. It is for a process that is ending
-    anyway: a KeyboardInterrupt would be a traceback out of what others do at its end. After `ignore_signals` it does
-    nothing.
+    anyway: a KeyboardInterrupt would be a traceback out of what others do at its end. Signals that `ignore_signals`
+    ignores stay so, also when Python has given up its handlers.
     """
-    _put_back(dict.fromkeys(stop_signals(), _end))
+    for number in stop_signals():
+        signal.signal(number, signal.SIG_IGN if signal.getsignal(number) is _ignore else _end)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -153,6 +153,9 @@ def test_a_function_is_called_on_signals_in_its_block_alone() -> None:
 def test_a_command_whose_outcome_is_told_ends_well_at_the_very_end_too() -> None:
     script = (
         "import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 15)\n"
+        "late = Late()  # goes when Python has given up its handlers\n"
         "from ray_gym import cli; from ray_gym.cli import app; from ray_gym.run.signals import ignore_signals\n"
         "app.main = ignore_signals; cli.main(); os.kill(os.getpid(), signal.SIGTERM)"
     )
