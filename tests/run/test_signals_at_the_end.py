@@ -21,7 +21,7 @@ from conftest import kept_handlers, ray_gym_here
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.errors import RunFailed
 from ray_gym.run import submit
-from ray_gym.run.cluster import cluster
+from ray_gym.run.cluster import cluster as clusters
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver import carrying_out
 from ray_gym.run.driver.commits import Commits
@@ -78,7 +78,7 @@ class Played:
         write_summary = RunDirectory.write_summary
         self._patch.setattr(ScriptedEngine, "stop", lambda engine: taking_down())
         self._patch.setattr(submit, "_check_room", lambda *_: None)
-        self._patch.setattr(cluster, "connect", connect)
+        self._patch.setattr(clusters, "connect", connect)
         self._patch.setattr(carrying_out, "drive", drive)
         self._patch.setattr(RunDirectory, "write_summary", write)
         overrides = [f"output.dir={self._folder}", "run.name=mine", "tasks.generate=2", "tasks.repeats=1"]
@@ -121,6 +121,30 @@ def test_further_signals_leave_an_interrupted_run_its_closing_lines(
     assert (told.returncode, told.stderr) == (1, "")
     assert told.stdout.endswith(f"  {tmp_path}/mine\n  resume it with: ray-gym rollout --resume {tmp_path}/mine\n")
     assert played.summary["interrupted"] is True and played.down
+
+
+@pytest.mark.ray
+def test_ray_leaves_sigterm_alone_when_it_is_shut_down(cluster: dict[str, str]) -> None:
+    script = """
+import os, signal
+from ray._private import worker
+from ray_gym.run.cluster.cluster import connect
+from ray_gym.run.signals import ignore_signals
+
+def end(*given, **more):
+    os.kill(os.getpid(), signal.SIGTERM)
+    kill(*given, **more)
+
+ignore_signals()
+with connect():
+    node = worker._global_node
+    kill, node.kill_all_processes = node.kill_all_processes, end
+os.kill(os.getpid(), signal.SIGTERM)
+print("down")
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "down\n"), done.stderr
 
 
 def test_a_model_that_is_not_taken_down_leaves_a_run_its_closing_lines(played: Played) -> None:

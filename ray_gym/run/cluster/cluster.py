@@ -17,6 +17,7 @@ import ray
 from ray._common.utils import get_default_system_temp_dir
 from ray._private import ray_constants
 from ray._private import utils as ray_utils
+from ray._private import worker as ray_worker
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
@@ -54,7 +55,8 @@ def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
         _connect(environment or {})
         yield
     finally:
-        ray.shutdown()
+        with _own_handler_at_the_end():
+            ray.shutdown()
 
 
 def _connect(environment: Mapping[str, str]) -> None:
@@ -143,9 +145,33 @@ def _own_handler() -> Iterator[None]:
         yield
     finally:
         ray_utils.set_sigterm_handler = before
-        handler = signal.getsignal(signal.SIGTERM)
-        if handler is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, handler)
+        _set_own_handler()
+
+
+@contextmanager
+def _own_handler_at_the_end() -> Iterator[None]:
+    """Keeps this process's handler of SIGTERM, which Ray takes away, below Python, with the core worker. `ray.shutdown`
+    calls what is replaced here right afterwards, before it ends the processes of a local cluster, for seconds.
+    """
+    make = ray_worker.FunctionActorManager
+
+    def make_with_handler(*arguments: Any) -> Any:
+        _set_own_handler()
+        return make(*arguments)
+
+    ray_worker.FunctionActorManager = make_with_handler
+    try:
+        yield
+    finally:
+        ray_worker.FunctionActorManager = make
+        _set_own_handler()
+
+
+def _set_own_handler() -> None:
+    """Sets the handler of SIGTERM that Python knows again: Ray has set another one below Python."""
+    handler = signal.getsignal(signal.SIGTERM)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager
