@@ -94,7 +94,8 @@ def check_http(running: HttpAddress, host: str, port: int, guarded: bool, direct
     instead = "or end it for all its applications by `serve shutdown`, and start the service before anything else"
     if running.host is None:
         raise UserError(
-            f"service.port: Serve is up without HTTP ({settled}; runs start it so): wait for them, {instead}"
+            f"service.port: Serve is up without HTTP ({settled}; runs start it so, and it stays when they have ended): once none "
+            "plays, end it by `serve shutdown`, and start the service before anything else"
         )
     if not guarded and not is_loopback(running.host):
         raise UserError(
