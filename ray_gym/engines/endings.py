@@ -69,7 +69,7 @@ _CONTEXT_IS_FULL = re.compile(
 
 _LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
 _TOO_LARGE = re.compile(
-    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larg|great|high|big)er than|maximum|limit|range|between"
+    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larger|greater|higher|bigger) than|maximum|limit|range|between"
     r"|\bmax (?:is|of)|<=|up to",
     re.IGNORECASE,
 )
