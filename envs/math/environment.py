@@ -14,7 +14,7 @@ from ray_gym.envs.math.generator import problem
 from ray_gym.envs.math.prompt import PROMPT
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask
 from ray_gym.graders.equivalence import literal_judge
-from ray_gym.graders.withdrawn import standing_box
+from ray_gym.graders.withdrawn import answer_instead, standing_box
 from ray_gym.installed.extras import require
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -85,7 +85,8 @@ class Mathematics(Environment[MathTask, None]):
         )
         graders: list[Grader] = [library]
         if options.judge:
-            final = standing_box(answer, task.asked) or answer  # a judge reads the words that take a box back
+            is_replaced = answer_instead(answer, task.asked) is not None
+            final = (None if is_replaced else standing_box(answer, task.asked)) or answer
             graders.append(
                 Equivalence(
                     PROMPT,

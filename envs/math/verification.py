@@ -28,7 +28,8 @@ from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, hav
 from ray_gym.envs.math.words import are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.denials import without_struck
-from ray_gym.graders.withdrawn import standing_box
+from ray_gym.graders.replaced import is_denied_answer
+from ray_gym.graders.withdrawn import answer_instead, standing_box
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """Forms that are read: LaTeX and plain expressions. A box has priority."""
@@ -87,14 +88,23 @@ def verify_within(seconds: float, expected: str, answer: str, question: str = ""
 
 def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float, str]:
     """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
-    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is taken back (`standing_box`),
-    hedged or left to compute, or has words behind a number that are no unit, nor words of the expected answer, nor what
-    `question` counts.
+    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is taken back (`standing_box`,
+    `answer_instead`), hedged or left to compute, or has words behind a number that are no unit, nor words of the expected
+    answer, nor what `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
+    value, reason = _verify_first(expected, answer, question)
+    later = answer_instead(answer, question) if value else None
+    if later is None or _verify_first(expected, f"The answer is {later}.", question)[0]:
+        return value, reason
+    return 0.0, f"{_short(later)} is given instead of the answer before it"
+
+
+def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str]:
+    """Returns what `verify_answer` does, for an answer behind whose value no other one is given."""
     box, inside = standing_box(answer, question), last_boxed(expected)
-    if box is None and last_boxed(answer) is not None:
-        return 0.0, "the box is taken back"
+    if box is None and ((is_boxed := last_boxed(answer) is not None) or is_denied_answer(answer)):
+        return 0.0, f"the {'box' if is_boxed else 'answer'} is taken back"
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
     said = without_names(_tagged(answer)) if box is None else box

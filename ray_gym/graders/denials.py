@@ -16,7 +16,7 @@ _CANNOT_BE = (
     r"(?:be(?:\s(?:the\s)?(?:right|correct|true|valid|it|so|answer))?|work|fit)|(?:doesn['’]t|does\snot)\s(?:work|fit)"  # noqa: RUF001
 )
 _CALLED_WRONG = re.compile(
-    r"[\s(\[)\]}>\"'.:,;*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
+    r"[\s(\[)\]}>\"'.:,;?!*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
     r"(?:(?:that|this|it|which|and|i)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks|(?:would|must)\sbe|has\sbeen)\s+)?"  # noqa: RUF001
     r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
     rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s))"  # noqa: RUF001

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import re
 
-from ray_gym.graders.denials import NOT, is_called_wrong, without_struck
+from ray_gym.graders.denials import NOT, is_called_wrong, is_denied_below, without_struck
 from ray_gym.graders.extract import split_at_last_box
+from ray_gym.graders.replaced import replacement
 
 _DENIED_BOX = re.compile(
     rf"({NOT}(?:\s(?:be|equal\sto|equal))?[\s$*_]{{0,9}}(?:\\[(\[]\s{{0,9}})?)\\(?:boxed|fbox)(?=\s*\{{)", re.IGNORECASE
 )
 _AROUND_A_BOX = re.compile(r"(?:[\s}$*_)]|\\[)\]])*+")
-
-
 _BOX = re.compile(r"\\(?:boxed|fbox)(?=\s*\{)")
 _REACH = 300
 """Number of characters before a box in which its sentence is looked for."""
@@ -46,17 +45,32 @@ def split_at_standing_box(text: str, question: str | None = None) -> tuple[str |
     the box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If it is not
     given, a box that is the only one counts though it is supposed.
     """
-    kept = _DENIED_BOX.sub(r"\1", without_struck(text))
-    is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))
-    boxed, behind = split_at_last_box(kept if is_asked_so else _without_supposed(kept, question is None))
-    line = behind.partition("\n")[0]
-    return boxed, _AROUND_A_BOX.sub("", line, count=1)
+    boxed, behind = _split(text, question)
+    return boxed, _AROUND_A_BOX.sub("", behind.partition("\n")[0], count=1)
 
 
 def standing_box(text: str, question: str = "") -> str | None:
-    """Returns the content of the last box that is not taken back, as an answer to a question; None without one."""
-    boxed, behind = split_at_standing_box(text, question)
-    return None if is_called_wrong(behind) else boxed
+    """Returns the content of the last box that is not called wrong behind it, as an answer to a question; None without
+    one. Whether another answer takes its place, `answer_instead` says.
+    """
+    boxed, behind = _split(text, question)
+    bare = _AROUND_A_BOX.sub("", behind, count=1)
+    return None if is_called_wrong(bare.partition("\n")[0]) or is_denied_below(bare) else boxed
+
+
+def answer_instead(text: str, question: str = "") -> str | None:
+    """Returns the value that is given as the answer behind the last box that stands, if it is written otherwise than in
+    the box (`Wait, it's 13.`); None without one. Without a box it is looked for behind the last `answer is`.
+    """
+    boxed, behind = _split(text, question)
+    return replacement(boxed, without_struck(text) if boxed is None else behind)
+
+
+def _split(text: str, question: str | None) -> tuple[str | None, str]:
+    """Returns what `split_at_standing_box` does, with all that is behind the box."""
+    kept = _DENIED_BOX.sub(r"\1", without_struck(text))
+    is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))
+    return split_at_last_box(kept if is_asked_so else _without_supposed(kept, question is None))
 
 
 def _without_supposed(text: str, keeps_one: bool) -> str:

@@ -27,6 +27,20 @@ def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("\\boxed{12}\n\n**Final Answer: 15**", 0), ("\\boxed{12}. Wait, actually it's 13.", 0),
+        ("\\boxed{12}? No.", 0), ("The answer is 12? No: 13.", 0), ("The answer is 12. Wait, it's 13.", 0),
+        ("Answer: 12\nThat is wrong.", 0), ("\\boxed{12}\n\n**Final Answer: 12.0**", 1),
+        ("\\boxed{12}\n\nAnswer: $x = 12$", 1), ("\\boxed{12}\n\nThe answer is 24/2.", 1),
+        ("The answer is 12. Wait, let me check: 3*4 = 12. Yes, it's 12.", 1), ("\\boxed{12}\n\nAnswer: 12 apples", 1),
+    ],
+)  # fmt: skip
+def test_an_answer_behind_which_another_value_is_given_is_none(answer: str, value: float) -> None:
+    assert verify_answer("12", answer)[0] == value
+
+
+@pytest.mark.parametrize(
     ("expected", "answer"),
     [
         ("13", r"\boxed{13} ~~\boxed{12}~~"), ("13", r"\boxed{13}, not \boxed{12}"), ("13", r"\boxed{13}. 12 is wrong."),

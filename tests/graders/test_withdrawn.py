@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ray_gym.graders.withdrawn import split_at_standing_box, standing_box
+from ray_gym.graders.withdrawn import answer_instead, split_at_standing_box, standing_box
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,58 @@ def test_a_question_that_is_not_known_may_suppose() -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["if x were 2: \\boxed{1} ", "if had were ", "not ", "not $", "~~a", "\\boxed{", "not \\boxed{", "}$", "\\) "],
+    [
+        *("if x were 2: \\boxed{1} ", "if had were ", "not ", "not $", "~~a", "\\boxed{", "not \\boxed{", "}$", "\\) "),
+        *(
+            "the answer is ",
+            "the answer is 15. ",
+            "wait, it's 13. ",
+            "wait",
+            "answer: *",
+            "it is $",
+            "答案:",
+            "1",
+            "13? ",
+        ),
+    ],
 )
 def test_no_box_takes_long_to_find(part: str) -> None:
     began = time.process_time()
     split_at_standing_box(f"\\boxed{{1}}{part * 10_000}")
+    answer_instead(f"\\boxed{{1}}{part * 10_000}")
+    answer_instead(f"The answer is 1. {part * 10_000}")
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("behind", "instead"),
+    [
+        ("\n\n**Final Answer: 15**", "15"), ("\n\nAnswer: 15", "15"), ("\n\n### Final Answer\n15", "15"),
+        ("\n\nHmm, let me recheck. 3*5=15. So the answer is 15.", "15"), (". Wait, actually it's 13.", "13"),
+        ("\n\nActually, the answer should be 15.", "15"), ("\n\nSo the correct answer is $15$, not 12.", "$15$"),
+        ("\n\nCorrection: 15.", "15"), ("\n\nOops, it must be 13.", "13"), ("\n\nActually, 13.", "13"),
+        ("\n\nWait, I forgot the sign: the result is -12.", "-12"), ("\n\nThe final answer is \\(15\\).", "\\(15\\)"),
+        ("\n\n答案是15。", "15"), ("\n\nTherefore, the answer is 15 apples.", "15 apples"),
+        ("\n\n**Final Answer: 12**", None), ("\n\nThe answer is 3 times 4 = 12.", None), ("\n\nConfidence: 95%", None),
+        ("\n\nThe answer is positive, as expected.", None), ("\n\nThe answer is verified by step 2.", None),
+        ("\n\nWait, let me double-check: 3*4 = 12. Yes.", None), (". Check: 3*5 = 15, so it's 15.", None),
+        ("\n\nActually, this is 3 more than 9.", None), ("\n\nWait, is the answer 15?", None),
+        ("\n\nWait, let me recheck: that is 15. Then 15 - 3 = 12.", None), ("\n\nIf n = 5, the answer is 15.", None),
+        ("\n\nLet me recheck: that is 15, which is correct.", None), ("\n\nThe student's answer: 15", None),
+        ("\n\nWait, the answer is 15? I doubt it.", None),
+    ],
+)  # fmt: skip
+def test_another_value_is_given_as_the_answer_behind_a_box(behind: str, instead: str | None) -> None:
+    assert answer_instead(f"$\\boxed{{12}}${behind}") == instead
+
+
+def test_without_a_box_another_value_counts_behind_words_that_take_the_answer_back() -> None:
+    assert answer_instead("The answer is 12. Wait, it's 13.") == "13"
+    assert answer_instead("The answer is 12. It's 3 more than 9.") is None
+
+
+@pytest.mark.parametrize("below", ["That is wrong.", "Wait, no, that's incorrect."])
+def test_a_box_that_the_next_line_calls_wrong_does_not_stand(below: str) -> None:
+    assert standing_box(f"\\[\\boxed{{12}}\\]\n\n{below}") is None
+    assert standing_box("\\boxed{12}\n\nWrong answers: 13") == "12"
+    assert standing_box(r"\boxed{12}? No.") is None
