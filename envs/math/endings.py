@@ -81,13 +81,24 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
     counted = counted_in(question)
     if {word.lower() for word in _LETTERS.findall(words)} <= {*own, *counted, "and", "or"}:
         return True
-    if not is_last:
+    if not is_last or _is_of_another_kind(_WORD.findall(words.lower()), question):
         return False
     named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
     known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
     return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
         _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
     )
+
+
+def _is_of_another_kind(words: list[str], question: str) -> bool:
+    """Says whether words name another kind of what a question counts: `blue marbles`, of how many red marbles there are."""
+    singular = list(_singular(words))
+    for kind, counted in _COUNTED.findall(question.lower()):
+        name = next(iter(_singular([counted])))
+        place = singular.index(name) if name in singular else 0
+        if place and kind not in {*words, *_NAMES_NOTHING} and singular[place - 1] not in _ORDINARY:
+            return True
+    return False
 
 
 def _is_a_phrase(words: str, question: str) -> bool:

@@ -6,6 +6,7 @@ math-verify reads without evaluating, so a written form differs from its value: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from sympy import (
@@ -16,6 +17,7 @@ from sympy import (
     MatrixBase,
     Mul,
     Number,
+    NumberSymbol,
     Pow,
     Rational,
     Set,
@@ -30,6 +32,10 @@ from sympy.logic.boolalg import Boolean
 
 PERCENT = UnevaluatedExpr(Rational(1, 100))
 """Factor that math-verify reads for a percent sign."""
+_LARGEST_EXPONENT = 100
+"""Largest exponent of a power that is carried out to compare the sides of an equation."""
+_MOST_PLACES = 15
+_NOTHING = Rational(1, 10**_MOST_PLACES)
 
 
 def is_left_to_compute(written: Any) -> bool:
@@ -71,6 +77,20 @@ def is_left_to_solve(written: Any, expected: Any) -> bool:
     )
 
 
+def is_false(written: Any) -> bool:
+    """Says whether an equation, or a chain of them, has two numbers as sides that differ (`x = 13 = 12`). A decimal may be
+    a rounded one.
+    """
+    chain = _chain(written)
+    if any(one.rhs != other.lhs for one, other in pairwise(chain)):
+        return False
+    sides = [side for equation in chain for side in (equation.lhs, equation.rhs) if _is_quick_number(side)]
+    return any(
+        abs((to_exact(one) - to_exact(other)).evalf()) > max(_rounding(one), _rounding(other))
+        for one, other in pairwise(sides)
+    )
+
+
 def to_exact(written: Any) -> Any:
     """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places."""
     if isinstance(written, Float):
@@ -79,8 +99,26 @@ def to_exact(written: Any) -> Any:
         return written.applyfunc(to_exact)
     if not isinstance(written, Basic) or not written.has(Float):
         return written
+    if len(equations := _chain(written)) > 1:
+        return to_exact(equations[-1])
     parts = [to_exact(part) for part in _in_order(written)]
     return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
+
+
+def _is_quick_number(side: Basic) -> bool:
+    parts = list(preorder_traversal(side))
+    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow) for part in parts) and all(
+        isinstance(part.exp, Number) and abs(part.exp) <= _LARGEST_EXPONENT for part in parts if isinstance(part, Pow)
+    )
+
+
+def _rounding(side: Basic) -> Rational:
+    """Returns 1.5 units in the last place of a decimal number; hardly anything for other expressions."""
+    if not isinstance(side, Float):
+        return _NOTHING
+    exact = to_exact(side)
+    places = (place for place in range(1, _MOST_PLACES) if (exact * 10**place).is_integer)
+    return Rational(3, 2 * 10 ** next(places, _MOST_PLACES))
 
 
 def _is_product_to_compute(product: Mul) -> bool:
@@ -89,6 +127,9 @@ def _is_product_to_compute(product: Mul) -> bool:
     One number and one root above the fraction line and one number below it can't be multiplied; nor can one number and
     a power of ten, as in 3.2 * 10^5.
     """
+    numbers = [factor for factor in _flat(product, Mul) if isinstance(factor, Number) and factor != -1]
+    if len(numbers) > 1 and 1 in numbers:
+        return True
     factors = [factor for factor in _flat(product, Mul) if factor not in (1, -1, PERCENT)]
     above = [factor for factor in factors if _is_constant(factor) and not _is_inverse(factor)]
     below = [factor for factor in factors if _is_constant(factor) and _is_inverse(factor)]

@@ -22,7 +22,7 @@ from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.powers import is_number_as_power
-from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
+from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
@@ -61,6 +61,9 @@ _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
 """Base behind a number."""
 _IN_SIGNS = frozenset({"%", "°|°C|°F"})
 """Units that math-verify reads, and that change a number."""
+_IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
+"""Signs with which the numbers of an equation need not be the same."""
+_ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
 _COMPARES = re.compile(
     r"\s*(?:[<>≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
 )
@@ -143,10 +146,13 @@ def warm_up() -> None:
 
 
 def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair and a set.
+    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair and a set; nor
+    a value at the end of a false equation.
 
     `gold`, `given`: values as `_read` returns them, for the expected answer and the answer.
     """
+    if _is_false(given) and not _is_false(gold):
+        return False
     if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
         return False
     exact_gold, exact_given = [to_exact(one) for one in gold], [to_exact(one) for one in given]
@@ -154,6 +160,10 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
         exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
     )
     return equal
+
+
+def _is_false(read: list[Any]) -> bool:
+    return bool(read) and not _IN_OTHER_UNITS.search(str(read[-1])) and is_false(read[0])
 
 
 def _are_all(expected: str, values: Sequence[str]) -> bool:
@@ -286,7 +296,7 @@ def _words_behind(boxed: str, expected: str, question: str) -> str | None:
 
 def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str, question: str) -> str:
     """Returns a bare box without its unit, if a number is expected, and as a number what is not a percentage; the sign
-    of a currency goes too. Otherwise percent is a sign.
+    of a currency goes too. Otherwise percent is a sign. A percentage that the question doesn't ask for is a share of 1.
 
     `quantity`: number and unit of the box, if it has a unit.
     """
@@ -294,7 +304,10 @@ def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str
         percent = _PER_CENT.fullmatch(boxed)
         return boxed if percent is None else f"{percent[1]}\\%"
     if quantity is not None:
-        return boxed if "%" in quantity[1] else quantity[0]
+        if "%" not in quantity[1]:
+            return quantity[0]
+        is_share = quantity[1] == {"%": 1} and question and not _ASKS_FOR_PERCENT.search(question)
+        return f"\\frac{{{quantity[0]}}}{{100}}" if is_share and PLAIN_NUMBER.fullmatch(quantity[0]) else boxed
     bare = CURRENCY.sub("", boxed)
     words = _NUMBER_AND_WORDS.fullmatch(bare)
     if words is not None and is_ending(words[2], expected, question):

@@ -327,3 +327,36 @@ async def test_a_copy_of_the_question_is_no_answer(family: str) -> None:
         problem = draws(random.Random(seed))
         copied = COPIES[family].format(*re.findall(r"\$(.*?)\$", problem.question))
         assert verify_answer(problem.answer, f"\\boxed{{{copied}}}")[0] == 0, problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("13=12", 0), ("x=13=12", 0), ("13 = x = 12", 0), ("\\frac{13}{1} = 12", 0), ("12\\cdot1", 0), ("1\\times12", 0),
+        ("12 = 12", 1), ("x = 3\\cdot4 = 12", 1), ("\\sqrt{144} = 12", 1), ("\\frac{24}{2} = 12.0 = 12", 1),
+        ("11.99 = 12", 1), ("11.9 = 12", 1), ("11.8 = 12", 0), ("1200\\text{ cm} = 12\\text{ m}", 0),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_false_equation_and_a_product_with_one_are_no_value(answer: str, value: float) -> None:
+    assert verify_answer("12", f"\\boxed{{{answer}}}")[0] == value
+
+
+@pytest.mark.parametrize(
+    ("expected", "question", "value"),
+    [
+        ("12", "How many percent is it?", 1), ("12", "What percentage?", 1), ("12", "By how many % does it rise?", 1),
+        ("12", "How many red marbles are there?", 0), ("0.12", "What is the share?", 1), ("12\\%", "How much is it?", 1),
+    ],
+)  # fmt: skip
+def test_a_percentage_is_a_whole_number_only_where_the_question_asks_for_it(
+    expected: str, question: str, value: float
+) -> None:
+    assert verify_answer(expected, "\\boxed{12\\%}", question)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("words", "value"), [("blue marbles", 0), ("red marbles", 1), ("marbles", 1), ("marbles left", 1)]
+)
+def test_another_kind_of_what_is_counted_is_another_answer(words: str, value: float) -> None:
+    question = "How many red marbles are left? There are 12 blue marbles."
+    assert verify_answer("12", f"\\boxed{{12\\text{{ {words}}}}}", question)[0] == value
