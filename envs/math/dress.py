@@ -51,6 +51,17 @@ _E_NOTATION = re.compile(r"([-+]?\d{1,30}(?:\.\d{1,30})?)[eE]([-+]?\d{1,3})")
 _PARTED = re.compile(r"(?:\\\{|[\[(\]])[^,]*;[^,]*(?:\\\}|[\])\[])")
 _TURNED = re.compile(r"([\[\]])([^\[\];]*,[^\[\],;]*)([\[\]])")
 _NO_SET = re.compile(r"\\varnothing(?![A-Za-z])")
+_ALL_NUMBERS = re.compile(
+    r"(?:[A-Za-z]\s?\\in\s?)?(?:\\text\s?\{\s?)?all\s(?:the\s)?reals?(?:\s(?:numbers?|values?))?\s?\}?", re.IGNORECASE
+)
+_INFINITY = re.compile(r"\\(?:text|mathrm)\s?\{\s?infinity\s?\}|(?<![A-Za-z\\])infinity(?![A-Za-z])", re.IGNORECASE)
+_NATURAL = re.compile(r"\\log\s?_\s?(?:\{\s?e\s?\}|e(?![A-Za-z]))")
+_ANGLED = re.compile(r"\A\\langle(?![A-Za-z])((?:(?!\\[lr]angle).)*)\\rangle\Z")
+_AND = re.compile(r"\\text\{\s*and\s*\}|\\(?:land|wedge)(?![A-Za-z])|(?<![A-Za-z\\])and(?![A-Za-z])|\u2227|,")
+_SET_BUILDER = re.compile(
+    r"(?:\\left\s*)?\\\{\s*([A-Za-z])\s*(?:\\in\s*\\(?:mathbb\s*\{?R\}?|R)\s*)?(?:\\mid|\\middle\s*\||\\vert|:|\|)(?![A-Za-z])(.*?)(?:\\right\s*)?\\\}"
+)
+_NAMED = re.compile(r"\s*([a-z])\s*=\s*([^=<>,()\[\]]{1,60}?)\s*")
 _MOST_PARTS = 20
 
 
@@ -62,7 +73,8 @@ def without_dress(text: str) -> str:
 
 def value_of(expression: str) -> str:
     """Returns an expression without a name before its value, with an equation's variable first, without the plus of a
-    number, and with inequalities that are joined by `or` as a union of intervals.
+    number, with inequalities that are joined by `or` or `and`, or stand in a set, as intervals, and with values of several
+    variables in the order of their names.
     """
     name = _NAME.match(expression) or _SENTENCE.match(expression)
     if name and (name.re is _SENTENCE or name[2] or name[3]) and not _NO_NAME.search(name[1]):
@@ -70,7 +82,7 @@ def value_of(expression: str) -> str:
     turned = _REVERSED.fullmatch(expression)
     if turned and not re.search("[A-Za-z]", _COMMAND.sub("", turned[1])):
         return f"{turned[2]} = {turned[1]}"
-    return _as_union(re.sub(r"^\+\s*(?=[\d.\\])", "", expression))
+    return _by_name(_as_union(re.sub(r"^\+\s*(?=[\d.\\])", "", expression)))
 
 
 def without_names(text: str) -> str:
@@ -82,7 +94,10 @@ def in_usual_signs(expression: str) -> str:
     r"""Returns an expression with a minus for the word, the number 1500 for `1.5e3`, commas between the parts of `[3; 4]`,
     round brackets for those of `]3, 4[`, and `\emptyset` for `\varnothing`.
     """
-    signed = _NO_SET.sub(r"\\emptyset", _MINUS.sub("-", expression))
+    if _ALL_NUMBERS.fullmatch(expression):
+        return "\\mathbb{R}"
+    plain = _NATURAL.sub(r"\\ln ", _INFINITY.sub(r"\\infty ", _ANGLED.sub(r"(\1)", expression)))
+    signed = _NO_SET.sub(r"\\emptyset", _MINUS.sub("-", plain))
     power = _E_NOTATION.fullmatch(signed)
     if power is not None:
         return number(Fraction(power[1]) * Fraction(10) ** int(power[2]))
@@ -100,11 +115,13 @@ def _as_fraction(found: re.Match[str]) -> str:
 
 
 def _as_union(expression: str) -> str:
-    """Returns inequalities of one variable, joined by `or`, as a union of intervals; other expressions as they are."""
-    parts = _OR.split(expression)
-    if not 1 < len(parts) <= _MOST_PARTS:
+    """Returns inequalities of one variable, joined by `or` or `and`, or in a set, as intervals; others as they are."""
+    builder = _SET_BUILDER.fullmatch(expression)
+    condition = expression if builder is None else builder[2]
+    parts = _OR.split(condition)
+    if len(parts) > _MOST_PARTS or (len(parts) == 1 and builder is None and not _AND.search(condition)):
         return expression
-    read = [_as_interval(part) for part in parts]
+    read = [_as_interval(part) or _as_both(part) for part in parts]
     known = [one for one in read if one is not None]
     if len(known) < len(parts) or len({variable for variable, _ in known}) > 1:
         return expression
@@ -125,6 +142,27 @@ def _as_interval(part: str) -> tuple[str, str] | None:
         is_above, variable, end, sign = not _is_more(turned), right, far, turned
     interval = f"{_open(sign)}{end}, \\infty)" if is_above else f"(-\\infty, {end}{_close(sign)}"
     return variable, interval
+
+
+def _as_both(part: str) -> tuple[str, str] | None:
+    """Returns the variable and the interval of two inequalities joined by `and`; None for anything else."""
+    read = [one for one in map(_as_interval, _AND.split(part)) if one is not None]
+    if len(read) != 2 or len(_AND.split(part)) != 2 or read[0][0] != read[1][0]:
+        return None
+    ends = sorted((one for _, one in read if "\\infty" in one), key=lambda one: one.startswith("(-\\infty"))
+    if len(ends) != 2 or not ends[0].endswith(", \\infty)") or not ends[1].startswith("(-\\infty, "):
+        return None
+    low, high = ends[0].removesuffix(", \\infty)"), ends[1].removeprefix("(-\\infty, ")
+    return read[0][0], f"{low}, {high}"
+
+
+def _by_name(expression: str) -> str:
+    """Returns values of several variables (`y = 2, x = 1`) in the order of their names; other expressions as they are."""
+    named = [_NAMED.fullmatch(part) for part in _AND.split(expression)]
+    values = {found[1]: found[2] for found in named if found is not None}
+    if not 1 < len(values) == len(named) <= _MOST_PARTS:
+        return expression
+    return ", ".join(f"{name} = {values[name]}" for name in sorted(values))
 
 
 def _is_more(sign: str) -> bool:

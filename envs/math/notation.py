@@ -27,7 +27,8 @@ _FUNCTIONS = r"(?:arc(?:sin|cos|tan)|(?:sin|cos|tan)h?|cot|ln|log|exp)"
 _FUNCTION = re.compile(rf"\\(?:mathrm|mathop|text\w*|operatorname)\s?\{{\s?({_FUNCTIONS})\s?\}}")
 _PLAIN_FUNCTION = re.compile(rf"(?<![A-Za-z\\{{])({_FUNCTIONS})(?=\(|\\left|_(?:\d|\{{\d))")
 """These two are names of functions that are not LaTeX's commands: sin(x)."""
-_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_GROUPS = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d){1,9},\d{3})(?!,?\d)")
+"""Number in groups of three digits, or in India's."""
 _TIGHT_COMMA = re.compile(r"(?<=\d),(?=-?[\d\\])")
 _BRACKET = re.compile(r"[(\[]|\\\{")
 _GROUPED_PLAINLY = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
@@ -36,8 +37,10 @@ _SPACE = re.compile(
     r"|[\u00a0\u2007-\u200a\u202f]"
 )
 _UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
+_WIDE = "＋－＝（）［］：％．／＜＞｜＊＾"  # noqa: RUF001
 _PLAIN = {
-    **{wide: chr(wide - 0xFEE0) for wide in range(0xFF10, 0xFF1A)},
+    **{wide: chr(wide - 0xFEE0) for wide in [*range(0xFF10, 0xFF1A), *map(ord, _WIDE)]},
+    **{0xFF0C: ", ", 0x2044: "/", 0x3A9: "\\Omega ", 0x2126: "\\Omega "},
     **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
     **{
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
@@ -45,7 +48,7 @@ _PLAIN = {
     },
     **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("℃"): "°C", ord("℉"): "°F"},
 }
-"""Plain text of digits in full width, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
+"""Plain text of digits and signs in full width, of ohms, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
 set and temperatures, by their codes.
 """
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
@@ -85,9 +88,11 @@ _MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
 _PRICE = re.compile(r"\$(?=[\d.])[^$]*")
 _DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
-    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*\{([\w ./^]+)\}"
+    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*"
+    r"\{((?:[\w ./]|\^(?:\{\s?-?\d\s?\}|-)?)+)\}"
     r"|\{\s*\\rm\s([\w ./^]+)\}"
 )
+_BRACED_POWER = re.compile(r"\^\{\s?(-?\d)\s?\}")
 _DEEPEST = 3
 """Largest number of commands of dress within one another that are read."""
 _CONSTANTS = frozenset("eij")
@@ -104,6 +109,11 @@ _EQUALS = re.compile(
     re.IGNORECASE,
 )
 """Signs and words before a value that say that something equals it, or nearly does."""
+_ROUGHLY = r"\(?(?:approximately|approx\.?|exact(?:ly)?|rounded)\)?"
+_ROUGHLY_BEHIND = re.compile(rf"(?<=[\d}})%])\s{{0,5}}(?:\\text\s?\{{\s{{0,5}}{_ROUGHLY}\s{{0,5}}\}}|\s{_ROUGHLY})$")
+_SIGN_IN_TEXT = re.compile(r"\\(?:text|mathrm)\s?\{\s?([-+])\s?\}\s?(?=[\d.\\])")
+_RATIO = re.compile(r"\\colon(?![A-Za-z])|(?<=\d)\s?(?:\\text\{\s?to\s?\}|\sto\s)\s?(?=\d)")
+_IS_RATIO = re.compile(r"\d+\s?:\s?\d+(?:\s?:\s?\d+)*")
 _FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)(?:\\!){0,3}$")
 """Full stop at the end, or another mark that says nothing there."""
 _TICKS = r"(?:[✓✔✅☑∎]\ufe0f?|\\(?:checkmark|blacksquare|qed)(?![A-Za-z]))"
@@ -123,7 +133,8 @@ def bare_expression(text: str) -> str:
     bare = _without_end(text.strip() if marked is None else marked[2])
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip()))
-    value = value_of(as_list(_EQUALS.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))))
+    exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
+    value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
 
 
@@ -142,7 +153,7 @@ def tidy(text: str) -> str:
     """Returns a text without spaces of LaTeX that group digits; other such spaces become plain ones. Units in another
     font become text; numbers and constants in another font lose it.
     """
-    undressed = without_dress(with_plain_breaks(_UNSEEN.sub("", text).translate(_PLAIN)))
+    undressed = without_dress(with_plain_breaks(_SIGN_IN_TEXT.sub(r"\1", _UNSEEN.sub("", text).translate(_PLAIN))))
     plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
@@ -182,7 +193,8 @@ def _with_commands(text: str) -> str:
 def _unfonted(found: re.Match[str]) -> str:
     inside = (found[1] or found[2]).strip()
     is_number = inside in _CONSTANTS or inside[:1].isdigit()
-    return inside if is_number else f"\\text{{{found[1] or found[2]}}}"
+    unit = _BRACED_POWER.sub(r"^\1", found[1] or found[2])
+    return inside if is_number else f"\\text{{{unit}}}"
 
 
 def with_commas_alike(expected: str, box: str) -> tuple[str, str]:
@@ -196,6 +208,13 @@ def with_commas_alike(expected: str, box: str) -> tuple[str, str]:
     if _TIGHT_COMMA.search(expected):
         return expected, box
     return expected, _without_groups(box) if ", " in box else _TIGHT_COMMA.sub(", ", box)
+
+
+def with_ratios_alike(expected: str, box: str) -> tuple[str, str]:
+    """Returns an expected answer and a box, both with colons if one is a ratio with colons: `3 to 4` is `3:4`."""
+    one, other = (_RATIO.sub(":", text) for text in (expected, box))
+    has_colons = _IS_RATIO.fullmatch(expected) or _IS_RATIO.fullmatch(box)
+    return (one, other) if has_colons and _IS_RATIO.fullmatch(one) and _IS_RATIO.fullmatch(other) else (expected, box)
 
 
 def _without_groups(text: str) -> str:

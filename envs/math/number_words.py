@@ -33,6 +33,12 @@ _CARDINALS = {
     for word, value in zip(words.split(), values, strict=True)
 }
 _CARDINAL = re.compile(r"(?:\\text\{\s?)?([a-z]{3,9})(?:[ -]([a-z]{3,5}))?\s?\}?\.?", re.IGNORECASE)
+_PARTS = {
+    **{"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8},
+    **{"ninth": 9, "tenth": 10},
+}
+_FRACTION = re.compile(rf"(?:\\text\{{\s?)?([a-z]{{3,9}})[ -](?:a\s)?({'|'.join(_PARTS)})s?\s?\}}?\.?", re.IGNORECASE)
+"""Fraction in words: two thirds."""
 _SAID_TWICE = re.compile(r"(\d{1,2})\s{0,3}(?:\\text\{\s{0,3})?\(([A-Za-z -]{3,20})\)\s{0,3}\}?")
 """Number with itself in words behind it."""
 _MOST_WORDS = 3
@@ -41,13 +47,16 @@ _MOST_WORDS = 3
 
 def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
     """Returns an expression whose number words behind numbers are digits, as is one that is a number below 100 in
-    words, also behind the number itself: `12 (twelve)`.
+    words, also behind the number itself: `12 (twelve)`. So is a fraction in words, `two thirds`.
     Words that the question counts (`How many dozen`) are units, and stay.
 
     `counted`: words in lower case.
     """
     if (value := cardinal(expression)) is not None:
         return str(value)
+    parts = _FRACTION.fullmatch(expression.strip())
+    if parts is not None and (over := _CARDINALS.get(parts[1].lower(), 0)):
+        return number(Fraction(over, _PARTS[parts[2].lower()]))
     twice = _SAID_TWICE.fullmatch(expression.strip())
     if twice is not None and cardinal(twice[2]) == int(twice[1]):
         return twice[1]

@@ -24,6 +24,7 @@ from sympy import (
     Symbol,
     Tuple,
     UnevaluatedExpr,
+    factorial,
     preorder_traversal,
 )
 from sympy.core.function import AppliedUndef
@@ -33,7 +34,7 @@ from sympy.logic.boolalg import Boolean
 PERCENT = UnevaluatedExpr(Rational(1, 100))
 """Factor that math-verify reads for a percent sign."""
 _LARGEST_EXPONENT = 100
-"""Largest exponent of a power that is carried out to compare the sides of an equation."""
+"""Largest exponent of a power, or number with a factorial, that is carried out to compare the sides of an equation."""
 _MOST_PLACES = 15
 _NOTHING = Rational(1, 10**_MOST_PLACES)
 
@@ -41,8 +42,8 @@ _NOTHING = Rational(1, 10**_MOST_PLACES)
 def is_left_to_compute(written: Any) -> bool:
     """Says whether an expression has a sum, product, power or function of plain numbers that can be carried out.
 
-    Quotients, irrational roots, percentages and 3.2 * 10^5 count as numbers. Of an equation only the last side is
-    examined.
+    Quotients, irrational roots, percentages and 3.2 * 10^5 count as numbers. An equation is carried out if its last side
+    is, or another one that is a number.
     """
     if isinstance(written, MatrixBase):
         return any(is_left_to_compute(entry) for entry in written.flat())
@@ -50,7 +51,9 @@ def is_left_to_compute(written: Any) -> bool:
         return False
     equations = _chain(written)
     if equations:
-        return is_left_to_compute(equations[-1].rhs)
+        last = equations[-1].rhs
+        has_value = _is_quick_number(last) and any(isinstance(equation.lhs, Number) for equation in equations)
+        return not has_value and is_left_to_compute(last)
     if isinstance(written, Mul):
         return _is_product_to_compute(written)
     if any(is_left_to_compute(part) for part in written.args):
@@ -107,8 +110,9 @@ def to_exact(written: Any) -> Any:
 
 def _is_quick_number(side: Basic) -> bool:
     parts = list(preorder_traversal(side))
-    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow) for part in parts) and all(
-        isinstance(part.exp, Number) and abs(part.exp) <= _LARGEST_EXPONENT for part in parts if isinstance(part, Pow)
+    bounded = [part.args[-1] for part in parts if isinstance(part, Pow | factorial)]
+    return all(isinstance(part, Number | NumberSymbol | Add | Mul | Pow | factorial) for part in parts) and all(
+        isinstance(one, Number) and abs(one) <= _LARGEST_EXPONENT for one in bounded
     )
 
 

@@ -64,7 +64,7 @@ _OTHERS = {
 }
 """Names of units without prefixes, by their symbols. All words for what is often counted are one thing."""
 _COMPOUND = {
-    **{"mph": "mi/h", "kph": "km/h", "kmph": "km/h", "rpm": "rev/min", "bpm": "thing/min", "cc": "cm^3"},
+    **{"mph": "mi/h", "kph": "km/h", "kmph": "km/h", "kmh": "km/h", "rpm": "rev/min", "bpm": "thing/min", "cc": "cm^3"},
     **{"Wh": "W h", "kWh": "kW h", "MWh": "MW h", "GWh": "GW h"},
 }
 """Symbols that stand for several others."""
@@ -86,6 +86,7 @@ _SAME: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"(?i)\b([ap])(?:\.\s?)?m\b\.?"), lambda found: f" {found[1].lower()}m "),
     (re.compile(r"(?:\bUS\s?)?\\?\$"), " $ "),
     (re.compile(r"\\cdot(?![A-Za-z])|\*|(?<=[A-Za-z])-(?=[A-Za-z])"), " "),
+    (re.compile(r"(?<![A-Za-z])([kcm]?m)([sh])(?=\s?\^\s?\{?\s?-)"), r"\1 \2"),
     (re.compile("\u00b2"), "^2"),
     (re.compile("\u00b3"), "^3"),
     (re.compile("[\u00b5\u03bc]"), "u"),

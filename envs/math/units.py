@@ -7,7 +7,10 @@ import re
 from ray_gym.envs.math.unit_table import MONEY_CODES, Powers, are_same_units, powers_of
 
 _POWER = r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
-_SYMBOL = r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|K|mol|kWh)" + _POWER
+_SYMBOL = (
+    r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|[kMGm]?eV|K|mol|kWh)"
+    + _POWER
+)
 _SYMBOLS = rf"{_SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){_SYMBOL}){{0,3}}"
 _DIGITS = r"(?<![\d.])(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])(?:\.\d+)?|(?:\d|\.\d)(?:\.?\d)*+(?!,\d))"
 _NUMBER = rf"[-+]?(?:{_DIGITS}(?:/\d+)?|\\[dtc]?frac\s?(?:\{{\d+\}}|\d)\s?(?:\{{\d+\}}|\d))"

@@ -16,10 +16,11 @@ from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.dress import without_names
+from ray_gym.envs.math.east_asian import with_spaces
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
-from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, without_marks
+from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
@@ -110,7 +111,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         return 0.0, f"the {'box' if is_boxed else 'answer'} is taken back"
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
-    said = without_names(_tagged(answer)) if box is None else box
+    said = without_names(with_spaces(_tagged(answer))) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
     if box is None and _is_one(expected):
@@ -200,7 +201,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """Returns a bare expected answer and the inside of a box without their units and number words, and the reason why
     the box is another answer, or "".
     """
-    expected, box = with_commas_alike(expected, box)
+    expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     here = split_quantity(expected)
     is_number = PLAIN_NUMBER.fullmatch(expected if here is None else here[0]) is not None
     boxed = with_digits(bare_expression(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))

@@ -167,7 +167,7 @@ async def test_right_answers_in_many_spellings(expected: str, answers: list[str]
     [
         (
             "\\frac{1}{2}",
-            ["", "one half", "\\boxed{}", "\\boxed{-0.5}", "\\boxed{2}", "\\boxed{0.49}", "\\boxed{1, 1/2}"],
+            ["", "\\boxed{}", "\\boxed{-0.5}", "\\boxed{2}", "\\boxed{0.49}", "\\boxed{1, 1/2}"],
         ),
         ("\\frac{1}{2}", ["\\boxed{0.5} or rather \\boxed{3}", "It is 1/2. No, it is 3.", "\\boxed{\\frac{1}{2}x}"]),
         ("\\frac{7}{12}", ["\\boxed{\\frac{3}{4} - \\frac{1}{6}}"]),
