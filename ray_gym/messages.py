@@ -12,6 +12,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from ray_gym.half_pairs import without_halves
+
 Role = Literal["system", "user", "assistant", "tool"]
 ToolChoice = Literal["auto", "required", "none"]
 
@@ -75,6 +77,18 @@ def arguments_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parsed = None
     return parsed if isinstance(parsed, dict) else {"arguments": utf8(text)}
+
+
+def arguments_text(text: str) -> str:
+    """Returns the arguments of a call as the JSON text of an object, which is what endpoints take: those that are one as
+    they are spelled, but for halves of surrogate pairs, and others as `arguments_object` has them.
+    """
+    spelled = utf8(without_halves(text))
+    try:
+        is_object = isinstance(parse_json(spelled), dict)
+    except ValueError:
+        is_object = False
+    return spelled if is_object else json.dumps(arguments_object(text), ensure_ascii=False)
 
 
 def parse_json(text: str, read_whole: Callable[[str], float] = int) -> Any:

@@ -122,7 +122,7 @@ class Template:
         return stable_id(given)[: len(_SHORT_ID)]
 
     def _arguments(self, text: str) -> Any:
-        return arguments_object(text) if self._accepts_objects else text
+        return arguments_object(text) if self._accepts_objects else text or "{}"
 
     def _arrange(self, messages: Sequence[Data]) -> list[Data]:
         """Returns messages in a form that this template accepts. If it needs a user's message first, and the first

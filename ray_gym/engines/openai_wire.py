@@ -235,7 +235,7 @@ def read_models(answer: Any) -> dict[str, int | None]:
 def _message(message: Message, exact: bool) -> Json:
     body: Json = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        body["tool_calls"] = [call.as_openai() if exact else sent_call(call) for call in message.tool_calls]
+        body["tool_calls"] = [sent_call(call, keeps_name=exact) for call in message.tool_calls]
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
     if exact and message.reasoning is not None:

@@ -251,7 +251,7 @@ async def test_a_conversation_with_tools_is_sent_as_openai_has_it(endpoint: Endp
     sampling = Sampling(top_k=5, stop=("END",), seed=3)
     await complete(endpoint, messages=messages, tools=(MOVE,), allowed_tools=(MOVE_NOW,), sampling=sampling)
     sent = endpoint.requests[0]
-    call = {"id": "c1", "type": "function", "function": {"name": "move", "arguments": "{oops"}}
+    call = {"id": "c1", "type": "function", "function": {"name": "move", "arguments": '{"arguments": "{oops"}'}}
     assert sent["messages"][1:] == [
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "bad JSON", "tool_call_id": "c1"},

@@ -10,7 +10,8 @@ import pytest
 
 from ray_gym.engines import openai_wire as wire
 from ray_gym.engines.tool_names import sent_name
-from ray_gym.models.base import Sampling
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.openai_api.responses import read_responses, response
 
 LONG = "look_" + "x" * 40
@@ -54,6 +55,31 @@ def test_other_names_become_ones_that_endpoints_take(name: str) -> None:
     assert sent_name(name) == sent_name(name) != sent_name(f"{name}.") and sent_name(name) != name
 
 
-@pytest.mark.parametrize("name", ["", "look", "x" * 64, "a-b_C9"])
+@pytest.mark.parametrize("name", ["look", "x" * 64, "a-b_C9"])
 def test_names_that_endpoints_take_stay(name: str) -> None:
     assert sent_name(name) == name
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ("", "{}"),
+        ('{"text": ', '{"arguments": "{\\"text\\": "}'),
+        ("[1]", '{"arguments": "[1]"}'),
+        ("null", '{"arguments": "null"}'),
+        ('{"x": NaN}', '{"arguments": "{\\"x\\": NaN}"}'),
+        pytest.param("[" * 100_000, '{"arguments": "' + "[" * 100_000 + '"}', id="deep"),
+        ('{"x": "\\ud83d"}', '{"x": "?"}'),
+        (' {"n":1e5, "x":"\\u4f60"}\n', ' {"n":1e5, "x":"\\u4f60"}\n'),
+    ],
+)
+def test_a_bad_call_is_sent_as_one_that_endpoints_take(written: str, arguments: str, exact: bool) -> None:
+    """They refuse the whole conversation for arguments that are no JSON object; the record has what the model wrote."""
+    said = Message("assistant", tool_calls=(ToolCall("c", "look", written), ToolCall("d", "", written)))
+    request = CompletionRequest([said], Sampling(), "s", 1)
+    calls = wire.request_body(request, "m", exact, {})["messages"][0]["tool_calls"]
+    assert [call["function"] for call in calls] == [
+        {"name": name, "arguments": arguments} for name in ("look", "unreadable_call")
+    ]
+    assert said.tool_calls[0].arguments == written

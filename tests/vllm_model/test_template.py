@@ -36,7 +36,8 @@ def source(arguments: str = "", check: str = "") -> str:
     ("form", "given", "shown"),
     [
         (AS_TEXT, "null", "<null>"),
-        (AS_TEXT, "", "<>"),
+        (AS_TEXT, "", "<{}>"),
+        (AS_TEXT, "{", "<{>"),
         (AS_TEXT, '{"a": 1}', '<{"a": 1}>'),
         (AS_ITEMS, "null", "arguments=null;"),
         (AS_ITEMS, "[1]", "arguments=[1];"),
