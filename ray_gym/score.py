@@ -23,53 +23,52 @@ Scored = Score | float | Mapping[str, float]
 """The types that `score` may return: a number, named parts (their sum is the reward), or a `Score`."""
 
 
-def as_score(value: Scored) -> Score:
+def as_score(value: Scored, returned: str = "score() returned") -> Score:
     """Converts the value that `score` returned (a number, named parts or a `Score`) to a `Score`. The sum of named
-    parts is the reward.
+    parts is the reward. `returned`: the words before a wrong value in errors.
 
     Errors: TypeError if it is none of the three, ValueError if a number or the sum is not finite, if there are no parts,
     or if a name is `reward`, blank, or that of another number.
     """
     if isinstance(value, float):  # the common case first: the checks below take longer
-        return Score(_number(value))
+        return Score(_number(value, returned))
     if isinstance(value, Score):
-        return Score(_number(value.reward), _parts(value.parts), _numbers(value.others))
+        parts, others = _parts(value.parts, returned), _numbers(value.others, returned)
+        return Score(_number(value.reward, returned), parts, others)
     if isinstance(value, Mapping):
         if not value:
-            raise ValueError(
-                "score() returned no parts, of which the reward would be the sum; return 0.0 for no reward"
-            )
-        parts = _parts(value)
-        return Score(_number(sum(parts.values()), " as the sum of its parts"), parts)
+            raise ValueError(f"{returned} no parts, of which the reward would be the sum; return 0.0 for no reward")
+        parts = _parts(value, returned)
+        return Score(_number(sum(parts.values()), returned, " as the sum of its parts"), parts)
     if isinstance(value, SupportsFloat):
-        return Score(_number(value))
-    raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
+        return Score(_number(value, returned))
+    raise TypeError(f"{returned} {type(value).__name__}; expected a number, named parts or a Score")
 
 
-def _parts(named: Mapping[str, float]) -> dict[str, float]:
-    parts = _numbers(named)
+def _parts(named: Mapping[str, float], returned: str) -> dict[str, float]:
+    parts = _numbers(named, returned)
     if "reward" in parts:
-        raise ValueError("score() returned a part named 'reward', which is the name of the reward itself: rename it")
+        raise ValueError(f"{returned} a part named 'reward', which is the name of the reward itself: rename it")
     return parts
 
 
-def _numbers(named: Mapping[str, float]) -> dict[str, float]:
+def _numbers(named: Mapping[str, float], returned: str) -> dict[str, float]:
     if not isinstance(named, Mapping):
-        raise TypeError(f"score() returned parts that are no mapping of names to numbers: {named!r:.80}")
+        raise TypeError(f"{returned} parts that are no mapping of names to numbers: {named!r:.80}")
     if odd := [name for name in named if not isinstance(name, str | int)]:
-        raise TypeError(f"score() returned a part whose name is no text but a {type(odd[0]).__name__}: {odd[0]!r:.60}")
-    numbers = {format(name): _number(value, f" for {name}") for name, value in named.items()}
+        raise TypeError(f"{returned} a part whose name is no text but a {type(odd[0]).__name__}: {odd[0]!r:.60}")
+    numbers = {format(name): _number(value, returned, f" for {name}") for name, value in named.items()}
     if not all(name.strip() for name in numbers):
-        raise ValueError(f"score() returned a number without a name: {list(named)!r:.80}")
+        raise ValueError(f"{returned} a number without a name: {list(named)!r:.80}")
     if len(numbers) < len(named):
-        raise ValueError(f"score() returned two numbers under one name: {list(named)!r:.80}")
+        raise ValueError(f"{returned} two numbers under one name: {list(named)!r:.80}")
     return numbers
 
 
-def _number(value: SupportsFloat, whose: str = "") -> float:
+def _number(value: SupportsFloat, returned: str, whose: str = "") -> float:
     if not isinstance(value, SupportsFloat):  # float() would take a text, too
-        raise TypeError(f"score() returned a {type(value).__name__}{whose}; expected a number: {value!r:.60}")
+        raise TypeError(f"{returned} a {type(value).__name__}{whose}; expected a number: {value!r:.60}")
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"score() returned {number}{whose}, which is no reward")
+        raise ValueError(f"{returned} {number}{whose}, which is no reward")
     return number

@@ -216,19 +216,21 @@ async def score(episode: Episode) -> Score:
     with blame_environment(environment, "score"):
         given = environment.score(episode.state, episode)
         given = await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s)
-        return _known(as_score(given), environment)
+        return _read_score(given, environment, "score() returned")
 
 
-def _known(score: Score, environment: Rules) -> Score:
-    """Returns a score. Errors: ValueError if its other rewards are of the policy, or of a participant that the
-    environment does not have.
+def _read_score(given: Any, environment: Rules, returned: str) -> Score:
+    """Returns the score that a hook returned. `returned`: the words before a wrong value in errors. Errors: as of
+    `as_score`, and ValueError if its other rewards are of the policy, or of a participant that the environment does not
+    have.
     """
+    score = as_score(given, returned)
     if "policy" in score.others:
-        raise ValueError("score() returned another reward for the policy: give it as `reward`")
+        raise ValueError(f"{returned} another reward for the policy: give it as `reward`")
     names = (*environment.participants, *environment.auxiliary)
     for name in score.others:
         if name not in names:
-            raise ValueError(f"score() returned a reward for {name!r}, and the participants are {', '.join(names)}")
+            raise ValueError(f"{returned} a reward for {name!r}, and the participants are {', '.join(names)}")
     return score
 
 
@@ -287,7 +289,10 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                     given = await scoring if inspect.isawaitable(scoring) else scoring
             if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
                 raise wrong_return(environment, "score_group", given, "a list with a score for each episode")
-            scores = [_known(as_score(each), environment) for each in given]
+            scores = [
+                _read_score(each, environment, f"for episodes[{index}], score_group() returned")
+                for index, each in enumerate(given)
+            ]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:

@@ -152,6 +152,33 @@ async def test_the_scores_of_a_group_are_a_list(value: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (float("nan"), "ValueError: for episodes[1], score_group() returned nan, which is no reward"),
+        (
+            None,
+            "TypeError: for episodes[1], score_group() returned NoneType; expected a number, named parts or a Score",
+        ),
+        ({}, "ValueError: for episodes[1], score_group() returned no parts"),
+        (
+            {"a": 1.0, "b": "1"},
+            "TypeError: for episodes[1], score_group() returned a str for b; expected a number: '1'",
+        ),
+        (
+            Score(1.0, others={"usr": 1.0}),
+            "ValueError: for episodes[1], score_group() returned a reward for 'usr', and the participants are policy",
+        ),
+    ],
+)
+async def test_a_wrong_score_of_a_group_is_told_with_its_place(wrong: Any, told: str) -> None:
+    environment = returning("score_group", [1.0, wrong])
+    group = [(await play_script(environment, ["42"])).played for _ in range(2)]
+    failure = await score_group(group, Stage(environment, {}, {}, LimitsSection()))
+    assert failure is not None and failure.message.startswith(told)
+    assert failure.where.startswith("Odd.score_group (test_wrong_returns.py:")
+
+
 class _Odd(Grader):
     def __init__(self, verdict: Any) -> None:
         self.given = verdict
