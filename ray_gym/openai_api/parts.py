@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 TEXT_FIELDS: Mapping[str, str] = {
@@ -16,6 +16,8 @@ _REASONING_FIELDS = ("thinking", "reasoning", "text", "summary", "content")
 """Fields of parts of reasoning that may have the text. A part has only one of them."""
 _SEALED_FIELDS = frozenset({"data", "encrypted_content"})
 """Fields of parts of reasoning that hold it in a form that only its provider can read."""
+_REFERENCE, _REFERENCE_IDS = "reference", "reference_ids"
+"""Type and field of a part that cites something within a text, which it cuts in two (Mistral's)."""
 _TOOL_PARTS = frozenset({"tool_use", "tool_result", "tool_call", "function_call", "function_call_output"})
 """Types of parts by which other formats have calls and their results within a content."""
 PART_HARMLESS = frozenset(
@@ -73,8 +75,7 @@ def read_answer(fields: Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(content, str) and not any(map(fields.get, ANSWER_FIELDS - {"content"})):
         return "", content
     parts = list(_texts(content))
-    told = (fields.get(name) for name in _REASONING_BESIDE)
-    apart = reasoning_of(next(filter(None, told), None))
+    apart = _reasoning_beside(fields)
     thoughts = "\n".join(text for is_reasoning, text in parts if is_reasoning and text)
     said = "\n".join(text for is_reasoning, text in parts if not is_reasoning)
     spoken = fields.get("audio")
@@ -105,17 +106,39 @@ def _is_reasoning(kind: str) -> bool:
     return "thinking" in kind or "reasoning" in kind
 
 
-def _texts(content: Any) -> Iterator[tuple[bool, str]]:
-    """Yields the texts of a content, each after True if it is reasoning."""
+def _reasoning_beside(fields: Mapping[str, Any]) -> str:
+    """Returns the reasoning of a message that is not in its content. Errors: ValueError for one that is no text."""
+    name = next((name for name in _REASONING_BESIDE if fields.get(name)), None)
+    if name is None:
+        return ""
+    told = fields[name]
+    if isinstance(told, Mapping):
+        told = [{"type": "reasoning", **told}]
+    if not isinstance(told, str | Sequence):
+        raise ValueError(f"{name}: expected text, got {type(told).__name__}")
+    return reasoning_of(told)
+
+
+def _texts(content: Any) -> list[tuple[bool, str]]:
+    """Returns the texts of a content, each after True if it is reasoning. Those around a reference are one text."""
     if content is None or isinstance(content, str):
-        yield False, content or ""
-        return
+        return [(False, content or "")]
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise ValueError(f"content: expected text, got {type(content).__name__}")
+    texts: list[tuple[bool, str]] = []
+    goes_on = False
     for part in content:
+        if isinstance(part, Mapping) and part.get("type") == _REFERENCE:
+            _require_no_other(part, _REFERENCE, {_REFERENCE_IDS})
+            goes_on = True
+            continue
         is_reasoning, text = (False, part) if isinstance(part, str) else _text_of_part(part)
-        if text is not None:
-            yield is_reasoning, text
+        if text is None:
+            continue
+        before = texts.pop()[1] if goes_on and texts and texts[-1][0] == is_reasoning else ""
+        texts.append((is_reasoning, before + text))
+        goes_on = False
+    return texts
 
 
 def _text_of_part(part: Any) -> tuple[bool, str | None]:

@@ -161,6 +161,9 @@ def test_a_refusal_in_the_place_of_content_is_what_was_said() -> None:
     assert read.message.content == "I can't."
 
 
+CITED = {"type": "reference", "reference_ids": [1]}
+
+
 @pytest.mark.parametrize(
     ("message", "words", "reasoning"),
     [
@@ -191,6 +194,10 @@ def test_a_refusal_in_the_place_of_content_is_what_was_said() -> None:
             "Hm.",
         ),
         ({"content": "Hi.", "thinking": None, "tool_plan": ""}, "Hi.", None),
+        ({"content": "Hi.", "reasoning": {"text": "Hm."}}, "Hi.", "Hm."),
+        ({"content": [{"type": "text", "text": "a"}, CITED]}, "a", None),
+        ({"content": [CITED, "In Rome", CITED, ".", {"type": "text", "text": "b"}]}, "In Rome.\nb", None),
+        ({"content": [{"type": "thinking", "thinking": ["a", CITED, "b"]}, CITED, "c"]}, "c", "ab"),
     ],
 )
 def test_parts_of_an_answer_are_read_by_the_rule_of_requests(
@@ -206,6 +213,12 @@ def test_an_answer_that_is_no_text_is_a_bad_one() -> None:
         wire.completion(answer(message=given, finish_reason="stop"), request(), False, {})
 
 
+def test_reasoning_that_is_no_text_is_named() -> None:
+    given = {"role": "assistant", "content": "Hi.", "reasoning": 5}
+    with pytest.raises(wire.BadAnswer, match=r"^reasoning: expected text, got int"):
+        wire.completion(answer(message=given, finish_reason="stop"), request(), False, {})
+
+
 @pytest.mark.parametrize(
     ("part", "told"),
     [
@@ -213,6 +226,7 @@ def test_an_answer_that_is_no_text_is_a_bad_one() -> None:
         ({"type": "output_text"}, "text is missing"),
         ({"text": "4", "image": "b64"}, "image of"),
         ({"type": "thinking", "thinking": "Hm.", "text": "4"}, "text of"),
+        ({**CITED, "text": "4"}, "text of"),
     ],
 )
 def test_a_part_of_an_answer_of_which_something_would_be_lost_is_a_bad_one(part: dict[str, Any], told: str) -> None:
