@@ -86,18 +86,29 @@ def parse(text: str, file: str, top_keys: list[str]) -> Any:
 
 def misread(root: yaml.Node | None, key: str = "") -> Iterator[tuple[int, str, str]]:
     """Yields the line, from 1, the nearest key and the problem of each value that YAML reads otherwise than it is
-    written (a number, yes and no, bytes), and of each key that is null or a boolean. `key` is the one of the root.
+    written (a number, yes and no, bytes), and of each such key. `key` is the one of the root.
     """
     for above, node in _nodes(root, key):
         if isinstance(node, yaml.MappingNode):
-            for name, _ in node.value:
-                if name.tag.endswith(":null"):
-                    yield name.start_mark.line + 1, above, "YAML takes a key for null; put it in quotes, or add it"
-                elif name.tag.endswith(":bool"):
-                    told = f"YAML takes the key {name.value} for a boolean; put it in quotes"
-                    yield name.start_mark.line + 1, above, told
+            for name, value in node.value:
+                if (problem := _misread_key(name, value, in_braces=bool(node.flow_style))) is not None:
+                    yield name.start_mark.line + 1, above, problem
         if (problem := _misread(node, above)) is not None:
             yield node.start_mark.line + 1, above, problem
+
+
+def _misread_key(name: yaml.Node, value: yaml.Node, in_braces: bool) -> str | None:
+    """Returns why YAML reads a key otherwise than it is written: for null, a boolean, or (`in_braces`: as in JSON) with
+    its value as a part of it; None if it does not.
+    """
+    if name.tag.endswith(":null"):
+        return "YAML takes a key for null; put it in quotes, or add it"
+    if name.tag.endswith(":bool"):
+        return f"YAML takes the key {name.value} for a boolean; put it in quotes"
+    is_plain = isinstance(name, yaml.ScalarNode) and name.style not in ("'", '"')
+    if in_braces and is_plain and ":" in name.value and value.tag.endswith(":null") and value.value == "":
+        return f"YAML takes {name.value} for a key without a value; write a space behind its colon, or put it in quotes"
+    return None
 
 
 def _misread(node: yaml.Node, key: str) -> str | None:

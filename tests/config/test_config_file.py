@@ -255,6 +255,22 @@ def test_a_text_that_yaml_takes_for_a_boolean_is_refused(config: Path, word: str
             read(config, f"{key}={word}")
 
 
+@pytest.mark.parametrize("written", ["{b:c}", "{d: 1, b:c}", "[{b:c}]", "{d: {b:c, e: 1}}"])
+def test_a_key_that_takes_in_its_value_is_refused(config: Path, written: str) -> None:
+    """A space is missing behind the colon, which JSON does without."""
+    told = "YAML takes b:c for a key without a value; write a space behind its colon, or put it in quotes"
+    with pytest.raises(UserError, match=rf"x:1: [ad]: {told}"):
+        merge_overrides(f"a: {written}", "x", [])
+    override = f"models.policy.extra_body={written}"
+    assert error_of(config, override) == f"'{override}' is not an override that can be read: {told}"
+
+
+def test_a_key_with_a_colon_is_taken_if_it_is_meant() -> None:
+    text = "a: {'b:c', \"d:e\":1, f:g: 2, h:i: null, j}\nl:m:\n"
+    read = {"b:c": None, "d:e": 1, "f:g": 2, "h:i": None, "j": None}
+    assert merge_overrides(text, "x", []) == {"a": read, "l:m": None}
+
+
 @pytest.mark.parametrize("word", ["yes", "No", "ON", "off"])
 def test_a_word_in_quotes_is_a_text_and_only_true_and_false_are_booleans(config: Path, word: str) -> None:
     text = f"a: ['{word}', !!str {word}, true, False]\n'{word}': {{'true': {word} is said}}"
