@@ -178,9 +178,10 @@ def _overridden(config: Any, override: str) -> Any:
     try:
         return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(key, override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        is_braced = override[len(key) + 1 :].lstrip()[:1] in _STRUCTURED[:2]
-        hint = LITERAL if "${" in override else "; a text is in quotes: KEY='TEXT'" if is_braced else ""
-        raise UserError(f"{override!r} is not an override that can be read: {one_line(error)}{hint}") from None
+        told, is_braced = one_line(error), override[len(key) + 1 :].lstrip()[:1] in _STRUCTURED[:2]
+        of_text = "; a text is in quotes: KEY='TEXT'" if is_braced and "quotes" not in told else ""
+        hint = LITERAL if "${" in override else of_text
+        raise UserError(f"{override!r} is not an override that can be read: {told}{hint}") from None
 
 
 def _whole(key: str, value: str) -> str:
