@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ray_gym.envs.mcqa.dress import normalised, plain_text
+from ray_gym.envs.mcqa.replaced import answers_behind
 from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_taken_back
 from ray_gym.graders import folded
 from ray_gym.graders.denials import is_called_wrong, is_denied_below, is_disowned, without_struck
@@ -54,6 +55,9 @@ _LETTER_FIRST = re.compile(
 )
 _REASONED = re.compile(rf"[(\[]?[A-Z][)\]]?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
+_BOXED = r"\\(?:boxed|fbox)\s?\{([^{}]{1,200})\}"
+_TWO_BOXES = re.compile(rf"{_BOXED}[\s$.,*_)\]\\]{{0,9}}(?:\b(?:and|or)\b|/)[\s$*_(\[\\]{{0,9}}(?={_BOXED})")
+"""Box that an `or` joins to the next one."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
 _PRONOUN = re.compile(
@@ -110,11 +114,21 @@ def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
 
 
 def _standing(letter: str | None, below: str, options: OptionsByLetter) -> str | None:
-    """Returns a letter unless the words below its line call it wrong: `That is wrong.`, `B is wrong.`"""
-    if letter is None or begins_with_text_of(letter, below, options):
+    """Returns a letter unless the words below its line call it wrong (`That is wrong.`, `B is wrong.`), or give another one
+    (`Wait, it is C.`).
+    """
+    if letter is None or _other_behind(letter, below, options):
+        return None
+    if begins_with_text_of(letter, below, options):
         return letter
     named = re.match(rf"[\s*_#>(\[]*+{letter}[)\].:*_]{{0,4}}\s", below)
     return None if is_denied_below(below[named.end() :] if named else below) else letter
+
+
+def _other_behind(letter: str, behind: str, options: OptionsByLetter) -> bool:
+    """Says whether the last option that is given as the answer behind a letter is another one."""
+    given = [letter_or_text(found, options) for found in answers_behind(behind)]
+    return next((other for other in reversed(given) if other is not None), letter) != letter
 
 
 READERS: Mapping[Grading, Reader] = {
@@ -198,14 +212,19 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
 
 
 def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
-    """Returns the letter that `read` finds in the last box that is not struck through or denied; None if it finds none, or the words
-    behind the box call it wrong. The text of the letter's own option (`False`, `No`) does not.
+    """Returns the letter that `read` finds in the last box that is not struck through or denied; None if it finds none, or
+    the words behind the box call it wrong or give another one, or the box is one of two (`or`). The text of the letter's
+    own option (`False`, `No`) does not call it wrong.
     """
     boxed, behind = split_at_standing_box(text)
     letter = read(boxed, options) if boxed else None
-    if letter is None:
+    if letter is None or _other_behind(letter, behind, options):
         return None
-    return None if is_called_wrong(behind) and not begins_with_text_of(letter, behind, options) else letter
+    two = list(_TWO_BOXES.finditer(text))[-1:]
+    if two and two[0][2] == boxed and read(two[0][1], options) not in (letter, None):
+        return None
+    is_wrong = is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind)
+    return None if is_wrong and not begins_with_text_of(letter, behind, options) else letter
 
 
 def _capital_alone(boxed: str, options: OptionsByLetter) -> str | None:

@@ -68,14 +68,15 @@ def _claims(text: str, begin: int) -> list[re.Match[str]]:
     held = max((found.start() for found in _HELD.finditer(text, begin)), default=-1)
     found = [*(_RIGHT_BEHIND.match(text, one.end()) for one in back), *_CLAIMED.finditer(text, back[0].start())]
     late = [one for one in found if one is not None and one.end() > held]
-    return [one for one in late if _is_own(text, one.start()) and not _is_asked(text, one)]
+    return [one for one in late if is_own(text, one.start()) and not _is_asked(text, one)]
 
 
 def _announced(text: str) -> list[re.Match[str]]:
-    return [found for found in _ANNOUNCED.finditer(text) if _is_own(text, found.start())]
+    return [found for found in _ANNOUNCED.finditer(text) if is_own(text, found.start())]
 
 
-def _is_own(text: str, place: int) -> bool:
+def is_own(text: str, place: int) -> bool:
+    """Says whether the words before a place neither disown the answer there nor suppose it."""
     return not is_disowned(text, place) and not _SUPPOSED.search(text, max(0, place - 200), place)
 
 

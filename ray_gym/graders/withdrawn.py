@@ -13,7 +13,7 @@ from ray_gym.graders.replaced import replacement
 _DENIED_BOX = re.compile(
     rf"({NOT}(?:\s(?:be|equal\sto|equal))?[\s$*_]{{0,9}}(?:\\[(\[]\s{{0,9}})?)\\(?:boxed|fbox)(?=\s*\{{)", re.IGNORECASE
 )
-_AROUND_A_BOX = re.compile(r"(?:[\s}$*_)]|\\[)\]])*+")
+_AROUND_A_BOX = re.compile(r"(?:[^\S\n]|[}$*_)]|\n?(?:\\[)\]]|\$\$))*+")
 _BOX = re.compile(r"\\(?:boxed|fbox)(?=\s*\{)")
 _REACH = 300
 """Number of characters before a box in which its sentence is looked for."""
@@ -41,21 +41,20 @@ _TURNS = re.compile(
 
 def split_at_standing_box(text: str, question: str | None = None) -> tuple[str | None, str]:
     r"""Returns the content of the last box that is neither struck through, nor denied (`not \boxed{12}`), nor supposed
-    (`If x were 2: \boxed{12}`), and the rest of the line behind it; None and "" without one. Whether that rest takes
-    the box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If it is not
+    (`If x were 2: \boxed{12}`), and what is behind it; None and "" without one. Whether the rest of its line takes the
+    box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If it is not
     given, a box that is the only one counts though it is supposed.
     """
     boxed, behind = _split(text, question)
-    return boxed, _AROUND_A_BOX.sub("", behind.partition("\n")[0], count=1)
+    return boxed, _AROUND_A_BOX.sub("", behind, count=1)
 
 
 def standing_box(text: str, question: str = "") -> str | None:
     """Returns the content of the last box that is not called wrong behind it, as an answer to a question; None without
     one. Whether another answer takes its place, `answer_instead` says.
     """
-    boxed, behind = _split(text, question)
-    bare = _AROUND_A_BOX.sub("", behind, count=1)
-    return None if is_called_wrong(bare.partition("\n")[0]) or is_denied_below(bare) else boxed
+    boxed, behind = split_at_standing_box(text, question)
+    return None if is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind) else boxed
 
 
 def answer_instead(text: str, question: str = "") -> str | None:
@@ -67,7 +66,7 @@ def answer_instead(text: str, question: str = "") -> str | None:
 
 
 def _split(text: str, question: str | None) -> tuple[str | None, str]:
-    """Returns what `split_at_standing_box` does, with all that is behind the box."""
+    """Returns what `split_at_standing_box` does, with the marks behind the box."""
     kept = _DENIED_BOX.sub(r"\1", without_struck(text))
     is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))
     return split_at_last_box(kept if is_asked_so else _without_supposed(kept, question is None))

@@ -124,6 +124,40 @@ def test_a_box_that_is_called_wrong_or_struck_through_is_none(grading: str, text
     assert READERS[grading](text, CITIES) == letter  # type: ignore[index]
 
 
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed", "answer_colon_markdown"])
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "Wait, it is C.", "Actually, the answer is C.", "**Answer: C**", "The answer is C.", "However, C is right.", "Correction: C",
+        "Hmm, let me double-check. It should be C.", "On second thought, option C.", "Actually C is correct.", "\u7b54\u6848\u662fC\u3002",
+        "The answer is London Bridge.",
+    ],
+)  # fmt: skip
+def test_a_letter_behind_which_another_one_is_given_is_no_answer(grading: str, behind: str) -> None:
+    answered = "**Answer:** B" if grading == "answer_colon_markdown" else r"\boxed{B}"
+    given = READERS[grading](f"{answered}\n\n{behind}", CITIES)  # type: ignore[index]
+    assert given == (None if "**" not in answered or "Answer: C" not in behind else "C")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "Wait, is it C? No.", "The answer is B.", "Actually, this is certain.", "If it were larger, the answer is C.", "Option C: too far.",
+        "The student's answer is C.", "However, C is also plausible.", "Wait, it's C? No, it is B.", "However, option C is wrong.",
+        "The answer is supported by C.", "But A is a common mistake.", "The answer is not C.", "The wrong answer: C",
+    ],
+)  # fmt: skip
+def test_a_letter_that_is_only_named_behind_a_box_takes_nothing_back(behind: str) -> None:
+    assert READERS["strict_boxed"](f"$\\boxed{{B}}$\n\n{behind}", CITIES) == "B"
+
+
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
+def test_one_of_two_boxes_is_no_choice(grading: str) -> None:
+    for text in (r"\boxed{A} or \boxed{B}", r"$\boxed{A}$ and $\boxed{B}$", r"\boxed{A}/\boxed{B}"):
+        assert READERS[grading](text, CITIES) is None  # type: ignore[index]
+    assert READERS[grading](r"\boxed{A} and so \boxed{B}", CITIES) == "B"  # type: ignore[index]
+
+
 FALSE_TRUE = {"A": "True, False", "B": "False, True"}
 MORALS = {"A": "Wrong, Wrong", "B": "Wrong, Not wrong", "C": "Not wrong, Wrong"}
 YES_NO = {"A": "Yes", "B": "No"}
@@ -226,6 +260,10 @@ def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said
 @pytest.mark.parametrize(
     "part",
     [
+        "wait, it is ",
+        "the answer is C. ",
+        "actually ",
+        "\\boxed{A} or ",
         "~~",
         "~~a",
         "<del>",
@@ -253,5 +291,6 @@ def test_no_retraction_takes_long_to_read(part: str) -> None:
         is_taken_back("A", part * 10_000, CITIES),
         is_taken_back("B", f" - {part * 10_000}x", CITIES),
         READERS["answer_colon"](part * 10_000, CITIES),
+        READERS["strict_boxed"](f"\\boxed{{A}} {part * 10_000}", CITIES),
     )
     assert time.process_time() - began < 2

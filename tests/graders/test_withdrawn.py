@@ -98,5 +98,5 @@ def test_without_a_box_another_value_counts_behind_words_that_take_the_answer_ba
 @pytest.mark.parametrize("below", ["That is wrong.", "Wait, no, that's incorrect."])
 def test_a_box_that_the_next_line_calls_wrong_does_not_stand(below: str) -> None:
     assert standing_box(f"\\[\\boxed{{12}}\\]\n\n{below}") is None
-    assert standing_box("\\boxed{12}\n\nWrong answers: 13") == "12"
+    assert standing_box("\\boxed{12}\n\nWrong answers: 13") == standing_box("\\boxed{12}\n\nWrong answer: 13") == "12"
     assert standing_box(r"\boxed{12}? No.") is None
