@@ -19,6 +19,7 @@ from ray_gym.graders.hedges import (
     HEDGED_BEHIND,
     NO_NEXT,
     NO_VALUE,
+    OF_A_FAULT,
     OF_PARTS,
     PRAISE,
     SOME_OF_IT,
@@ -174,6 +175,8 @@ class Doubts:
         if within_brackets(label)[-1:].isdigit():
             bound = BOUND_BEFORE.search(said, begin, start) or BOUND_BEHIND.match(said, end)
             return (bound is not None and said[end : end + 1] != ">") or NO_VALUE.match(said, end) is not None
+        if label.strip().lower() in ("yes", "no") and OF_A_FAULT.search(said, begin, start):
+            return True
         return VALUE.match(said, end) is not None or SOME_OF_IT.search(said, begin, start) is not None
 
     def _is_contradicted(self, label: str, first: int, start: int, last: int) -> bool:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from ray_gym.graders.characters import DASHES, GAP, SPACES, UNSPACED
 from ray_gym.graders.hedges import DENIALS, NEGATION, UNTICKED, UNTICKED_BEHIND, is_opposite
 
-OF = "(?:of|von|sur|su|de|\u0438\u0437)"
+OF = "(?:of|von|sur|su|de|av|\u0438\u0437)"
 """Words for `of` between a score and the largest one, in some languages."""
+POINTS = r"(?i:points?|pts|stars?|marks?|punkten?|puntos|punti|pontos|\u0431\u0430\u043b\u043b[\u0430-\u044f]{0,3})"
 _BETWEEN_WORDS = re.compile(r"(\s+|(?<=[^\W\d])[-_]+(?=[^\W\d]))")
 _SHOWN = rf"[{SPACES}$]"
 _TOP = (
-    rf"{_SHOWN}*+(?:(?:points?|pts|stars?|marks?){_SHOWN}*+)?(?:[(,\u2014{DASHES}]{_SHOWN}*+)?"
+    rf"{_SHOWN}*+(?:{POINTS}{_SHOWN}*+)?(?:[(,\u2014{DASHES}]{_SHOWN}*+)?"
     rf"(?:/|out\s++of\s++(?:an?\s++(?:possible|total\s++of|maximum\s++of)\s++)?|{OF}\s++){_SHOWN}*+\d++(?:[.,]\d++)*+"
 )
 """Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""

@@ -55,7 +55,7 @@ _LESS = rf"(?:(?<![^\W_])(?:{_ENGLISH}|{_OTHER_LANGUAGES})(?![^\W_])|{_UNSPACED_
 """Degrees less than a whole: the one list for what is before a label and behind it."""
 _AROUND = rf"[{SPACES}\"'\u201c\u201d\u2018\u300c\uff08()\[]"
 HEDGED_BEFORE = re.compile(
-    rf"(?i:(?:{_LESS}|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?|(?<![\w.,/])0|\u2260){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
+    rf"(?i:(?:{_LESS}|(?<![^\W_])weak|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?|(?<![\w.,/])0|\u2260){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
     rf"|(?:\A|[.!?:\n])[{SPACES}]{{0,5}}(?:(?:only|just|but|well){GAP})?{_LESS}(?:\s(?:correct|right|true|met|so))?[{SPACES}]{{0,3}}[.:,;/\uff1a\uff0c\u3002\u2014{DASHES}]{_AROUND}{{0,5}}\Z)"
 )
 """A degree right before a label (partially CORRECT, 80% CORRECT, 2 of 3 parts CORRECT), or as a sentence before it (Partially: CORRECT)."""
@@ -70,9 +70,13 @@ SOME_OF_IT = re.compile(
     r"(?:(?:some|half|most|much|many|several|few|part|parts|portions|two\sthirds|a\s(?:few|part|portion|half|third|quarter|bit|fraction))\sof\s"
     rf"|(?:some|most|many|several|few|half)\s(?:\w{{1,20}}\s)?{_PARTS}\b|only\s(?:the|one|two|half|some|its|an?|part|\d)\b|half\s(?:it|the)\b"
     rf"|the\s(?:first|second|third|last|other|final|main)\s(?:parts?|steps?|half|portion|sub-?question)\b|(?:part|step)\s\(?[a-z\d]\)?\s)"
-    r"[^,:;.\n]{0,80}\Z)"
+    r"[^,:;.\n]{0,80}\Z|\bdiffers?\b[^,:;.\n]{0,60}\bbut\s\Z)"
 )
 """A clause up to a label, which is about some of the answer: Half of it is CORRECT, Only the first part is CORRECT."""
+OF_A_FAULT = re.compile(
+    r"(?i:\b(?:wrong|incorrect|errors?|mistakes?|issues?|problems?|flaws?)(?:\s(?:found|present))?[\s*_`]{0,4}[:?=\uff1a\uff1f][\s*_`\"]{0,6}\Z)"
+)
+"""Asks for what is wrong, so that a bare `no` behind it praises: Any errors? no."""
 BOUND_BEFORE = re.compile(
     r"(?i:(?:\b(?:at\s+(?:most|least|best|worst)|no\s+(?:more|less|fewer|higher|lower)\s+than|(?:less|more|fewer|greater|higher|lower|better|worse)\s+than"
     r"|up\s+to|between(?:\s+\d{1,4}\s+and)?|above|below|under|over|beneath|around|nearly|almost|roughly|approximately|about|minimum|maximum|max|min|minus|plus|capped\s+at)"

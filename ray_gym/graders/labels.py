@@ -11,7 +11,14 @@ from typing import Literal, NamedTuple
 from ray_gym.graders.characters import MARKS
 from ray_gym.graders.doubts import Doubts
 from ray_gym.graders.finder import finder_of, within_brackets
-from ray_gym.graders.numbers_apart import is_count, is_top_of_scale, is_within_a_line, numbers_of_list, title_of_score
+from ray_gym.graders.numbers_apart import (
+    is_count,
+    is_lack,
+    is_top_of_scale,
+    is_within_a_line,
+    numbers_of_list,
+    title_of_score,
+)
 from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
@@ -113,6 +120,8 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
         elif finder.exactly.search(found[0]):  # else it is one in another letter case
             label = finder.labels[int(str(found.lastgroup).removeprefix("label"))]
             is_number = label.strip().isdigit() or label.strip().lower() == "no"  # No rude words
+            if label.strip().lower() == "no" and is_lack(said, found.end()):
+                continue
             if is_number and is_count(said, found.end()) and not doubts.states(label, *found.span()):
                 continue
             if label.strip(_BRACKETS)[:1].isdigit() and scales.is_another(label, found.start()):

@@ -18,6 +18,9 @@ _OUT_OF = re.compile(rf"(?i:\bout\s+of\s|\(/\s?|\d[\s\"'*_`)\]]{{0,4}}[^\W\d]{{0
 _COUNTED = re.compile(
     r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus|it|he|she|they|that|there|the)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
 )
+_OF_A_THING = re.compile(
+    r"(?i:\s(?:(?:clear|final|valid)\s)?(?:answer|verdict|label|rating|score|decision|conclusion|evidence)(?![^\W_]))"
+)
 
 _TITLE = re.compile(
     r"(?i:(?:(?:\A|(?<![:\uff1a])\n)[\s*_#]{0,9}|(?P<key>[{,]\s{0,4}\"))(?:(?:final|overall|total|my)[\s_]){0,2}"
@@ -37,6 +40,11 @@ def numbers_of_list(said: str) -> frozenset[int]:
     items = [(int(found["number"]), found.start("number")) for found in _ITEM.finditer(said)]
     is_list = any(number == before + 1 for (before, _), (number, _) in pairwise(items))
     return frozenset(place for _, place in items if is_list)
+
+
+def is_lack(said: str, end: int) -> bool:
+    """Returns True if `no` belongs to the noun behind it: no answer."""
+    return _OF_A_THING.match(said, end) is not None
 
 
 def is_top_of_scale(said: str, start: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.graders.characters import CROSSES, DASHES, MARKS, UNSPACED
+from ray_gym.graders.finder import POINTS
 from ray_gym.graders.references import NAMED_REFERENCE, NAMES_THE_REFERENCE
 
 _FILLER = (
@@ -43,7 +44,7 @@ _JUDGES = (
     r"(?:(?<!have\s)(?<!to\s)(?:say|answer|choose|select|pick|give|assign|award|rate|grade|mark|score|judge|deem|consider|call"
     r"|label|classify|declare|conclude|find|vote(?:\s+for)?|go(?:ing)?\s+with|settle\s+on|stay\s+with|stick\s+with|output|report)"
     r"|(?:remained|stayed|received|earned|deserved|got|gave|gives|rates|scores|gets|receives|earns|deserves|merits|warrants|makes|remains|stays|stands|equals|becomes|means|indicates"
-    r"|leads\s+(?:me\s+)?to|qualifies|counts|comes\s+to|corresponds\s+to|follows(?:\s+that)?|finds|judges)"
+    r"|leads\s+(?:me\s+)?to|qualifies|counts|comes\s+to|corresponds\s+to|follows(?:\s+that)?|finds|judges|(?:ver)?gebe|\u0441\u0442\u0430\u0432\u043b\u044e)"
     r"|(?<!be\s)(?<!have\s)(?:considered|deemed|judged|rated|marked|labell?ed|classified|graded|scored|given|assigned|awarded|found"
     r"|chosen|selected))"
 )
@@ -85,7 +86,7 @@ _FOLLOWS = re.compile(
     r"|in\s+(?:all|every|this|that|full|light|view|the\s+(?:text|context|passage|document|source|sense|end))|on\s+(?:all|every|balance)|with\s+(?:respect|regard)"
     r"|by\s+(?:the|this|its|a|both|all|every|context|evidence)|from\s+the|it\s+is|they\s+are|wins|out\s+of\s+\d+"
     r"|(?:is|was)\s+(?:my|our|the\s+(?:right|correct|better|best|final|most|verdict|answer|label|clear|winner|stronger)|right|better|best|near|clear(?:ly)?|appropriate|warranted|justified|fitting|therefore|thus)"
-    r"|(?:an?\s+)?(?:final\s+)?(?:answer|response|solution|verdict|rating|score|label|grade|one|result|performance|reply|points?|pts|stars?|marks?)"
+    rf"|(?:an?\s+)?(?:final\s+)?(?:answer|response|solution|verdict|rating|score|label|grade|one|result|performance|reply|{POINTS})"
     rf"(?={MARKS}{{0,6}}(?:[.,;:!/\uff0c\u3002]|\Z|\b(?:because|since|as|and|so|for|to|here|overall|in|out|on|based|according)\b))"
     r"|weil|da|denn|und|aber|car|parce|puisque|et|mais|porque|pues|ya|y|pero|\uc785\ub2c8\ub2e4)(?![^\W_]))"
 )

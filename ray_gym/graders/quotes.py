@@ -66,8 +66,10 @@ _ABROAD = re.compile(
     r"|ha\s(?:scritto|detto|escrito|dicho|risposto|affermato)|scrive|scrisse|disse|afferma|escreveu|escreve|diz|respondeu"
     r"|\u043d\u0430\u043f\u0438\u0441\u0430\u043b\u0430?|\u043f\u0438\u0448\u0435\u0442|\u0441\u043a\u0430\u0437\u0430\u043b\u0430?|\u0443\u0442\u0432\u0435\u0440\u0436\u0434\u0430\u0435\u0442|\u043e\u0442\u0432\u0435\u0442\u0438\u043b\u0430?)"
     r"(?:\s(?:dem|den|der|au|aux|al|ao)\s\w{1,12})?"
-    r"|(?:\u5199\u9053|\u5199\u4e86|\u5199\u7740|\u58f0\u79f0|\u7b54\u9053|\u8bf4\u9053|\u5beb\u9053|(?:\u5b66\u751f|\u56de\u7b54|\u4ed6|\u5979|\u7528\u6237)\u8bf4|\u66f8\u3044\u305f|\u8a00\u3063\u305f))"
-    rf"\s?[:\uff1a][\s*_>]{{0,6}}(?:{_OPENED}|{MARKS}{{0,12}})\Z)"
+    r"|(?:\u5199\u9053|\u5199\u4e86|\u5199\u7740|\u58f0\u79f0|\u7b54\u9053|\u8bf4\u9053|\u5beb\u9053|(?:\u5b66\u751f|\u56de\u7b54|\u4ed6|\u5979|\u7528\u6237)(?:\u8bf4|\u8ba4\u4e3a)"
+    r"|(?:[\u5b66\u5b78]\u751f|\u8003\u751f|\u7528[\u6237\u6236])(?:\u7684|\u306e)?(?:\u7b54\u6848|\u56de\u7b54|\u4f5c\u7b54|\u7b54\u3048|\u89e3\u7b54)"
+    r"|\ud559\uc0dd\uc758?\s?\ub2f5\ubcc0?|\u043e\u0442\u0432\u0435\u0442\s(?:\u0441\u0442\u0443\u0434\u0435\u043d\u0442\u0430|\u0443\u0447\u0435\u043d\u0438\u043a\u0430|\u043c\u043e\u0434\u0435\u043b\u0438)|\u66f8\u3044\u305f|\u8a00\u3063\u305f))"
+    rf"(?:\s?[:\uff1a]|(?<=[\u8bf4\u4e3a])(?:\u7b54\u6848|\u7ed3\u679c)?\u662f)[\s*_>]{{0,6}}(?:{_OPENED}|{MARKS}{{0,12}})\Z)"
 )
 """Introduces someone else's words in languages that judges answer in: Der Student schrieb: [[YES]]."""
 _REASON_ABROAD = re.compile(

@@ -24,14 +24,22 @@ _LEADS = (
     r"|\swould|\sthus|\stherefore)?\s(?:say|rate|judge|call|mark|grade|give|vote|choose|pick)"
     r"(?:\s(?:it|this|that|the\s\w{1,12}))?)(?:\s(?:as|with|an?))?"
 )
+_WRONG_ABROAD = (
+    r"\u9519\u8bef?|\u932f\u8aa4|\u4e0d(?:\u6b63[\u786e\u78ba]|\u5bf9|\u5c0d|\u6b63\u89e3|\u9069\u5207)|\u9593\u9055\u3044|\u8aa4\u308a|\ud2c0\ub9bc"
+    r"|\ud2c0\ub838\uc74c|\ud2c0\ub838\uc2b5\ub2c8\ub2e4|\uc624\ub2f5|\u043d\u0435\u0432\u0435\u0440\u043d\u043e|\u043d\u0435\u043f\u0440\u0430\u0432\u0438\u043b\u044c\u043d\u043e|\u043e\u0448\u0438\u0431\u043e\u0447\u043d\u043e"
+)
 _WORTHLESS = re.compile(
     rf"(?im:(?:^(?:{MARKS}|[#|{DASHES}]){{0,12}}|,\s{{0,4}}\")(?:(?:is|final|overall|total|my)[\s_]){{0,2}}"
     r"(?:verdict|judgment|judgement|scores?|rating|grade|points|correct|passed)(?:[\s_](?:after|on|upon)[\s_]\w{1,12})?"
     rf"{MARKS}{{0,6}}[:=\uff1a]{MARKS}{{0,9}}(?P<no>0(?:\.0+)?(?:\s?/\s?\d{{1,3}})?|f|no|false|(?:in|not\s)correct|wrong|fail(?:ed)?"
     rf"|reject(?:ed)?){MARKS}{{0,9}}(?:$|[,.;](?!\d))"
+    rf"|^{MARKS}{{0,9}}(?!\w{{1,12}}\u7b54)[^\W\da-z_]{{1,12}}{MARKS}{{0,6}}[:\uff1a]{MARKS}{{0,9}}(?:{_WRONG_ABROAD})"
+    rf"{MARKS}{{0,9}}(?:$|[,.;\u3002\uff0c\uff1b])"
     rf"|^{MARKS}{{0,9}}[{CROSSES}]\ufe0f?{MARKS}{{0,9}}$)"
 )
-"""The title of a verdict with another word for no (`Score: 0/10`, `"correct": false`), or a cross alone on its line."""
+"""The title of a verdict with another word for no (`Score: 0/10`, `"correct": false`), a part's in other scripts, or a cross alone
+on its line.
+"""
 _NO_HARM = re.compile("(?i:safe|harmless|benign)")
 """Labels beside which a score of nothing may be one of harm."""
 _NO_VERDICT = re.compile(r"(?i:correct|given|expected|reference)")

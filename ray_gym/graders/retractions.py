@@ -15,8 +15,8 @@ RETRACTION = re.compile(
     r"|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
     r"|(?:my\s+)?(?:mistake|apologies)|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)|i\s+(?:misread"
     r"|misjudged|overlooked|missed)"
-    r"|moment\s?mal|halt|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
-    r"|\u7b49\u7b49|\u7b49\u4e00\u4e0b|\u66f4\u6b63|\u5f85\u3063\u3066|\u8a02\u6b63)"
+    r"|moment(?:\s?mal|(?=[,!.\u2026]))|halt|\u043f\u043e\u0434\u043e\u0436\u0434\u0438(?:\u0442\u0435)?|\u043f\u043e\u0433\u043e\u0434\u0438(?:\u0442\u0435)?|\u0441\u0442\u043e\u043f|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
+    r"|\u7b49\u7b49|\u7b49\u4e00\u4e0b|\u66f4\u6b63|\u5f85\u3063\u3066|\u8a02\u6b63|\uc7a0\uae50|\uc7a0\uc2dc\ub9cc)"
 )
 """Words at the beginning of a sentence or clause that withdraw what was said before."""
 
@@ -77,8 +77,8 @@ _THAT_IS_WRONG = re.compile(
 _CONTRAST = re.compile(
     r"(?i:[\s*_\"')]{0,6}(?:but|however|yet|although|though|despite|regrettably|sadly|alas|even\sthough|nevertheless|nonetheless|still(?=,)"
     r"|unfortunately|except|only\sthat|that\s(?:said|being\ssaid)(?=,)|on\sthe\sother\shand"
-    r"|aber|jedoch|allerdings|mais|cependant|toutefois|pero|sin\sembargo)(?![^\W_])|\s{0,6}(?:\u4f46|\u7136\u800c"
-    r"|\u4e0d\u8fc7|\u3057\u304b\u3057))"
+    r"|aber|jedoch|allerdings|mais|cependant|toutefois|pero|sin\sembargo|ma|tuttavia|mas|maar|ale|\u043d\u043e|\u043e\u0434\u043d\u0430\u043a\u043e)(?![^\W_])|\s{0,6}(?:\u4f46|\u7136\u800c"
+    r"|\u4e0d[\u8fc7\u904e]|\u53ef\u662f|\u3057\u304b\u3057|\u305f\u3060(?:\u3057|\u3001)|\u3067\u3082|\u3060\u304c|\ud558\uc9c0\ub9cc|\uadf8\ub7ec\ub098|\ub2e4\ub9cc))"
 )
 """These three begin a sentence right behind a verdict."""
 _BUT = re.compile(r"(?i:[\s*_\"')\]]{0,6}[,;(\u2014-]?\s{0,4}[(]?(?:but|yet|however|except)\b)")

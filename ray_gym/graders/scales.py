@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from ray_gym.graders.characters import DASHES, MARKS
-from ray_gym.graders.finder import OF
+from ray_gym.graders.finder import OF, POINTS
 
 _NUMBER = r"\d{1,4}(?:[.,]\d{1,3})?"
 _TO = rf"(?:\s?(?:to|and|through|,|/|\.{{2,3}}|\u2026|[{DASHES}]|~)\s?)"
@@ -31,7 +31,7 @@ _NAMED = re.compile(
 )
 """Names a scale: Score (1-5): 4, On a scale of 1 to 10, full marks in Chinese and Japanese."""
 _BEHIND = re.compile(
-    rf"(?i:(?:[.,]0{{1,3}})?{MARKS}{{0,8}}(?:(?:points?|pts|stars?|marks?"
+    rf"(?i:(?:[.,]0{{1,3}})?{MARKS}{{0,8}}(?:(?:{POINTS}"
     rf"|[\u5206\u70b9\uc810])[\s*_]{{0,4}})?(?:[(,\u2014\uff08\uff0c{DASHES}][\s\"']{{0,4}})?"
     rf"(?:/|out\s{{1,4}}of\s{{1,4}}(?:an?\s(?:possible|total\sof|maximum\sof)\s)?|{OF}\s{{1,4}}"
     r"|\u6ee1\u5206\u4e3a?[:\uff1a]?\s?"

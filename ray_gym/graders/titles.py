@@ -25,9 +25,12 @@ _TITLE = re.compile(
 _SEPARATED = re.compile(rf"[:=|>\uff1a\u2192\u2014{DASHES}]\Z")
 _WHOLE = re.compile(
     rf"(?i:(?:(?:{OF_A_VERDICT}|{THEREFORE}|[a-z]{{0,12}}correct\w*|final|overall|total|summary|points?|bewertung|nota|worse|worst|winner|best"
+    r"|(?:\u6700[\u7ec8\u7d42]|[\u603b\u7e3d]\u4f53?|[\u7efc\u7dcf\u7d9c]\u5408|\u6574\u4f53|\ucd5c\uc885|\ucd1d|\uc885\ud569)?\s?"
+    r"(?:[\u8bc4\u8a55][\u5206\u4ef7\u4fa1]|[\u603b\u7e3d]?\u5206[\u6570\u6578]?|\u5f97\u5206|\u70b9\u6570?|\u30b9\u30b3\u30a2|[\u7ed3\u7d50][\u679c\u8bba\u8ad6]|\u5224[\u5b9a\u65ad]"
+    r"|\uc810\uc218?|\ud3c9\uac00|\ud310\uc815|\u043e\u0446\u0435\u043d\u043a[\u0430\u0438]|\u0438\u0442\u043e\u0433|\u0431\u0430\u043b\u043b)"
     r"|my|the|your|this|its|our|of|on|for|in|is|to|short|given|llm|judge['\u2019]?s?|reference|yes/no|(?-i:[A-Z]{2,16}/[A-Z]{2,16}))(?:[\s_/-]+|\Z))+\Z)"
 )
-"""A title all of whose words may be said of the whole."""
+"""A title all of whose words may be said of the whole, also in Chinese, Japanese, Korean and Russian."""
 _NO_SCORE = re.compile(
     r"(?i:\d|\b(?:deduct\w*|penalt\w*|adjust\w*|lost|errors?|mistakes?|issues?|number|count|found|confidence|certainty|rank"
     r"|difficulty|previous|threshold|passing|required|baseline|average|others)\b)"
@@ -35,7 +38,7 @@ _NO_SCORE = re.compile(
 """Part of a title that makes the number behind it no score: Points lost: 3, Step 3: 4."""
 _NUMBERED = r"(?:question|criterion|step|turn|item)"
 _COUNTED_OFF = re.compile(
-    rf"(?i:\b(?:{_NUMBERED}|deduct|subtract|(?:up|down)\sfrom)(?:{MARKS}|#){{1,6}}\Z"
+    rf"(?i:\u6263[\u9664\u4e86\u6389\u53bb]?\s?\Z|\b(?:{_NUMBERED}|deduct|subtract|(?:up|down)\sfrom)(?:{MARKS}|#){{1,6}}\Z"
     rf"|(?<![^\n])[\s*_#]{{0,6}}{_NUMBERED}{MARKS}{{0,3}}[:=]{MARKS}{{0,6}}\Z)"
 )
 """Words right before a number that is no score: Step 3, Deduct 3 points, 7, up from 5."""
@@ -51,14 +54,14 @@ _PIECES = re.compile(r"(\n|[,;]\s)")
 """Parts a line, or a member of a list, from the next."""
 _LINE = re.compile(
     rf"[\s*_#|\u2022\"{{{{{DASHES}]{{0,9}}(?:\d{{1,2}}[.)]\s{{1,3}})?[*_]{{0,3}}"
-    rf"(?P<title>(?=[A-Za-z]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})[\s*_\"]{{0,4}}{_SEPARATOR}"
+    rf"(?P<title>(?=[^\W\d_]){_TITLE_WORD}(?:[ _]{_TITLE_WORD}){{0,3}})[\s*_\"]{{0,4}}{_SEPARATOR}"
     rf"(?P<value>.{{1,60}}?)(?:\s[(\u2014{DASHES}][^\n]*)?\Z"
 )
 """Line of a title, what is behind it, and a reason."""
 _QUALITY = re.compile(r"(?i:correctness)")
 """Title that may be that of the whole, and is that of a part before `Overall:`."""
 _AROUND = " \t\r*_`|.,\"'[](){}<>"
-_OUT_OF = re.compile(r"(?<=\d)\s?(?:/|out\sof)\s?\d{1,3}\Z")
+_OUT_OF = re.compile(r"(?<=\d)\s?(?:(?:/|out\sof)\s?\d{1,3}|[\u5206\u70b9\uc810])\Z")
 _SCALE = re.compile(rf"[ (]{{1,2}}[01]\s?(?:to|[{DASHES}])\s?\d{{1,3}}\)?\Z")
 _OF_THE_REFERENCE = re.compile(r"(?i:correct|given|expected|reference)")
 _WORD = re.compile(r"[^\W_]")
