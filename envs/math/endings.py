@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ray_gym.envs.math.number_words import NUMBER_WORDS
+from ray_gym.envs.math.scripts import is_named_in
 from ray_gym.envs.math.unit_table import powers_of
 
 _WORD = re.compile(r"[A-Za-z]+(?:['\u2019][A-Za-z]+)?")
@@ -76,7 +77,7 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
     if powers_of(_PER.sub("", words)) is not None or words in {text.strip() for text in _TEXT.findall(expected)}:
         return True
     if not _PLAIN_WORDS.fullmatch(words):
-        return False
+        return is_last and is_named_in(words, expected, question)
     own = {word.lower() for word in _LETTERS.findall(expected)}
     counted = counted_in(question)
     if {word.lower() for word in _LETTERS.findall(words)} <= {*own, *counted, "and", "or"}:

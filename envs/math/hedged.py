@@ -35,7 +35,7 @@ _HEDGED = re.compile(
     rf"(?:{NOT}(?:\s(?:be|equal(?:\sto)?|exactly))?"
     r"|\b(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower)\sthan|\bat\s(?:least|most)|\bup\sto|\b(?:above|below)"
     rf"|\b(?:between|from)\s{{1,3}}{_NUMBER}{_UNIT}\s{{1,3}}(?:and|to))"
-    rf"\s{{1,3}}{_NAME}{_NUMBER}{_AT_END}"
+    rf":?\s{{1,3}}{_NAME}{_NUMBER}{_AT_END}"
     rf"|{_NUMBER}{_UNIT}?\s{{1,3}}or\s(?:more|less|fewer|greater|larger|smaller|higher|lower)\b{_AT_END}",
     re.IGNORECASE,
 )

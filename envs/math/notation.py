@@ -8,6 +8,7 @@ from ray_gym.envs.math.both_signs import with_both_signs
 from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.rows import as_list, with_plain_breaks
+from ray_gym.envs.math.scripts import with_latin_units
 from ray_gym.envs.math.unit_table import MONEY_CODES
 from ray_gym.envs.math.units import with_slashes
 
@@ -40,7 +41,7 @@ _UNSEEN = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
 _WIDE = "＋－＝（）［］：％．／＜＞｜＊＾"  # noqa: RUF001
 _PLAIN = {
     **{wide: chr(wide - 0xFEE0) for wide in [*range(0xFF10, 0xFF1A), *map(ord, _WIDE)]},
-    **{0xFF0C: ", ", 0x2044: "/", 0x3A9: "\\Omega ", 0x2126: "\\Omega "},
+    **{0xFF0C: ", ", 0x2044: "/", 0xFFE5: "¥", 0x3A9: "\\Omega ", 0x2126: "\\Omega "},
     **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
     **{
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
@@ -51,6 +52,17 @@ _PLAIN = {
 """Plain text of digits and signs in full width, of ohms, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
 set and temperatures, by their codes.
 """
+_RELATIONS = str.maketrans(
+    {"≤": "\\le ", "≥": "\\ge ", "≠": "\\neq ", "∈": "\\in "}
+    | {
+        "\u211d": "\\mathbb{R}",
+        "\u2124": "\\mathbb{Z}",
+        "\u211a": "\\mathbb{Q}",
+        "\u2115": "\\mathbb{N}",
+        "\u2102": "\\mathbb{C}",
+    }
+)
+"""Commands for signs of relations and of sets of numbers. In prose, math-verify would read only what is behind one."""
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _POWER = re.compile(rf"(?<=[\w)}}\]])[{_RAISED}]+")
 _LOWERED = str.maketrans(_RAISED, "0123456789-")
@@ -132,7 +144,7 @@ def bare_expression(text: str) -> str:
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _without_end(text.strip() if marked is None else marked[2])
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
-    plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip()))
+    plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
     value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
@@ -142,7 +154,7 @@ def without_marks(text: str) -> str:
     """Returns a text without Markdown's marks of code and bold text, without escaped signs of dollars before numbers and
     codes of money beside them, and without signs that end a proof. Stars between numbers are powers, and stay.
     """
-    return _MONEY.sub("", _BOLD.sub(r"\1", text)).replace("`", " ").replace("\\blacksquare", " ")
+    return _MONEY.sub("", _BOLD.sub(r"\1", with_latin_units(text))).replace("`", " ").replace("\\blacksquare", " ")
 
 
 def _without_end(text: str) -> str:
@@ -161,7 +173,7 @@ def tidy(text: str) -> str:
     spaced = _SPACE.sub(" ", _GROUPED.sub("", _DECIMALS.sub(_without_gaps, plain)))
     spaced = _ANGSTROM.sub(r"\1\\text{angstrom}", _DEGREE.sub(r"^{\\circ}", spaced))
     fonted = _UNIT_IN_BRACES.sub(r"\1", _FONT.sub(_unfonted, spaced))
-    in_text = _OHM.sub(_in_ohms, _MICRO.sub(r"\1\\text{u\2}", fonted))
+    in_text = _OHM.sub(_in_ohms, _MICRO.sub(r"\1\\text{u\2}", with_latin_units(fonted)))
     return with_slashes(in_text)
 
 

@@ -18,12 +18,15 @@ from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities,
 from ray_gym.envs.math.dress import without_names
 from ray_gym.envs.math.east_asian import with_spaces
 from ray_gym.envs.math.endings import counted_in, is_ending
+from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
 from ray_gym.envs.math.powers import is_number_as_power
+from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
+from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
@@ -34,9 +37,6 @@ from ray_gym.graders.withdrawn import answer_instead, standing_box
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """Forms that are read: LaTeX and plain expressions. A box has priority."""
-LONGEST = 2000
-"""Largest number of characters of an answer that is read. A longer one would take long, and its beginning alone may be
-contradicted by the rest."""
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
 LAST = 150
@@ -66,11 +66,19 @@ _IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
 """Signs with which the numbers of an equation need not be the same."""
 _ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
 _COMPARES = re.compile(
-    r"\s*(?:[<>≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
+    r"\s*(?:[<>]=?|[≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
 )
 """Sign before a value that says that something does not equal it."""
+_SAME_RELATIONS = {
+    **{"<": "\\lt", "≤": "\\le", "\\leq": "\\le", "<=": "\\le", "≲": "\\lesssim", "\\l": "\\lt"},
+    **{">": "\\gt", "≥": "\\ge", "\\geq": "\\ge", ">=": "\\ge", "≳": "\\gtrsim", "\\g": "\\gt"},
+    **{"≠": "\\ne", "\\neq": "\\ne", "\\not": "\\ne"},
+}
+"""Spellings of one sign."""
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
-_NUMBER_AND_WORDS = re.compile(rf"({PLAIN_NUMBER.pattern})\s+([A-Za-z]{{3,}}[A-Za-z ,./'\u2019-]*)")
+_NUMBER_AND_WORDS = re.compile(
+    rf"({PLAIN_NUMBER.pattern})(?:\s+(?=[A-Za-z]{{3}})|\s*(?={LETTER})(?![A-Za-z]))((?:{LETTER}|[ ,./'\u2019-])+)"
+)
 _JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
 _LAST_VALUE = re.compile(
@@ -111,7 +119,9 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         return 0.0, f"the {'box' if is_boxed else 'answer'} is taken back"
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
-    said = without_names(with_spaces(_tagged(answer))) if box is None else box
+    expected, named = without_other_words(expected)
+    question = named or question
+    said = without_quotes(without_names(with_spaces(_tagged(answer)))) if box is None else box
     if len(said) > LONGEST:
         return 0.0, f"{len(said)} characters are not read as an answer"
     if box is None and _is_one(expected):
@@ -131,8 +141,8 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         gold, given = _read_alone(_amount(expected)), _read_within(said, counted)
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
-    if _begins_with_a_relation(given) != _begins_with_a_relation(gold):
-        return 0.0, f"{_short(given[-1])} is a relation without its left side, expected {_short(gold[-1])}"
+    if _first_relation(given) != _first_relation(gold):
+        return 0.0, f"{_short(given[-1])} is another relation without its left side, expected {_short(gold[-1])}"
     if not _are_equal(gold, given) or not _bases(given) <= _bases(gold):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
     if _is_left_to_compute(given) and not is_number_as_power(given[0], question) and not _is_left_to_compute(gold):
@@ -173,8 +183,13 @@ def _are_all(expected: str, values: Sequence[str]) -> bool:
     return all(_are_equal(gold, _read_alone(value)) for value in values)
 
 
-def _begins_with_a_relation(read: list[Any]) -> bool:
-    return _COMPARES.match(str(read[-1])) is not None
+def _first_relation(read: list[Any]) -> str:
+    """Returns the sign with which a value that `_read` returned says that something does not equal it, in one spelling of
+    several; "" if it begins with none.
+    """
+    found = _COMPARES.match(str(read[-1]))
+    sign = found[0].strip() if found else ""
+    return _SAME_RELATIONS.get(re.sub(r"^\\([lgn]eq?)(?:q|slant)?$", r"\\\1", sign), sign)
 
 
 def _bases(read: list[Any]) -> set[str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.scripts import EAST_ASIAN, LETTER
 from ray_gym.graders import folded
 
-_WORDS = re.compile(r"[A-Za-z ]{3,}")
+_WORDS = re.compile(rf"(?:{LETTER}| ){{3,}}|(?=.?[^\x00-\x7f]){LETTER}{{2}}|[{EAST_ASIAN}]")
+"""Words in any letters. Two that are on an English keyboard may be variables, as one of any alphabet may be."""
+_OTHER_LETTERS = re.compile(rf"(?![A-Za-z]){LETTER}")
 _LABEL = re.compile(r"[A-Z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4} \d{1,4}")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -34,6 +37,8 @@ def are_same_words(expected: str, answer: str) -> bool | None:
         return None
     if _DATE.fullmatch(plain):
         return _DATE.fullmatch(given) is not None and _date(plain) == _date(given)
+    if _OTHER_LETTERS.search(plain) and folded(plain) == folded(given):
+        return True
     if _WORDS.fullmatch(plain) or _LABEL.fullmatch(plain):
         return folded(plain) == folded(given)
     return None
