@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.math.expected import why_unreadable
 from ray_gym.envs.math.generator import problem
 from ray_gym.envs.math.prompt import PROMPT
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask
@@ -66,6 +67,11 @@ class Mathematics(Environment[MathTask, None]):
     def generate(self, rng: random.Random, index: int) -> MathTask:
         drawn = problem(rng)
         return MathTask(question=drawn.question, expected_answer=drawn.answer)
+
+    def check(self, task: MathTask) -> None:
+        """Refuses an expected answer that nothing could equal, if no judge is asked. Errors: ValueError."""
+        if not self.options.judge and (wrong := why_unreadable(task.expected_answer)) is not None:
+            raise ValueError(f"expected_answer: {wrong}")
 
     def setup(self, task: MathTask, episode: Episode) -> None:
         return None
