@@ -74,9 +74,12 @@ def break_labels(labels: Iterable[str], text: str) -> str:
 
 
 def _broken(found: re.Match[str]) -> str:
-    """Returns a label that was found with a space in the middle of its longest word, or behind its first bracket."""
+    """Returns a label that was found with a space in the middle of its longest word, and one behind its first bracket, as
+    spaces within brackets make no other label.
+    """
     longest = max(_WORD.finditer(found[0]), key=lambda word: len(word[0]), default=None)
     if longest is None or len(longest[0]) < 2:
         return _LEFT_OUT
-    middle = found[0].find("[") + 1 or longest.start() + len(longest[0]) // 2
-    return f"{found[0][:middle]} {found[0][middle:]}"
+    middle = longest.start() + len(longest[0]) // 2
+    broken = f"{found[0][:middle]} {found[0][middle:]}"
+    return broken.replace("[", "[ ", 1)
