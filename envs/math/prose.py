@@ -17,7 +17,7 @@ _QUOTES = re.compile(
     rf"(?<![\w)}}\]'\"^])(?:\"(?={_BEGINS})([^\"\n]{{1,60}})\"|'(?={_BEGINS})([^'\n]{{1,60}})'"
     rf"|[“‘«「『„](?={_BEGINS})([^”’»」』“\n]{{1,60}})[”’»」』“])(?![\w'\"])"
 )
-_ARROW = re.compile(rf"(?:[→⇒⟹]|(?<![A-Za-z<])(?<!\b[A-Za-z]\s)=+>)(?={_BEGINS})")
+_ARROW = re.compile(rf"(?:[→⇒⟹]|(?<![A-Za-z<])(?<!\b[A-Za-z]\s)={{1,4}}>)(?={_BEGINS})")
 _COLON = re.compile(rf"(?<=[A-Za-z*])[:：](\*{{0,2}})(?=(?:\*\*)?{_BEGINS})(?!\d+:\d)")
 _PLUS = re.compile(r"((?:\A|\b(?:is|are|equals)|[:=])\s{0,3})\+(?=[\d.])")
 _BRACKETS = re.compile(
