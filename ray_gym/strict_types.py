@@ -62,15 +62,23 @@ def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDet
 
     Errors: ValidationError for what pydantic refuses in its lax mode, too; those of the model's own validators.
     """
+    read, refused = _strictly(text, model)
+    return (read if read is not None else model.model_validate_json(text)), refused
+
+
+def refused_values(text: str, model: type[BaseModel]) -> list[ErrorDetails]:
+    """Returns what `read_strictly` refuses of a text that pydantic's lax mode refuses, too."""
+    return _strictly(text, model)[1]
+
+
+def _strictly(text: str, model: type[ModelT]) -> tuple[ModelT | None, list[ErrorDetails]]:
+    """Returns a text read strictly, or None with what is refused of it."""
+    validator = _validator(model, _LONG_NUMBER.search(text) is not None)
     try:
-        read: ModelT = _validator(model, _LONG_NUMBER.search(text) is not None).validate_json(
-            text, strict=True, extra="forbid"
-        )
+        read: ModelT = validator.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
-        problems = error.errors(include_url=False)
-    else:
-        return read, []
-    return model.model_validate_json(text), [problem for problem in problems if _is_refused(problem, model)]
+        return None, [problem for problem in error.errors(include_url=False) if _is_refused(problem, model)]
+    return read, []
 
 
 def _is_refused(problem: ErrorDetails, model: type[BaseModel]) -> bool:

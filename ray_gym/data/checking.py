@@ -19,7 +19,7 @@ from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
-from ray_gym.strict_types import read_strictly
+from ray_gym.strict_types import read_strictly, refused_values
 from ray_gym.task import Task
 
 
@@ -38,18 +38,20 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     task_type = environment.task_type
     if row.fields is None:
         raise BadRow([row.problem])
+    text = ""
     try:
         fields = _fields(row.fields, task_type)
         if problem := not_json(fields):
             raise BadRow([problem])
-        task, problems = read_strictly(json.dumps(fields), task_type)
+        text = json.dumps(fields)
+        task, problems = read_strictly(text, task_type)
         wrong = [line for line, _ in explained(problems, task_type)]
         if wrong := wrong or list(merged_values(fields, task)):
             raise BadRow(wrong)
     except BadRow:
         raise
     except ValidationError as error:
-        raise BadRow(explain(error, task_type)) from None
+        raise BadRow(_all_problems(error, text, task_type)) from None
     except (ValueError, UserError) as error:
         raise BadRow([str(error)]) from None
     except (Exception, SystemExit) as error:
@@ -58,6 +60,14 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     if wrong := play_problems(task, environment):
         raise BadRow(wrong)
     return task
+
+
+def _all_problems(error: ValidationError, text: str, task_type: type[Task]) -> list[str]:
+    """Returns a line for each place of a row that pydantic refuses, or only its strict mode does: none is told later."""
+    lines: dict[tuple[int | str, ...], str] = {}
+    for line, problem in explained([*error.errors(include_url=False), *refused_values(text, task_type)], task_type):
+        lines.setdefault(problem["loc"], line)
+    return list(lines.values())
 
 
 def _check(task: Task, environment: Environment[Any, Any]) -> None:

@@ -111,6 +111,17 @@ def read(**fields: Any) -> Offer:
     return task
 
 
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(BadRow) as bad:
+        read(weight="heavy", list_price="100", is_new=1, wares=[{"stock": 1, "stok": 1}])
+    assert bad.value.problems == [
+        "weight: Input should be a valid number, unable to parse string as a number (found 'heavy')",
+        "list_price: Input should be a valid integer (found '100')",
+        "is_new: Input should be a valid boolean (found 1)",
+        "wares.0.stok: unknown key; did you mean 'stock'?",
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

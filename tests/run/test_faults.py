@@ -298,7 +298,7 @@ def test_a_run_whose_every_episode_blocks_stops_early_and_says_what_to_do(
     )
     assert ended.code == 1 and ended.summary["episodes"] < 12
     assert (
-        "the first 3 episodes all failed by the environment's own code, the last or most often: the event" in ended.told
+        "all of the first 3 tries failed by the environment's own code, the last or most often: the event" in ended.told
     )
     lost = [line for line in ended.told.splitlines() if "warning: worker" in line and "is lost: " in line]
     assert lost and "in tool blocks (faulty.py:" in lost[0] and "declare it with @tool(blocking=True)" in lost[0]

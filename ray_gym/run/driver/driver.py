@@ -332,7 +332,7 @@ class Driver:
             why = self._commits.last_charge or self._tally.commonest_failure
             count = max(self._tally.finished, self._tally.charged + self._tally.killed)
             self._failure = (
-                f"the first {count} episodes all failed by the environment's own code, the last or most often: {why}; "
+                f"all of the first {count} tries failed by the environment's own code, the last or most often: {why}; "
                 "mend it, or set limits.max_failed=1.0 to play on"
             )
             self._stopping.set()
