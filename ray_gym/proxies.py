@@ -22,7 +22,9 @@ def proxy_to(url: str) -> str | None:
     every call.
     """
     parts = urlsplit(url)
-    found = {} if proxy_bypass(parts.hostname or "") else getproxies()
+    host = parts.hostname or ""
+    is_direct = proxy_bypass(host) or (parts.port is not None and proxy_bypass(f"{host}:{parts.port}"))
+    found = {} if is_direct else getproxies()
     proxy = found.get(parts.scheme) or found.get("all")
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as other programs read it
 

@@ -157,10 +157,12 @@ def _as_both(part: str) -> tuple[str, str] | None:
 
 
 def _by_name(expression: str) -> str:
-    """Returns values of several variables (`y = 2, x = 1`) in the order of their names; other expressions as they are."""
+    """Returns values of several variables of one row (`y = 2, x = 1`) in the order of their names; other expressions as
+    they are, since the order of other names is the question's.
+    """
     named = [_NAMED.fullmatch(part) for part in _AND.split(expression)]
     values = {found[1]: found[2] for found in named if found is not None}
-    if not 1 < len(values) == len(named) <= _MOST_PARTS:
+    if not 1 < len(values) == len(named) <= _MOST_PARTS or not any(set(values) <= set(row) for row in ("xyz", "abcd")):
         return expression
     return ", ".join(f"{name} = {values[name]}" for name in sorted(values))
 

@@ -109,6 +109,9 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     later = answer_instead(answer, question) if value else None
     if later is None or _verify_first(expected, f"The answer is {later}.", question)[0]:
         return value, reason
+    box = standing_box(answer, question)
+    if box is not None and _verify_first(expected, rf"\boxed{{{later} = {box}}}", question)[0]:  # it is rounded
+        return value, reason
     return 0.0, f"{_short(later)} is given instead of the answer before it"
 
 

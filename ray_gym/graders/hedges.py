@@ -55,7 +55,7 @@ _LESS = rf"(?:(?<![^\W_])(?:{_ENGLISH}|{_OTHER_LANGUAGES})(?![^\W_])|{_UNSPACED_
 """Degrees less than a whole: the one list for what is before a label and behind it."""
 _AROUND = rf"[{SPACES}\"'\u201c\u201d\u2018\u300c\uff08()\[]"
 HEDGED_BEFORE = re.compile(
-    rf"(?i:(?:{_LESS}|(?<![^\W_])weak|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?|(?<![\w.,/])0|\u2260){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
+    rf"(?i:(?:{_LESS}|(?<![^\W_])weak|{_SHARE}|{_OF_PARTS}(?:\s(?:are|is))?|(?<![\w.,/])0(?=[^\n]{{0,20}}\Z)|\u2260){_AROUND}{{0,5}}[{DASHES}]?{_AROUND}{{0,5}}(?:(?:{_DEGREE}|{_LESS}){_AROUND}{{1,5}}){{0,2}}\Z"
     rf"|(?:\A|[.!?:\n])[{SPACES}]{{0,5}}(?:(?:only|just|but|well){GAP})?{_LESS}(?:\s(?:correct|right|true|met|so))?[{SPACES}]{{0,3}}[.:,;/\uff1a\uff0c\u3002\u2014{DASHES}]{_AROUND}{{0,5}}\Z)"
 )
 """A degree right before a label (partially CORRECT, 80% CORRECT, 2 of 3 parts CORRECT), or as a sentence before it (Partially: CORRECT)."""

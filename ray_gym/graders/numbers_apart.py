@@ -19,7 +19,7 @@ _COUNTED = re.compile(
     r"\s(?!(?:points?|pts|stars?|marks?|out|of|plus|minus|less|because|as|is|was|this|thus|it|he|she|they|that|there|the)\b)(?:[a-z]{2,20}\s)?(?:criteria|[a-z]{3,20}s)\b"
 )
 _OF_A_THING = re.compile(
-    r"(?i:\s(?:(?:clear|final|valid)\s)?(?:answer|verdict|label|rating|score|decision|conclusion|evidence)(?![^\W_]))"
+    r"(?i:[ \t](?:(?:clear|final|valid)\s)?(?:answer|verdict|label|rating|score|decision|conclusion|evidence)(?![^\W_]))"
 )
 
 _TITLE = re.compile(

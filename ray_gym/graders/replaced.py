@@ -24,7 +24,14 @@ _ANNOUNCED = re.compile(
 )
 _CLAIMED = re.compile(rf"(?is:(?:\b(?:it|that|this|the\s(?:result|value|total|sum|number))){_IS}{_VALUE})")
 _RIGHT_BEHIND = re.compile(rf"(?is:[\s,.:;!\u2014-]{{1,6}}{_VALUE})")
-_SUPPOSED = re.compile(r"\b(?:if|unless|had|suppose|assuming|without)\b[^.;!?\n]{0,200}\Z", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|had|suppose|assuming|without|mistakes?|pitfalls?|misconceptions?)\b[^.;!?\n]{0,200}\Z",
+    re.IGNORECASE,
+)
+_CHECKS = re.compile(r"check|verif|double", re.IGNORECASE)
+"""Part of words behind which an answer is checked, and not yet taken back."""
+_IN_A_LIST = re.compile(r"[\s*_`)]{0,6}(?:[,;]|\band\b)\s{0,3}(?:[A-Za-z]\s?=\s?)?[-+(\[$\\\d]")
+"""Text behind the first value of several: (3, 4)."""
 _HELD = re.compile(
     r"(?i:\b(?:correct|right|confirm\w*|match\w*|consistent|holds|works|as\s(?:required|expected|given)|stands|check\w*)\b|[\u2713\u2714\u2705])"
 )
@@ -62,17 +69,22 @@ def is_denied_answer(text: str) -> bool:
 
 def _claims(text: str, begin: int) -> list[re.Match[str]]:
     """Returns the values behind the first words that take something back, of which no check of the answer is made."""
-    back = list(RETRACTION.finditer(text, begin))
+    back = [found for found in RETRACTION.finditer(text, begin) if not _CHECKS.search(found[0])]
     if not back:
         return []
     held = max((found.start() for found in _HELD.finditer(text, begin)), default=-1)
     found = [*(_RIGHT_BEHIND.match(text, one.end()) for one in back), *_CLAIMED.finditer(text, back[0].start())]
     late = [one for one in found if one is not None and one.end() > held]
-    return [one for one in late if is_own(text, one.start()) and not _is_asked(text, one)]
+    return [one for one in late if _is_whole(text, one) and is_own(text, one.start()) and not _is_asked(text, one)]
 
 
 def _announced(text: str) -> list[re.Match[str]]:
-    return [found for found in _ANNOUNCED.finditer(text) if is_own(text, found.start())]
+    return [found for found in _ANNOUNCED.finditer(text) if _is_whole(text, found) and is_own(text, found.start())]
+
+
+def _is_whole(text: str, value: re.Match[str]) -> bool:
+    """Says whether a value is not the first of several, of which no more is read."""
+    return _IN_A_LIST.match(text, value.end("value")) is None
 
 
 def is_own(text: str, place: int) -> bool:

@@ -13,7 +13,7 @@ from ray_gym.engines.http1.pool import READ_AT_ONCE
 from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.models.base import EngineCheck
-from ray_gym.proxies import answered_through, through_proxy
+from ray_gym.proxies import answered_through, proxy_to, through_proxy
 
 CALLS = 4 * READ_AT_ONCE
 
@@ -89,6 +89,13 @@ def test_a_proxy_is_named_with_the_way_around_it(
     assert told in through_proxy(url) and "secret" not in through_proxy(url)
     monkeypatch.setenv("no_proxy", url.split("//")[1].split("/")[0].partition(":")[0])
     assert through_proxy(url) == ""
+
+
+def test_a_port_may_go_without_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://p.test:1")
+    monkeypatch.setenv("no_proxy", "localhost:8000,b.test")
+    urls = ("http://localhost:8000/v1", "http://localhost:8001/v1", "http://a.b.test:80/v1")
+    assert [proxy_to(url) for url in urls] == [None, "http://p.test:1", None]
 
 
 @pytest.fixture
