@@ -49,10 +49,13 @@ def without_contrast(text: str) -> str:
     """
     return text[:-_TAIL] + _DENIED_BEFORE.sub(" is", _CONTRASTED.sub("", text[-_TAIL:]))
 
+_DENIED_QUESTION = re.compile(r"(?i:(?<=[.!])\s+(?:is|could|can|would)\b[^.!?\n]{0,80}\?\s*no\b[.!]?\s*\Z)")
+"""A question about another value, which is denied: Is it 13? No."""
+
 
 def is_hedged(text: str) -> bool:
     """Says whether the last line of a text denies its last number (`not 12`, `12 is wrong`), or bounds by it (`at least 12`)."""
-    line = _last_line(text)
+    line = _DENIED_QUESTION.sub("", _last_line(text))
     last = _LAST.search(line)
     return _HEDGED.search(line) is not None or (last is not None and is_called_wrong(last[1]))
 

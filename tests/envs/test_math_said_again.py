@@ -18,6 +18,7 @@ from ray_gym.envs.math.verification import verify_answer
         ("2\\sqrt{3}", "\\boxed{2\\sqrt3}\n\nNumerically, the answer is 3.4641."),
         ("3", "\\boxed{3}. Let me double-check: for x = 3 the value is 7, as the problem says."),
         ("3", "\\boxed{3}\n\nLet me double check: 2*3 + 1 = 7. The sum is 7."),
+        ("12", "The answer is 12. Is it 13? No."),
         ("2", "\\boxed{2}\n\nA common mistake: the answer is 5."),
     ],
 )
