@@ -81,9 +81,9 @@ def arguments_object(text: str) -> dict[str, Any]:
 
 def arguments_text(text: str) -> str:
     """Returns the arguments of a call as the JSON text of an object, which is what endpoints take: those that are one as
-    they are spelled, but for halves of surrogate pairs, and others as `arguments_object` has them.
+    they are spelled, but for halves of surrogate pairs; null as no arguments; and others as `arguments_object` has them.
     """
-    spelled = utf8(without_halves(text))
+    spelled = "{}" if text.strip() == "null" else utf8(without_halves(text))
     try:
         is_object = isinstance(parse_json(spelled), dict)
     except ValueError:

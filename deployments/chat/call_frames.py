@@ -74,7 +74,7 @@ _INVOKE = Between("<invoke", "</invoke>", r"<parameter name=(?:(?!</invoke>|<par
 _KIMI_CALL = Between("<|tool_call_begin|>", "<|tool_call_end|>", to_json=r"[^<]*<\|tool_call_argument_begin\|>\s*")
 _OBJECT = (  # it has a tool's name, or any name that parameters follow
     r'\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"(?:name|function)"\s*:\s*'
-    rf'"(?:(?:{NAMES})"|[^"\n]*"\s*,\s*"(?:parameters|arguments)")'
+    rf'"(?:(?:{NAMES})"\s*(?:[,;\n]|\}}\s*(?:[;`\n]|<\||\Z)|\Z)|[^"\n]*"\s*,\s*"(?:parameters|arguments)")'
 )
 _LLAMA = Frame(
     rf"(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?={_OBJECT})",

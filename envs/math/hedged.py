@@ -49,6 +49,7 @@ def without_contrast(text: str) -> str:
     """
     return text[:-_TAIL] + _DENIED_BEFORE.sub(" is", _CONTRASTED.sub("", text[-_TAIL:]))
 
+
 _DENIED_QUESTION = re.compile(r"(?i:(?<=[.!])\s+(?:is|could|can|would)\b[^.!?\n]{0,80}\?\s*no\b[.!]?\s*\Z)")
 """A question about another value, which is denied: Is it 13? No."""
 

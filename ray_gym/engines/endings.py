@@ -69,11 +69,14 @@ _CONTEXT_IS_FULL = re.compile(
 
 _LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
 _TOO_LARGE = re.compile(
-    r"too (?:large|big|high|many)|exceed|at most|less than|(?:larger|greater|higher|bigger) than|maximum|limit|range|between"
-    r"|\bmax (?:is|of)|<=|up to",
+    r"too (?:large|big|high|many)|exceed|at most|no more|(?:less|lower|smaller) (?:than|or)|(?:larger|greater|higher|bigger) than"
+    r"|maximum|limit|range|between|above|over\b|\bcap\b|\bmax (?:is|of)|[<>\u2264]|up to",
     re.IGNORECASE,
 )
-_UNSUPPORTED = re.compile(r"(?:un|not |n't be )support|deprecated|instead", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"(?:un|not |n't be )support|deprecated|instead|unrecogni|unknown|unexpected|extra inputs|not permitted",
+    re.IGNORECASE,
+)
 
 
 def read_ending(answer: Any, request: CompletionRequest) -> Completion | None:
@@ -162,16 +165,23 @@ def is_limit_too_large(body: str) -> bool:
     return _LIMIT.search(words) is not None and _TOO_LARGE.search(words) is not None
 
 
-def is_limit_misnamed(body: str) -> bool:
-    """Returns True if the body of an error says that the limit of tokens has to be `max_completion_tokens`."""
+def is_limit_unknown(body: str) -> bool:
+    """Returns True if the body of an error says that the request's limit of tokens is a field that is not known there."""
     words = _own_words(body)
-    return "max_completion_tokens" in words and _UNSUPPORTED.search(words) is not None
+    return _LIMIT.search(words) is not None and _UNSUPPORTED.search(words) is not None
 
 
 def _own_words(body: str) -> str:
-    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages."""
+    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages, each
+    behind the name of its field.
+    """
     answer = _decoded(body)
     problems = answer.get("detail") if isinstance(answer, dict) else None
     if not isinstance(problems, list):
         return body
-    return "\n".join(str(problem.get("msg")) for problem in problems if isinstance(problem, dict))
+    found = [problem for problem in problems if isinstance(problem, dict)]
+    return "\n".join(f"{_last(problem.get('loc'))}: {problem.get('msg')}" for problem in found)
+
+
+def _last(location: Any) -> Any:
+    return location[-1] if isinstance(location, list) and location else location

@@ -18,8 +18,8 @@ from ray_gym.engines import openai_wire as wire
 from ray_gym.engines.endings import (
     ENDING_STATUSES,
     is_context_full,
-    is_limit_misnamed,
     is_limit_too_large,
+    is_limit_unknown,
     read_ending,
 )
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text
@@ -116,7 +116,7 @@ class OpenAIModel:
         except RefusedRequest as refused:
             if (told := _told_by(refused, request)) is not None:
                 return told
-            if MAX_TOKENS in body and is_limit_misnamed(refused.text):
+            if MAX_TOKENS in body and is_limit_unknown(refused.text):
                 self._limit_name = MAX_COMPLETION_TOKENS
                 return await self.complete(request)
             if not _asks_for_too_much(refused):
@@ -174,8 +174,11 @@ def _told_by(refused: RefusedRequest, request: CompletionRequest) -> Completion 
 
 
 def _asks_for_too_much(refused: RefusedRequest) -> bool:
-    """Returns True if a request may have been refused since it asks for more tokens than there is room for."""
-    return refused.status in (400, 413, 422) and (is_context_full(refused.text) or is_limit_too_large(refused.text))
+    """Returns True if a request may have been refused since it asks for more tokens than there is room for, or by a field
+    that is not known there.
+    """
+    told = (is_context_full, is_limit_too_large, is_limit_unknown)
+    return refused.status in (400, 413, 422) and any(says(refused.text) for says in told)
 
 
 class OpenAIEngine(Engine):

@@ -161,7 +161,8 @@ def completion(
     choice = _first_choice(answer)
     _require_no_error(answer, choice)
     end = _end_of(choice.get("finish_reason"))
-    given = choice.get("message") or ({} if end in ENDS and end not in CALLED else None)
+    is_empty = end in ENDS and end not in CALLED and not choice.keys() & {"text", "delta"}  # some have the words there
+    given = choice.get("message") or ({} if is_empty else None)
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
     usage = _object(answer.get("usage"))

@@ -73,10 +73,8 @@ SOME_OF_IT = re.compile(
     r"[^,:;.\n]{0,80}\Z|\bdiffers?\b[^,:;.\n]{0,60}\bbut\s\Z)"
 )
 """A clause up to a label, which is about some of the answer: Half of it is CORRECT, Only the first part is CORRECT."""
-OF_A_FAULT = re.compile(
-    r"(?i:\b(?:wrong|incorrect|errors?|mistakes?|issues?|problems?|flaws?)(?:\s(?:found|present))?[\s*_`]{0,4}[:?=\uff1a\uff1f][\s*_`\"]{0,6}\Z)"
-)
-"""Asks for what is wrong, so that a bare `no` behind it praises: Any errors? no."""
+OF_A_FAULT = re.compile(r"(?i:\b(?:wrong|incorrect)[\s*_`]{0,4}[:?=\uff1a\uff1f][\s*_`\"]{0,6}\Z)")
+"""Asks for what is wrong, so that a bare `no` behind it praises: Is it wrong? no."""
 BOUND_BEFORE = re.compile(
     r"(?i:(?:\b(?:at\s+(?:most|least|best|worst)|no\s+(?:more|less|fewer|higher|lower)\s+than|(?:less|more|fewer|greater|higher|lower|better|worse)\s+than"
     r"|up\s+to|between(?:\s+\d{1,4}\s+and)?|above|below|under|over|beneath|around|nearly|almost|roughly|approximately|about|minimum|maximum|max|min|minus|plus|capped\s+at)"

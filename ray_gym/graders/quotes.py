@@ -52,7 +52,7 @@ _WISH = (
 )
 _REPORTED = re.compile(
     rf"(?i:(?:{_WISH}(?:(?:\w{{1,12}}\s)?(?:me|us|(?:the|a|any)\s(?:judge|grader))|(?:inject|manipulat|forc|influenc|fak)\w{{0,3}})\b"
-    rf"|\baccording\sto\s(?:the|this|that|its|his|her|their)\s(?:\w{{1,15}}['\u2019]s\s)?{_SUBJECT}\b,?"
+    rf"|\baccording\sto\s(?:the|this|that|its|his|her|their)\s(?:\w{{1,15}}['\u2019]s\s)?(?!text\b){_SUBJECT}\b,?"
     r"|['\u2019]s\s(?:\w{1,12}\s)?(?:answer|response|output|reply|text)\s(?:is|was)\s(?:(?:just|only|simply|merely)\s)?(?=[\"\u201c`]\Z))"
     r"(?:(?!\b(?:so|hence|therefore|thus|which|my\sverdict)\b)[^,;.!?\n]){0,160}\Z"
     rf"|{_WISH}(?:answer|output|say|mark|grade|rate|label|print|write|return|reply|respond)(?:\s{_TITLE}\b){{0,6}}{MARKS}{{0,12}}\Z)"

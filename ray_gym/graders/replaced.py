@@ -25,7 +25,7 @@ _ANNOUNCED = re.compile(
 _CLAIMED = re.compile(rf"(?is:(?:\b(?:it|that|this|the\s(?:result|value|total|sum|number))){_IS}{_VALUE})")
 _RIGHT_BEHIND = re.compile(rf"(?is:[\s,.:;!\u2014-]{{1,6}}{_VALUE})")
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|had|suppose|assuming|without|mistakes?|pitfalls?|misconceptions?)\b[^.;!?\n]{0,200}\Z",
+    r"\b(?:if|unless|had|suppose|assuming|without|mistakes?|pitfalls?|misconceptions?|may|might|other\s(?:question|problem|part))\b[^.;!?\n]{0,200}\Z",
     re.IGNORECASE,
 )
 _CHECKS = re.compile(r"check|verif|double", re.IGNORECASE)

@@ -73,6 +73,14 @@ def test_an_answer_of_nothing_may_have_no_message(ends: str, message: dict[str, 
         assert (read.message, read.finish_reason) == (Message("assistant"), ends.partition(":")[0])
 
 
+@pytest.mark.parametrize("choice", [{"text": "hi"}, {"delta": {"content": "hi"}}, {"message": None, "text": "hi"}])
+def test_words_that_are_elsewhere_are_no_empty_answer(choice: dict[str, Any]) -> None:
+    given = {"choices": [{"finish_reason": "stop", **choice}]}
+    for answered in (given, wire.read(json.dumps(given).encode())):
+        with pytest.raises(wire.BadAnswer, match="the choice has no message"):
+            wire.completion(answered, request(), False, {})
+
+
 @pytest.mark.parametrize(
     "ends", ["function_call_filter: MALFORMED_FUNCTION_CALL", "malformed_function_call", "UNEXPECTED_TOOL_CALL"]
 )

@@ -458,6 +458,11 @@ async def test_no_limit_of_tokens_is_none_at_the_endpoint(endpoint: EndpointDoub
     [
         "max_tokens is too large: 5000. This model supports at most 4096 completion tokens.",
         "This model's maximum context length is 2048 tokens. However, you requested 512 output tokens and your prompt",
+        "Requests with max_tokens > 4096 must have stream=true",
+        "max_tokens should be no more than 4096",
+        "max_tokens must be lower than or equal to 8192",
+        "max_tokens is above the allowed value",
+        "max_tokens (100000) + input (20) > 8192",
     ],
 )
 async def test_what_asks_for_more_tokens_than_there_is_room_for_gets_the_room(
@@ -480,6 +485,24 @@ async def test_a_limit_has_the_name_that_the_endpoint_knows(endpoint: EndpointDo
         await model.close()
     limits = [(asked.get("max_tokens"), asked.get("max_completion_tokens")) for asked in endpoint.requests]
     assert limits == [(48, None), (None, 48), (None, 48)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "Unrecognized request argument supplied: max_tokens"}},
+        {"detail": [{"loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted", "input": 48}]},
+    ],
+)
+async def test_a_server_that_knows_no_limit_has_none(endpoint: EndpointDouble, body: Any) -> None:
+    endpoint.will_answer(
+        Reply(body, 400),
+        Reply(json.loads(json.dumps(body).replace("max_", "max_completion_")), 400),
+        Reply(answer("Hi.")),
+    )
+    assert (await complete(endpoint)).message.content == "Hi."
+    names = [{"max_tokens", "max_completion_tokens"} & asked.keys() for asked in endpoint.requests]
+    assert names == [{"max_tokens"}, {"max_completion_tokens"}, set()]
 
 
 @pytest.mark.parametrize(

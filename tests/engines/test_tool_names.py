@@ -67,7 +67,7 @@ def test_names_that_endpoints_take_stay(name: str) -> None:
         ("", "{}"),
         ('{"text": ', '{"arguments": "{\\"text\\": "}'),
         ("[1]", '{"arguments": "[1]"}'),
-        ("null", '{"arguments": "null"}'),
+        ("null", "{}"),
         ('{"x": NaN}', '{"arguments": "{\\"x\\": NaN}"}'),
         pytest.param("[" * 100_000, '{"arguments": "' + "[" * 100_000 + '"}', id="deep"),
         ('{"x": "\\ud83d"}', '{"x": "?"}'),

@@ -78,10 +78,7 @@ OF_SCORES = [
 ]
 NO_SCORES = ["\u62633\u5206", "\u6263\u4e863\u5206\u3002", "8 Punkte von 20"]
 REVERSED = [
-    *(
-        (text, BARE)
-        for text in ("Wrong: no", "Any errors? no", "Is it wrong? no", "Errors found: yes", "no answer", "no verdict")
-    ),
+    *((text, BARE) for text in ("Wrong: no", "Is it wrong? no", "Incorrect: yes", "no answer", "no verdict")),
     ("There is no answer in the response.", BARE),
     ("Weak ACCEPT", ACCEPT),
     ("They differ in units but [[SAME]]", ALIKE),
@@ -92,6 +89,8 @@ KEPT = [
         (text, "no", BARE)
         for text in ("Correct: no", "Verdict: no", "no, the answer is wrong", "no\n\nThere is no answer.")
     ),
+    ("Errors: no", "no", BARE),  # a judge that is asked for errors answers so
+    ("According to the text, it is SUPPORTED.", "SUPPORTED", ("SUPPORTED", "NOT SUPPORTED")),
     ("The case for it is weak: REJECT", "REJECT", ACCEPT),
     ("They differ only in spelling: [[SAME]]", "[[SAME]]", ALIKE),
     ("Weak Accept", "Weak Accept", ("Weak Accept", "Accept", "Reject")),
