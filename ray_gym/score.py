@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import SupportsFloat
+from enum import Enum
+from typing import SupportsFloat, SupportsIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def _parts(named: Mapping[str, float], returned: str) -> dict[str, float]:
 def _numbers(named: Mapping[str, float], returned: str) -> dict[str, float]:
     if not isinstance(named, Mapping):
         raise TypeError(f"{returned} parts that are no mapping of names to numbers: {named!r:.80}")
-    if odd := [name for name in named if not isinstance(name, str | int)]:
+    if odd := [name for name in named if not isinstance(name, str | SupportsIndex | Enum)]:
         raise TypeError(f"{returned} a part whose name is no text but a {type(odd[0]).__name__}: {odd[0]!r:.60}")
     numbers = {format(name): _number(value, returned, f" for {name}") for name, value in named.items()}
     if not all(name.strip() for name in numbers):

@@ -127,8 +127,6 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
     is_async = inspect.iscoroutinefunction(_function(Environment, hook)) or hook in _MAY_BE_ASYNC
     if inspect.iscoroutinefunction(function) and not is_async:
         return "is async, and nothing awaits it: write it without async"
-    if hook == "run" and inspect.isfunction(function) and not inspect.iscoroutinefunction(function):
-        return "is awaited: write it with async def"
     expected, own = _parameters(Environment, hook), _parameters(cls, hook)
     if expected is not None and own is not None:
         try:

@@ -479,10 +479,11 @@ class Narrows(Good):
     def narrows(self, tool: Any, state: None, caller: Any) -> Any: ...  # type: ignore[override]
 
 
-class RunsAtOnce(Good):
-    def run(self, episode: Any) -> None: ...  # type: ignore[override]
+class HandsOn(Good):
+    def run(self, episode: Any) -> Any:
+        return super().run(episode)
 
 
-def test_names_that_are_used_and_hooks_that_are_awaited() -> None:
+def test_names_that_are_used() -> None:
     assert wrong_hooks(Narrows) == ["Narrows.narrows is a name that is used here: rename it; did you mean narrow?"]
-    assert wrong_hooks(RunsAtOnce) == ["RunsAtOnce.run is awaited: write it with async def"]
+    assert wrong_hooks(HandsOn) == []

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.scripts import CHANGING
+
 _LETTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _MARKS = str.maketrans({"。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "？": "? ", "！": "! "})
 _WORDS = [
@@ -28,6 +30,11 @@ _WORDS = [
 """Words around an answer, and the ones of English that are read."""
 _BEFORE = re.compile(rf"(?<=[{_LETTERS}])(?=[-+\u2212\d.$\\*])")
 _BEHIND = re.compile(rf"(?<=[\d%)}}$*])(?=[{_LETTERS}])")
+_CHANGED = re.compile(
+    rf"(?:[{CHANGING}之第]|(?:可能|也许|也許|或许|或許|大概)[是为為]?)\s?[-+$]?\d[\d.,/]*[^\d]{{0,40}}\Z"
+    rf"|\d\s?[{CHANGING}至吗][^\d]{{0,40}}\Z"
+)
+"""Last number of a text, which another word makes another one, or doubts."""
 
 
 def with_spaces(text: str) -> str:
@@ -40,3 +47,8 @@ def with_spaces(text: str) -> str:
     for word, english in _WORDS:
         text = word.sub(english, text)
     return _BEHIND.sub(" ", _BEFORE.sub(" ", text))
+
+
+def is_changed(text: str) -> bool:
+    """Says whether a word of Chinese, Japanese or Korean makes another number of the last one in a text: 12万, 负12."""
+    return _CHANGED.search(text.rstrip()[-200:]) is not None

@@ -44,12 +44,16 @@ _MONEY_BEFORE = re.compile(r"(\\text\{\s?)?(?:(₽)|(₱)|\bRs\.?)(?(1)\s?\})\s?
 _RUPEES = re.compile(r"(?<=\d)\s?(?:\\text\{\s?Rs\.?\s?\}|Rs\.?)(?!\w)")
 _OTHER = re.compile(rf"(?:(?![A-Za-z]){LETTER})+")
 _NUMBER_AND_OTHERS = re.compile(r"(.*\d)\s{0,3}(?:\\text\{([^{}\d]+)\}|([^\d{}\\]+?))\.?")
+CHANGING = (
+    "零一二三四五六七八九十百千万萬亿億兆半倍分折成打双對对不非没沒无無或和与比多少余餘约約上下以超至负負点點又近几幾只到从還还"
+    "か除乘加减減根号号方幂次만억천백십배반할쌍이상미만하또는아니안의와약"
+)
+"""Letters that may make another number of the one before them, compare it, or deny it."""
 _MAGNITUDES = re.compile(
-    "[零一二三四五六七八九十百千万萬亿億兆半倍分折成打双對对不非没沒无無或和与比多少余餘约約上下以超至负負点點又近几幾只到从還还"
-    "か除乘加减減根号号方幂次만억천백십배반할쌍이상미만하또는아니안의와약]"
+    rf"[{CHANGING}]"
     r"|^(?:тыс|мил|млн|млрд|десят|сот|раз|процент|не|или|больше|меньше|боле|мене|полов|трет|четверт|дюжин|квадрат|куб|минус|плюс|ни)"
 )
-"""Letters and beginnings of words that may make another number of the one before them, compare it, or deny it."""
+"""These letters, and beginnings of words that may make another number of the one before them, compare it, or deny it."""
 
 
 def with_latin_units(text: str) -> str:

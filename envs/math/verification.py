@@ -16,7 +16,7 @@ from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.dress import without_names
-from ray_gym.envs.math.east_asian import with_spaces
+from ray_gym.envs.math.east_asian import is_changed, with_spaces
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
@@ -129,7 +129,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         return 0.0, f"{len(said)} characters are not read as an answer"
     if box is None and _is_one(expected):
         said = without_contrast(without_struck(said))
-        if is_hedged(said) or not _are_all(expected, alternatives(said) or ()):
+        if is_hedged(said) or is_changed(said) or not _are_all(expected, alternatives(said) or ()):
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
     box = _last_value(expected, said) if box is None else box
     bare = with_digits(bare_expression(said if box is None else box), counted)

@@ -43,3 +43,25 @@ def test_the_question_has_the_order_of_other_names() -> None:
     assert verify_answer("(1,2)", "\\boxed{p = 1, m = 2}", question)[0] == 1
     assert verify_answer("(1,2)", "\\boxed{p = 2, m = 1}", question)[0] == 0
     assert verify_answer("(1,2)", "\\boxed{y = 2, x = 1}", "Find (x, y).")[0] == 1
+
+
+@pytest.mark.parametrize("answer", ["答案是12。", "答えは12です。", "答案是12元。", "所以答案是**12**。"])
+def test_a_number_in_chinese_or_japanese(answer: str) -> None:
+    assert verify_answer("12", answer)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "答案是12万。",
+        "答案是负12。",
+        "答案是12分之1。",
+        "答案是12又1/2",
+        "答案是12倍。",
+        "答案是12到13。",
+        "答えは12以上です。",
+        "答案可能是12。",
+    ],
+)
+def test_one_that_another_word_changes(answer: str) -> None:
+    assert verify_answer("12", answer)[0] == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ray_gym.openai_api.conversation import read_conversation
@@ -30,6 +31,7 @@ def test_parts_are_a_mapping(parts: Any) -> None:
 
 def test_names_that_are_texts() -> None:
     assert dict(as_score({Part.FORM: 1.0, "a": 0.5}).parts) == {"form": 1.0, "a": 0.5}
+    assert dict(as_score({np.int64(1): 1.0, 2: 0.5}).parts) == {"1": 1.0, "2": 0.5}
 
 
 def test_a_conversation_in_json_is_no_message() -> None:
