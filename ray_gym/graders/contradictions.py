@@ -17,7 +17,8 @@ _BUT_WRONG = re.compile(
     r"(?:\s(?:still\s|also\s)?(?:fail(?:s|ed)?|crash(?:es|ed)|hangs?|hung|timed\sout|times\sout)"
     r"(?!\s(?:no|none|nothing|to|as\s(?:expected|intended|required)|gracefully|safely|correctly|properly)\b)"
     r"(?![^\W_])"
-    rf"|\s{_IS}(?:\s\w{{1,12}}ly|\sstill)?\s(?:wrong|incorrect|false|inaccurate|invalid|mistaken|unequal|(?<=s\sare\s)different)(?![^\W_])"
+    rf"|\s{_IS}(?:\s\w{{1,12}}ly|\sstill)?\s(?:wrong|incorrect|false|inaccurate|invalid|mistaken|unequal|(?<=s\sare\s)different(?!\s(?:only|in|ways?|forms?"
+    rf"|representations?|notations?|spellings?|wordings?)\b))(?![^\W_])"
     rf"|\s{_IS}{_NOT}(?=[\s*_\"')]{{0,6}}(?:[.!;\n]|\Z)|\s(?:\w{{1,12}}\s)?(?:correct|right|true|accurate|valid|equal|equivalent|same)\b)"
     rf"|\s(?:does|do|did){_NOT}\s(?:match|agree|equal|follow|hold|correspond|fit)(?![^\W_]))))"
 )
@@ -28,7 +29,7 @@ _PART = re.compile(
     r"|(?<![^\n])[\s*_]{0,6}\(?[a-h]\)[\s*_\"'\[(]{0,6}\Z)"
 )
 _WRONG_BEFORE = re.compile(
-    r"(?i:(?<!other\s)\b(?:answer|response|solution|submission)(?:\s(?:is|was))?\s(?:wrong|incorrect)[\s*_\"')]{0,4}[.!\n][\s*_#]{0,9}"
+    r"(?i:(?<!other\s)(?<!neither\s)(?<!no\s)\b(?:answer|response|solution|submission)(?:\s(?:is|was))?\s(?:wrong|incorrect)[\s*_\"')]{0,4}[.!\n][\s*_#]{0,9}"
     r"(?:[\w ]{1,20}[:=][\s*_]{0,6})?\Z)"
 )
 """A sentence right before a label, or its title, that calls the answer wrong."""

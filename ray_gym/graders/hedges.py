@@ -70,7 +70,7 @@ SOME_OF_IT = re.compile(
     r"(?:(?:some|half|most|much|many|several|few|part|parts|portions|two\sthirds|a\s(?:few|part|portion|half|third|quarter|bit|fraction))\sof\s"
     rf"|(?:some|most|many|several|few|half)\s(?:\w{{1,20}}\s)?{_PARTS}\b|only\s(?:the|one|two|half|some|its|an?|part|\d)\b|half\s(?:it|the)\b"
     rf"|the\s(?:first|second|third|last|other|final|main)\s(?:parts?|steps?|half|portion|sub-?question)\b|(?:part|step)\s\(?[a-z\d]\)?\s)"
-    r"[^,:;.\n]{0,80}\Z|\bdiffers?\b[^,:;.\n]{0,60}\bbut\s\Z)"
+    r"[^,:;.\n]{0,80}\Z|\bdiffers?\b(?!\s(?:only|in\s(?:form|format|notation|spelling|wording|style|order))\b)[^,:;.\n]{0,60}\bbut\s\Z)"
 )
 """A clause up to a label, which is about some of the answer: Half of it is CORRECT, Only the first part is CORRECT."""
 OF_A_FAULT = re.compile(r"(?i:\b(?:wrong|incorrect)[\s*_`]{0,4}[:?=\uff1a\uff1f][\s*_`\"]{0,6}\Z)")

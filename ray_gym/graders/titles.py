@@ -32,8 +32,8 @@ _WHOLE = re.compile(
 )
 """A title all of whose words may be said of the whole, also in Chinese, Japanese, Korean and Russian."""
 _NO_SCORE = re.compile(
-    r"(?i:\d|\b(?:deduct\w*|penalt\w*|adjust\w*|lost|errors?|mistakes?|issues?|number|count|found|confidence|certainty|rank"
-    r"|difficulty|previous|threshold|passing|required|baseline|average|others)\b)"
+    r"(?i:\d|\b(?:deduct\w*|penalt\w*|adjustments?|lost|errors?|mistakes?|issues?|number|count|found|confidence|certainty|rank"
+    r"|difficulty|previous|threshold|passing|required|baseline|average\s\w+\sof|others)\b)"
 )
 """Part of a title that makes the number behind it no score: Points lost: 3, Step 3: 4."""
 _NUMBERED = r"(?:question|criterion|step|turn|item)"
