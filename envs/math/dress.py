@@ -17,6 +17,8 @@ _SIZES = re.compile(
 )
 """Sizes of brackets and of letters."""
 _UNSEEN = re.compile(r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:math)?strut(?![A-Za-z])|(?<!\{)\\color\s*\{[^{}]*\}")
+_UNION = re.compile(r"\\big(cup|cap)(?![A-Za-z])")
+_NOTHING = re.compile(r"(?<=[\d\w)}])\{\}(?=\s?\^)")
 _POINT = re.compile(r"(?<=\d)(?:\\math\w+\s*)?\{([.:])\}(?=\d)")
 _UPRIGHT = re.compile(r"(?<=[\d\s,;~])\\rm(?![A-Za-z{])(?:\s|\\[ ,;:]|~){0,5}([A-Za-z][\w/^ ]*)\Z")
 _REPEATING = re.compile(
@@ -54,6 +56,9 @@ _NO_SET = re.compile(r"\\varnothing(?![A-Za-z])")
 _ALL_NUMBERS = re.compile(
     r"(?:[A-Za-z]\s?\\in\s?)?(?:\\text\s?\{\s?)?all\s(?:the\s)?reals?(?:\s(?:numbers?|values?))?\s?\}?", re.IGNORECASE
 )
+_NO_SOLUTION = re.compile(
+    r"(?:\\text\s?\{\s?)?(?:there (?:is|are) )?no (?:real )?(?:solutions?|roots?)\s?\}?", re.IGNORECASE
+)
 _INFINITY = re.compile(r"\\(?:text|mathrm)\s?\{\s?infinity\s?\}|(?<![A-Za-z\\])infinity(?![A-Za-z])", re.IGNORECASE)
 _NATURAL = re.compile(r"\\log\s?_\s?(?:\{\s?e\s?\}|e(?![A-Za-z]))")
 _ANGLED = re.compile(r"\A\\langle(?![A-Za-z])((?:(?!\\[lr]angle).)*)\\rangle\Z")
@@ -67,7 +72,7 @@ _MOST_PARTS = 20
 
 def without_dress(text: str) -> str:
     """Returns a text without sizes of brackets, colours and empty space, and with its repeating decimals as fractions."""
-    plain = _POINT.sub(r"\1", _UNSEEN.sub("", _SIZES.sub("", text)))
+    plain = _POINT.sub(r"\1", _UNSEEN.sub("", _UNION.sub(r"\\\1", _SIZES.sub("", _NOTHING.sub("", text)))))
     return _REPEATING.sub(_as_fraction, _UPRIGHT.sub(r"\\text{ \1}", plain))
 
 
@@ -92,10 +97,12 @@ def without_names(text: str) -> str:
 
 def in_usual_signs(expression: str) -> str:
     r"""Returns an expression with a minus for the word, the number 1500 for `1.5e3`, commas between the parts of `[3; 4]`,
-    round brackets for those of `]3, 4[`, and `\emptyset` for `\varnothing`.
+    round brackets for those of `]3, 4[`, and `\emptyset` for `\varnothing` and no solution.
     """
     if _ALL_NUMBERS.fullmatch(expression):
         return "\\mathbb{R}"
+    if _NO_SOLUTION.fullmatch(expression):
+        return "\\emptyset"
     plain = _NATURAL.sub(r"\\ln ", _INFINITY.sub(r"\\infty ", _ANGLED.sub(r"(\1)", expression)))
     signed = _NO_SET.sub(r"\\emptyset", _MINUS.sub("-", plain))
     power = _E_NOTATION.fullmatch(signed)

@@ -47,10 +47,10 @@ _PLAIN = {
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
         for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
     },
-    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("℃"): "°C", ord("℉"): "°F"},
+    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("→"): "\\to ", ord("℃"): "°C", ord("℉"): "°F"},
 }
 """Plain text of digits and signs in full width, of ohms, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
-set and temperatures, by their codes.
+set, temperatures and an arrow, by their codes.
 """
 _RELATIONS = str.maketrans(
     {"≤": "\\le ", "≥": "\\ge ", "≠": "\\neq ", "∈": "\\in "}
@@ -73,10 +73,17 @@ _SMALL_DIGITS = re.compile(
 """Fraction of raised and lowered digits with a slash between them."""
 _ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
 _TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
+_TIMES_TEN = re.compile(r"(?<=\d)\s{0,9}[xX]\s{0,9}(?=10\s{0,9}(?:\^|\*\*))")
+"""Letter x for a sign of multiplication: 3.2 x 10^5."""
+_TEN_TO = re.compile(r"(?<![\w.,])10\s?\*\*\s?(?=[-({\d])")
+_MINUS_POWER = re.compile(r"(?<=[\w)}\]])\s?\^\s?(-(?:\d+|[a-z](?![\w^])))")
+_IN_TEXT = re.compile(r"\\(?:text\w*|math(?:rm|sf|bf)|mbox)\s?\{[^{}]*[×·⋅][^{}]*\}")  # noqa: RUF001
 _ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
 """Number before a power of ten, which math-verify would lose: without it, `10^5` is left to compute."""
 _PI = re.compile(r"(?<![A-Za-z\\{])pi(?![A-Za-z}])")
-_MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1")
+_NO_BRACKETS = re.compile(r"\\left\s?\.((?:(?!\\(?:left|right|middle)).)*)\\right\s?\.", re.DOTALL)
+"""Brackets that are not drawn, around an expression."""
+_MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1\.?")
 _SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
 _BOLD = re.compile(r"(?<![\w)*])\*\*(?=[^\s*])([^*\n]{1,200})(?<=\S)\*\*(?![\w(*])")
@@ -113,7 +120,9 @@ _OHM = re.compile(
     r"(?<=\d)(\s*)(?:(?:([kMGm]|\\mu)|\\text\{\s?([kMGm])\s?\})?\s*\\Omega(?![A-Za-z])"
     r"|\\(?:text|math(?:rm|sf|bf))\s?\{\s?([kMGm]|\\mu)?\s?\$?\\Omega\$?\s?\})"
 )
-_ANGSTROM = re.compile(r"(?<=\d)(\s{0,9})(?:\\(?:AA|angstrom)(?![A-Za-z])|\\mathring\s*(?:\{A\}|A)|[Å\u212b])")
+_ANGSTROM = re.compile(
+    r"(?<=\d)(\s{0,9})(?:(?:\\(?:text|mathrm)\s?(\{\s?))?(?:\\(?:AA|angstrom)(?![A-Za-z])|[Å\u212b]|\\mathring\s*(?:\{A\}|A))(?(2)\s?\}))"
+)
 _DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
 _EQUALS = re.compile(
     r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
@@ -142,7 +151,7 @@ def bare_expression(text: str) -> str:
     it is a system of equations or has two signs.
     """
     marked = _MARKDOWN.fullmatch(text.strip())
-    bare = _without_end(text.strip() if marked is None else marked[2])
+    bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
@@ -199,7 +208,12 @@ def _with_commands(text: str) -> str:
     )
     raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", fractions)
     rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
-    return _ONE.sub("1.0", _TIMES.sub(r" \\times ", rooted))
+    tens = _TEN_TO.sub("10^", _TIMES_TEN.sub(r" \\times ", _IN_TEXT.sub(_with_stars, rooted)))
+    return _ONE.sub("1.0", _TIMES.sub(r" \\times ", _MINUS_POWER.sub(r"^{\1}", tens)))
+
+
+def _with_stars(found: re.Match[str]) -> str:
+    return re.sub("[×·⋅]", "*", found[0])  # noqa: RUF001
 
 
 def _unfonted(found: re.Match[str]) -> str:

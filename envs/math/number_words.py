@@ -32,7 +32,9 @@ _CARDINALS = {
     )
     for word, value in zip(words.split(), values, strict=True)
 }
-_CARDINAL = re.compile(r"(?:\\text\{\s?)?([a-z]{3,9})(?:[ -]([a-z]{3,5}))?\s?\}?\.?", re.IGNORECASE)
+_CARDINAL = re.compile(
+    r"(?:\\text\{\s?)?((?:negative|minus)\s)?([a-z]{3,9})(?:[ -]([a-z]{3,5}))?\s?\}?\.?", re.IGNORECASE
+)
 _PARTS = {
     **{"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8},
     **{"ninth": 9, "tenth": 10},
@@ -69,14 +71,14 @@ def with_digits(expression: str, counted: Set[str] = frozenset()) -> str:
 
 
 def cardinal(text: str) -> int | None:
-    """Returns the number below 100 that a text is in words; None for anything else."""
+    """Returns the number that a text is in words, from -99 to 99; None for anything else."""
     found = _CARDINAL.fullmatch(text.strip())
     if found is None:
         return None
-    first, second = _CARDINALS.get(found[1].lower()), _CARDINALS.get((found[2] or "zero").lower())
-    if first is None or second is None or (found[2] and not (first >= 20 and 1 <= second <= 9)):
+    first, second = _CARDINALS.get(found[2].lower()), _CARDINALS.get((found[3] or "zero").lower())
+    if first is None or second is None or (found[3] and not (first >= 20 and 1 <= second <= 9)):
         return None
-    return first + second
+    return -first - second if found[1] else first + second
 
 
 def _scaled(found: re.Match[str], counted: Set[str]) -> str:

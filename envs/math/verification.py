@@ -85,6 +85,13 @@ _LAST_VALUE = re.compile(
     r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
 )
 """End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
+_ONLY_IN_LATEX = re.compile(
+    r"[-+]?\d*\.?\d+\s?(?:\\times|\\cdot|\*)\s?10\s?\^\s?(?:-?\d+|\{\s?-?\d+\s?\})|(?:[-+]?\d*\.?\d+\s?[-+]\s?)?[-+]?\d*\.?\d*i"
+)
+"""Numbers with a power of ten, and complex ones, of which math-verify reads a part only, unless dollar signs say that they
+are LaTeX.
+"""
+_E_NOTATION = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d+[.*`\s]*")
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
@@ -244,8 +251,8 @@ def _tagged(answer: str) -> str:
 
 
 def _last_value(expected: str, said: str) -> str | None:
-    """Returns what an answer without a box ends with, if that is a number in words, several quantities where one value is
-    expected, or a quantity where one is expected; None if it ends otherwise.
+    """Returns what an answer without a box ends with, if that is a number in words or with a power of ten,
+    several quantities where one value is expected, or a quantity where one is expected; None if it ends otherwise.
     """
     if compound_of(expected) or _is_one(expected):
         several = last_quantities(tidy(said[-LAST:]))
@@ -256,7 +263,8 @@ def _last_value(expected: str, said: str) -> str | None:
         return None
     end = bare_expression(found[1])
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
-    return found[1] if is_quantity or cardinal(end) is not None else None
+    is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
+    return found[1] if is_quantity or is_number else None
 
 
 def _is_same_outside_mathematics(expected: str, answer: str) -> bool | None:

@@ -10,8 +10,10 @@ from ray_gym.graders.denials import without_struck
 _COLOURED = r"\\(?:textcolor|colorbox)\s*+\{[^{}]*+\}\s*+"
 _FONT = re.compile(
     rf"(?:{_COLOURED}|\\(?:text\w*+|math\w++|[mhf]box|emph|operatorname\*?+|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*+)"
-    r"\{([^{}]*+)\}|\{\s*+\\(?:(?:rm|bf|sf|it)\s|color\s*+\{[^{}]*+\})([^{}]*+)\}|\*\*([^*]++)\*\*"
+    r"\{([^{}]*+)\}|\{\s*+\\(?:rm|bf|sf|it)\s([^{}]*+)\}|\*\*([^*]++)\*\*"
 )
+_FONT_OF_ONE = re.compile(r"\\(?:text(?:bf|rm|it|sf|tt)?|math\w++|boldsymbol|bm|pmb)\s++([A-Za-z\d])(?!\w)")
+"""Font of one letter, which needs no braces."""
 _MARKED = re.compile(r"(?<![\w)*])\*([^*\s][^*]*)\*(?![\w*])|(?<!`)`([^`]+)`(?!`)|(?<![\w\\)}])_([A-Za-z])_(?!\w)")
 """Text in Markdown's italics or code."""
 _GROUP = re.compile(r"\{(?<![\\\w\])}^]\{)([^{}\\]*+(?:\\[^{}][^{}\\]*+)*+)\}")
@@ -19,7 +21,7 @@ _GROUP = re.compile(r"\{(?<![\\\w\])}^]\{)([^{}\\]*+(?:\\[^{}][^{}\\]*+)*+)\}")
 _DEEPEST = 20
 """Largest number of fonts and braces within one another that are read."""
 _SPACE = re.compile(
-    r"~|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
+    r"~|\\color\s*+\{[^{}]*+\}|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
     r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
 )
 _GROUPED = re.compile(r"(?<=\d)(?:~|\\[,;:! ]|\\thinspace\s|[\u00a0\u2009\u202f])(?=\d{3}(?!\d))")
@@ -40,7 +42,7 @@ def plain_text(text: str) -> str:
     text = _END_TOKENS.sub("", without_struck(text))
     if not re.search(r"[\\$^_]", text):  # no LaTeX, so that braces around a list are those of a set
         text = _SET.sub(r"\\{\1\\}", text)
-    plain = _SPACE.sub(" ", _GROUPED.sub("", text.translate(_WIDE)))
+    plain = _FONT_OF_ONE.sub(r"\1", _SPACE.sub(" ", _GROUPED.sub("", text.translate(_WIDE))))
     for _ in range(_DEEPEST):
         bare = _FONT.sub(lambda found: found[1] or found[2] or found[3] or "", plain)
         bare = _GROUP.sub(r"\1", bare)

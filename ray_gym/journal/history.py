@@ -17,7 +17,7 @@ import msgspec
 
 from ray_gym.journal.frames import NO_JOURNAL, Scan
 from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Opened, Over, Record, Tried, decode
-from ray_gym.journal.stall import SUFFIX as STALL
+from ray_gym.journal.stacks import SUFFIX as STACKS
 
 Kept = TypeVar("Kept")
 
@@ -126,7 +126,7 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
     """
     files = []
     for path in sorted(folder.iterdir(), key=_age):
-        if path.suffix == STALL:
+        if path.suffix == STACKS:
             path.unlink(missing_ok=True)
             continue
         if path.suffix == COMPACTING and remove_scratch(path, run_id):

@@ -88,6 +88,10 @@ class Tools(Environment[Trouble, State]):
         return str(ctypes.string_at(0))
 
     @tool(participants=("policy",))
+    def exits(self, state: State, caller: Participant) -> str:
+        os._exit(3)
+
+    @tool(participants=("policy",))
     def terminates(self, state: State, caller: Participant) -> str:
         os.kill(os.getpid(), signal.SIGTERM)
         return "not yet"

@@ -110,7 +110,7 @@ async def test_three_episodes_whose_code_holds_the_interpreters_lock_end_a_run(
     assert "it did not answer; its code held the interpreter's lock in score (game.py:7)" in commits.last_charge
     (tmp_path / "1-9.stall").write_text("")
     await commits.lose("1-9", "it was killed")
-    assert commits.last_loss == "it was killed" and commits.fences.stall_of("1-9") is None
+    assert commits.last_loss == "it was killed" and commits.fences.last_place_of("1-9") is None
 
 
 async def test_one_episode_that_is_lost_again_and_again_ends_no_run(commits: Commits, tmp_path: Path) -> None:

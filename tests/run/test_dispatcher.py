@@ -162,11 +162,11 @@ def test_whose_code_held_the_interpreters_lock_is_a_suspect_at_once() -> None:
     dispatcher = one_came_through(3)
     dispatcher.lease("a", 3)
     begun = journal_with(e0=JournaledEpisode(0, calls=3), e1=JournaledEpisode(0, calls=3, over=True))
-    assert dispatcher.lose("a", begun, "it did not answer", stalled=True) == []
+    assert dispatcher.lose("a", begun, "it did not answer", is_placed=True) == []
     others = dispatcher.lease("a", 3)
     assert ids(others) == ["e1", "e2"] and dispatcher.accept("a", keys(others))
     assert ids(dispatcher.lease("a", 3)) == ["e0"] and dispatcher.plays_alone("a")
-    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(1, calls=1)), "it did not answer", stalled=True)
+    reasons = dispatcher.lose("a", journal_with(e0=JournaledEpisode(1, calls=1)), "it did not answer", is_placed=True)
     assert reasons == ["its worker died while it was the only episode there: it did not answer"]
 
 

@@ -164,6 +164,7 @@ CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
     "leaks": "the worker took ",
     "segfaults": "its worker died while it was the only episode there",
+    "exits": "its code ended the worker's process (os._exit(3)) in tool exits (faulty.py:",
     "terminates": "its worker died while it was the only episode there",
 }
 
@@ -175,7 +176,10 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     """The faults end their workers by themselves, at the same call every time: no test has to kill one."""
     fine = ["none"] * 12
     faults = [*CHARGED, "fickle", "fickle twice", *fine]
-    limits = ["fanout.memory_gb=0.8", "limits.tool_deadline_s=30", "limits.call_deadline_s=20"]
+    limits = [
+        "fanout.memory_gb=0.8",
+        *(f"limits.{of}" for of in ("tool_deadline_s=30", "call_deadline_s=20", "max_failed=1.0")),
+    ]
     ended = play(cluster, tmp_path, faults, *limits, of="Deadly")
     for fault, told in CHARGED.items():
         status, kind, where, message = ended.failure(fault)
@@ -183,6 +187,7 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
             fault,
             message,
         )
+    assert "its code ended it (Segmentation fault) in segfaults (faulty.py:" in ended.failure("segfaults")[3]
     assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
     fickle = ended.row("fickle")
     assert (fickle["status"], fickle["try"]) == ("completed", 1)

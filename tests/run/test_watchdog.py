@@ -17,28 +17,28 @@ import pytest
 from conftest import eventually
 
 from ray_gym.envs.blackjack import Blackjack
-from ray_gym.journal.stall import StallTrace, place_in
+from ray_gym.journal.stacks import LastPlace, StackFile, last_place
 from ray_gym.run.driver.fences import Fences
 from ray_gym.run.worker.watchdog import authors_place
 
 HERE = Path(__file__).parent
-MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable")
+MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "leave", "fork")
+
+
+def start(mode: str, *stacks: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "watched.py"), mode, *map(str, stacks)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE.parent)])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[dict[str, subprocess.Popen[str]]]:
     """Starts all workers at once, because they mostly sleep."""
-    paths = [str(HERE.parents[1]), str(HERE.parent)]
-    started = {
-        mode: subprocess.Popen(
-            [sys.executable, str(HERE / "watched.py"), mode],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for mode in MODES
-    }
+    started = {mode: start(mode) for mode in MODES}
     yield started
     for worker in started.values():
         worker.kill()
@@ -106,16 +106,50 @@ def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
 def test_code_that_holds_the_interpreters_lock_leaves_its_place_behind(tmp_path: Path) -> None:
     """No thread of Python runs then, so the process goes on until it is killed from outside."""
     fences = Fences(tmp_path, "run")
-    command = [sys.executable, str(HERE / "watched.py"), "hold", str(tmp_path / "1-0.stall")]
-    paths = os.pathsep.join([str(HERE.parents[1]), str(HERE.parent)])
-    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}) as worker:
+    with start("hold", tmp_path / "1-0.stall") as worker:
         try:
             eventually(lambda: (tmp_path / "1-0.stall").exists() and (tmp_path / "1-0.stall").stat().st_size > 0, 60)
-            place = fences.stall_of("1-0")
+            last = fences.last_place_of("1-0")
         finally:
             worker.kill()
-    assert place is not None and re.fullmatch(r"hold \(watched\.py:\d+\)", place)
-    assert not list(tmp_path.iterdir()) and fences.stall_of("1-0") is None
+    assert last is not None and last.crash is None and re.fullmatch(r"hold \(watched\.py:\d+\)", last.place)
+    assert not list(tmp_path.iterdir()) and fences.last_place_of("1-0") is None
+
+
+def test_a_tool_that_ends_the_process_is_charged_at_once(workers: dict[str, subprocess.Popen[str]]) -> None:
+    told, complained = workers["leave"].communicate(timeout=90)
+    assert workers["leave"].returncode == 3, complained
+    charge = json.loads(told)
+    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("exit", "episode-leave", 3)
+    expected = r"its code ended the worker's process \(os\._exit\(3\)\) in tool leave \(watched\.py:\d+\); @tool\(isolated=True\) .*"
+    assert re.fullmatch(expected, charge["message"])
+
+
+def test_a_forked_process_ends_alone(workers: dict[str, subprocess.Popen[str]]) -> None:
+    charge = charge_of(workers["fork"])
+    assert (charge["reason"], charge["episode_id"]) == ("stuck", "episode-fork"), "its scoring blocks, later"
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "crash"),
+    [("leave_a_thread", 3, "os._exit"), ("crash", -signal.SIGSEGV, "Segmentation fault")],
+)
+def test_code_that_crashes_leaves_its_place_behind(mode: str, status: int, crash: str, tmp_path: Path) -> None:
+    """A thread tells no episode, and after a segmentation fault no Python runs any more."""
+    with start(mode, tmp_path / "1-0.stall") as worker:
+        told, complained = worker.communicate(timeout=90)
+    assert worker.returncode == status, told + complained
+    last = Fences(tmp_path, "run").last_place_of("1-0")
+    assert last is not None and last.crash == crash and re.fullmatch(rf"{mode} \(watched\.py:\d+\)", last.place)
+
+
+def test_a_lock_that_was_given_back_is_not_told_of_a_later_loss(tmp_path: Path) -> None:
+    stacks = StackFile(path := tmp_path / "1-0.stall", 3600)
+    stacks.write_exit()
+    assert path.stat().st_size
+    stacks.go_on()
+    assert not path.stat().st_size
+    stacks.stop()
 
 
 STACKS = """Timeout (0:00:11)!
@@ -137,16 +171,22 @@ Thread 0x00007feb850ff6c0 (most recent call first):
 def test_of_several_threads_the_one_that_plays_comes_first() -> None:
     """The stack has no frame of asyncio, since Ray runs uvloop."""
     stacks = STACKS.replace("LIBRARY", sysconfig.get_paths()["stdlib"])
-    assert place_in(stacks) == "score (game.py:7)"
-    assert place_in(stacks.partition("Thread 0x00007feb850ff6c0")[0]) == "wait_for_it (tools.py:3)"
-    assert place_in("") is None
+    assert last_place(stacks) == LastPlace("score (game.py:7)")
+    assert last_place(stacks.partition("Thread 0x00007feb850ff6c0")[0]) == LastPlace("wait_for_it (tools.py:3)")
+    assert last_place("") is None
+
+
+def test_of_a_crash_its_own_thread_alone_counts() -> None:
+    crashed = f"{STACKS}Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
+    assert last_place(crashed) is None
+    assert last_place(f'{crashed}  File "/home/me/c.py", line 2 in call\n') == LastPlace("call (c.py:2)", "Aborted")
 
 
 def test_a_worker_that_ends_well_leaves_nothing_behind(tmp_path: Path) -> None:
-    trace = StallTrace(tmp_path / "1-0.stall", 3600)
-    trace.go_on()
-    assert (tmp_path / "1-0.stall").exists() and Fences(None, "run").stall_of("1-0") is None
-    trace.stop()
+    stacks = StackFile(tmp_path / "1-0.stall", 3600)
+    stacks.go_on()
+    assert (tmp_path / "1-0.stall").exists() and Fences(None, "run").last_place_of("1-0") is None
+    stacks.stop()
     assert not list(tmp_path.iterdir())
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
+import os
 import re
 import sys
 import threading
@@ -18,7 +20,7 @@ from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
-from ray_gym.journal.stall import StallTrace
+from ray_gym.journal.stacks import StackFile
 from ray_gym.models.base import Sampling
 from ray_gym.play.play import play
 from ray_gym.run.worker import watchdog
@@ -57,6 +59,25 @@ class Sleepy(Alone):
     def hold(self, state: Any, caller: Participant) -> str:
         return str(re.match(r"(a+)+$", "a" * 60 + "b"))
 
+    @tool()
+    def leave(self, state: Any, caller: Participant) -> str:
+        os._exit(3)
+
+    @tool(blocking=True)
+    def leave_a_thread(self, state: Any, caller: Participant) -> str:
+        os._exit(3)
+
+    @tool()
+    def crash(self, state: Any, caller: Participant) -> str:
+        return str(ctypes.string_at(0))
+
+    @tool()
+    def fork(self, state: Any, caller: Participant) -> str:
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        return str(os.waitpid(child, 0)[1])
+
     def score(self, state: Any, episode: Episode) -> float:
         time.sleep(3600)
         return 1.0
@@ -94,10 +115,10 @@ async def main(mode: str) -> None:
     is_fenced = {"fenced": lambda: True, "unreachable": out_of_reach}.get(mode, lambda: False)
     watchdog.ON_END_S = 0.5
     stuck_after_s = 20 if mode == "hoard" else 1.5  # it takes its memory first, however busy the machine is
-    trace = StallTrace(Path(sys.argv[2]), 3.0) if mode == "hold" else None
-    dog = Watchdog(asyncio.get_running_loop(), stuck_after_s, limit, on_end, is_fenced, trace)
+    stacks = StackFile(Path(sys.argv[2]), 3.0) if len(sys.argv) > 2 else None
+    dog = Watchdog(asyncio.get_running_loop(), stuck_after_s, limit, on_end, is_fenced, stacks)
     dog.start()
-    if mode in ("nap", "look", "hoard", "leak", "hold"):
+    if mode in ("nap", "look", "hoard", "leak", "hold", "leave", "leave_a_thread", "crash", "fork"):
         await asyncio.gather(play_one("wait"), play_one(mode, attempt=3))
     elif mode == "hang":
         snore()

@@ -128,16 +128,17 @@ class Commits:
         held = self.dispatcher.attempts_of(worker)
         journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
         known = [one.charged for one in journal.episodes.values() if one.charged] if journal else []
-        place = await asyncio.to_thread(self.fences.stall_of, worker)
-        if stalled := place is not None and not known:
-            reason += f"; its code held the interpreter's lock in {place}: let such code run in a process of its own"
+        last = await asyncio.to_thread(self.fences.last_place_of, worker)
+        if is_placed := last is not None and not known:
+            did = f"ended it ({last.crash})" if last.crash else "held the interpreter's lock"
+            reason += f"; its code {did} in {last.place}: let such code run in a process of its own"
         self.last_loss = known[0] if known else reason
         has_progressed = journal is not None and self.dispatcher.shows_progress(journal)
-        charges = self.dispatcher.lose(worker, journal, reason, stalled)
+        charges = self.dispatcher.lose(worker, journal, reason, is_placed)
         if charges:
             self.last_charge = charges[0]
-            self.tally.charged += bool(known) or stalled
-            self.tally.killed += not (known or stalled)
+            self.tally.charged += bool(known) or is_placed
+            self.tally.killed += not (known or is_placed)
         self._losses.tell(worker, self.last_loss, len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         for receipt in self._uncommitted.pop(worker, {}).values():

@@ -219,20 +219,20 @@ class Dispatcher:
         )
 
     def lose(
-        self, worker: str, journal: FencedFile | None = None, reason: str = "", stalled: bool = False
+        self, worker: str, journal: FencedFile | None = None, reason: str = "", is_placed: bool = False
     ) -> list[str]:
         """Makes the leased episodes of a lost worker wait again as new attempts. Returns the reasons of those that are
         charged now.
 
         `journal`: the worker's fenced journal, from which the new attempts continue; None if it made none: then they
         continue from the journals of earlier attempts, if there are any. `reason` says how the worker died, for the
-        episodes that are charged with it. `stalled`: True if code of an episode held the interpreter's lock. Then all
-        that were under way are suspects at once, because each such loss takes half a minute.
+        episodes that are charged with it. `is_placed`: True if it is known where code of an episode held the
+        interpreter's lock, or crashed. Then all that were under way are suspects at once: the next loss tells which it is.
         """
         held = list(self._held.pop(worker, {}).values())
-        strikes = [self._strikes_after(one, journal, stalled) for one in held]
+        strikes = [self._strikes_after(one, journal, is_placed) for one in held]
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
-        charges = self._charges(held, journal, reason, stalled)
+        charges = self._charges(held, journal, reason, is_placed)
         renewed = [
             self._renew(one, journal, charges.get(one.lease.spec.episode_id), count)
             for one, count in zip(held, strikes, strict=True)
@@ -243,28 +243,28 @@ class Dispatcher:
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
         return [now.charged for now, one in zip(renewed, held, strict=True) if now.charged and not one.lease.charged]
 
-    def _strikes_after(self, held: _Held, journal: FencedFile | None, stalled: bool) -> int:
+    def _strikes_after(self, held: _Held, journal: FencedFile | None, is_placed: bool) -> int:
         """Returns how many attempts in a row of an episode are lost without progress, this one included; 0 if it made
-        some: it recorded a call or a command, or it was over for the first time. If code held the interpreter's lock,
-        only an episode that was over had no part in it, and others have `SUSPECT_AFTER`.
+        some: it recorded a call or a command, or it was over for the first time. If code held the interpreter's lock
+        or crashed, only an episode that was over had no part in it, and others have `SUSPECT_AFTER`.
 
         The scoring of a group is no progress, since it is not recorded, and may have killed the worker.
         """
         episode_id, found = held.lease.spec.episode_id, _in_journal(held, journal)
         is_over = _was_over(held, journal) and not (found and found.scoring)
-        if stalled:
+        if is_placed:
             return 0 if is_over else SUSPECT_AFTER
         got_further = (is_over and episode_id not in self._ended) or bool(found and found.calls)
         return 0 if got_further else self._strikes.get(episode_id, 0) + 1
 
-    def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str, stalled: bool) -> dict[str, str]:
+    def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str, is_placed: bool) -> dict[str, str]:
         """Returns the episodes that are charged with the worker's death, as reasons by episode id."""
         if self.sessions is not None:
             there = (
                 (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
             )
             return self.sessions.count_deaths({session: found for session, found in there if found is not None}, reason)
-        advice = "" if stalled else f". {ADVICE}"
+        advice = "" if is_placed else f". {ADVICE}"
         why = f"its worker died while it was the only episode there: {reason.removesuffix('.')}{advice}"
         return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 

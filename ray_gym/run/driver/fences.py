@@ -21,8 +21,8 @@ from ray_gym.journal.history import (
     late_bytes,
     remove_scratch,
 )
-from ray_gym.journal.stall import SUFFIX as STALL_SUFFIX
-from ray_gym.journal.stall import place_in
+from ray_gym.journal.stacks import SUFFIX as STACKS_SUFFIX
+from ray_gym.journal.stacks import LastPlace, last_place
 from ray_gym.run.lease import Lease
 
 
@@ -71,17 +71,17 @@ class Fences:
             self._remove_unneeded()
         return file
 
-    def stall_of(self, worker: str) -> str | None:
-        """Returns where the code of a lost worker held the interpreter's lock, and deletes what says so; None if it did
-        not, or the run keeps no journals. Errors of the filesystem count as that.
+    def last_place_of(self, worker: str) -> LastPlace | None:
+        """Returns where the code of a lost worker held the interpreter's lock or crashed, and deletes what says so; None
+        if it did neither, or the run keeps no journals. Errors of the filesystem count as that.
         """
         if self.folder is None:
             return None
-        path = self.folder / f"{worker}{STALL_SUFFIX}"
+        path = self.folder / f"{worker}{STACKS_SUFFIX}"
         with contextlib.suppress(OSError):
             stacks = path.read_text("utf-8", "replace")
             path.unlink()
-            return place_in(stacks)
+            return last_place(stacks)
         return None
 
     def take_over(self, specs: Specs) -> dict[str, Lease]:
@@ -131,7 +131,7 @@ class Fences:
             return
         for path in self.folder.iterdir():
             with contextlib.suppress(OSError):
-                if path.suffix == STALL_SUFFIX:
+                if path.suffix == STACKS_SUFFIX:
                     path.unlink()
                 elif is_own(path, self.run_id):
                     self._remove(path)

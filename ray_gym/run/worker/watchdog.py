@@ -1,9 +1,9 @@
 """Ends a worker whose event loop is stuck, whose memory is over its limit, or whose journal was fenced (another worker
-has taken its episodes over).
+has taken its episodes over), and says who ended it by `os._exit`.
 
 It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
 handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
-to notice that the worker does not answer, and a `StallTrace` says where it was.
+to notice that the worker does not answer, and a `StackFile` says where it was, as of a crash.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.journal.stall import StallTrace
+from ray_gym.journal.stacks import StackFile
 from ray_gym.plugins import package_of
 from ray_gym.printable import printable
 
@@ -40,7 +40,7 @@ ON_END_S = 5.0
 class Charge:
     """Says why a worker is ended, and which episode caused it if one is to blame."""
 
-    reason: Literal["stuck", "memory", "fenced"]
+    reason: Literal["stuck", "memory", "fenced", "exit"]
     episode_id: str | None
     """Id of the episode that was running on the event loop; None if there was none, or it is not known."""
     attempt: int | None
@@ -54,7 +54,7 @@ class Watchdog:
 
     It kills when a callback blocks the event loop for `stuck_after_s` seconds, when the resident memory exceeds
     `memory_limit_bytes` (None: no limit), or when `is_fenced` returns True. Before that, `on_end` gets the charge.
-    While `is_fenced` blocks, nothing is watched.
+    While `is_fenced` blocks, nothing is watched. `on_end` also gets the charge of an episode whose code calls `os._exit`.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class Watchdog:
         memory_limit_bytes: int | None,
         on_end: Callable[[Charge], None],
         is_fenced: Callable[[], bool],
-        trace: StallTrace | None = None,
+        stacks: StackFile | None = None,
     ) -> None:
         self._loop = loop
-        self._trace = trace
+        self._stacks = stacks
         self._loop_thread = 0
         self._stuck_after_s = stuck_after_s
         self._memory_limit = memory_limit_bytes
@@ -76,26 +76,41 @@ class Watchdog:
         self._has_beaten = threading.Event()
         self._beat: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
+        self._process = os.getpid()
+        self._exit = os._exit
 
     def start(self) -> None:
         """Starts the beats of the event loop, and the thread that watches them."""
         self._loop_thread = threading.get_ident()
         self._tick()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+        os._exit = self._charge_exit
 
     def stop(self) -> None:
         """Stops watching; the process is not ended any more."""
         self._stopped.set()
+        os._exit = self._exit
         if self._beat is not None:
             self._beat.cancel()
-        if self._trace is not None:
-            self._trace.stop()
+        if self._stacks is not None:
+            self._stacks.stop()
+
+    def _charge_exit(self, status: int) -> NoReturn:
+        """Ends the process, as `os._exit` does, and says before whose code it is that calls it. Forked processes have
+        no episodes of their own.
+        """
+        if os.getpid() == self._process and (running := find_running(sys._getframe(1))) is not None:
+            if running.spec is not None:
+                self._on_end(_charge("exit", f"its code ended the worker's process (os._exit({status}))", running))
+            elif self._stacks is not None:
+                self._stacks.write_exit()
+        self._exit(status)
 
     def _tick(self) -> None:
         """Records that the event loop runs, and schedules the next beat."""
         self._has_beaten.set()
-        if self._trace is not None:
-            self._trace.go_on()
+        if self._stacks is not None:
+            self._stacks.go_on()
         self._beat = self._loop.call_later(BEAT_S, self._tick)
 
     # ---- the thread ----
@@ -231,20 +246,24 @@ def _line(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def _hint(running: RunningCode) -> str:
-    """Returns what an author can do about code that blocks the event loop: a tool, or another part of an environment."""
+def _hint(reason: str, running: RunningCode) -> str:
+    """Returns what an author can do about code that blocks the event loop or ends the process: a tool, or another part
+    of an environment.
+    """
+    if reason == "exit":
+        return "; @tool(isolated=True) gives such code a process of its own"
+    if reason != "stuck":
+        return ""
     if running.place.startswith("tool "):
         return "; declare it with @tool(blocking=True), and it runs in a thread"
     return "; have what it waits for run in a thread: `await episode.in_thread(function, ...)`" if running.spec else ""
 
 
-def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCode | None) -> Charge:
+def _charge(reason: Literal["stuck", "memory", "exit"], message: str, running: RunningCode | None) -> Charge:
     if running is None:
         return Charge(reason, None, None, message)
-    spec, message = (
-        running.spec,
-        f"{message} in {running.place}{_hint(running)}" if reason == "stuck" else f"{message}, in {running.place}",
-    )
+    spec, comma = running.spec, "," if reason == "memory" else ""
+    message = f"{message}{comma} in {running.place}{_hint(reason, running)}"
     return Charge(reason, spec.episode_id if spec else None, spec.attempt if spec else None, message)
 
 

@@ -30,8 +30,8 @@ from ray_gym.hosting.admission import Admission
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
-from ray_gym.journal.stall import SUFFIX as STALL_SUFFIX
-from ray_gym.journal.stall import StallTrace
+from ray_gym.journal.stacks import SUFFIX as STACKS_SUFFIX
+from ray_gym.journal.stacks import StackFile
 from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
@@ -306,8 +306,8 @@ class Worker:
         is_fenced = journal.is_fenced if journal else lambda: False
         loop = asyncio.get_running_loop()
         folder, after_s = self._setup.journal, fanout.stuck_after_s + STALL_S
-        trace = StallTrace(folder / f"{self._name}{STALL_SUFFIX}", after_s) if folder is not None else None
-        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced, trace)
+        stacks = StackFile(folder / f"{self._name}{STACKS_SUFFIX}", after_s) if folder is not None else None
+        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced, stacks)
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:

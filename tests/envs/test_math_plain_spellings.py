@@ -1,0 +1,60 @@
+"""Checks spellings of numbers that models write as plain text: `3.2 x 10^5`, `10**5`, `x^-2`, `kg·m/s`, `negative one`."""
+
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.envs.math.verification import verify_answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("320000", ["3.2 x 10^5", "3.2x10^{5}", "3.2X10^5", "3.2*10**5", "3.2·10**5"], ["3.2 x 10^4", "3.2*10**6"]),
+        ("3.2\\times 10^5", ["3.2 x 10^5", "3.2e5"], ["3.2", "10^5"]),
+        ("0.00032", ["3.2 \\times 10^-4", "3.2 x 10^-4", "3.2*10**-4"], ["3.2 x 10^4"]),
+        ("x^{-2}", ["x^-2"], ["x^2", "x-2"]),
+        ("e^{-x}", ["e^-x"], ["e^x"]),
+        ("3x", ["3 x", "x3"], ["3 x 10^2"]),
+        (
+            "9.8",
+            ["9.8\\text{ kg·m/s}", "9.8\\text{ Å}", "9.8\\,\\text{\\AA}", "9.8\\ \\mathrm{\\AA}"],
+            ["9.9\\text{ Å}"],
+        ),
+        ("9.8\\text{ kg m/s}", ["9.8\\text{ kg·m/s}", "9.8\\text{ kg⋅m/s}"], ["9.8\\text{ kg·m}"]),
+        ("90", ["90{}^\\circ", "90{}^{\\circ}"], ["91{}^\\circ"]),
+        ("(-\\infty,2)\\cup(3,\\infty)", ["(-\\infty,2)\\bigcup(3,\\infty)"], ["(-\\infty,2)\\bigcap(3,\\infty)"]),
+        ("-1", ["\\text{negative one}", "negative one", "minus one"], ["one", "\\text{negative two}"]),
+        ("-21", ["\\text{minus twenty-one}"], ["\\text{twenty-one}"]),
+        (
+            "\\text{no solution}",
+            ["\\text{No solutions}", "\\emptyset", "no real solution"],
+            ["0", "\\text{one solution}"],
+        ),
+        ("\\emptyset", ["\\text{no solution}", "\\text{There are no real solutions}"], ["\\{0\\}"]),
+        ("\\frac12", ["\\left.\\frac12\\right."], ["\\left.\\frac13\\right."]),
+        ("12", ["x→12", "x \\to 12"], ["x→13"]),
+    ],
+)
+def test_in_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("320000", ["3.2 × 10^5", "3.2 x 10^5", "3.2e5", "3.2*10^5", "**3.2 x 10^5**"], ["3.2 x 10^6", "3.2e4", "2*5"]),
+        ("0.00032", ["about 3.2 x 10^-4", "3.2E-4"], ["3.2E4", "3.2"]),
+        ("3", [], ["3 x 10^5", "3e5"]),
+        ("12i", ["12i", "+12i"], ["12", "-12i"]),
+        ("3-2i", ["3 - 2i", "3-2i"], ["3", "-2i", "3 + 2i"]),
+        ("i", ["i"], ["1", "-i"]),
+        ("-1", ["negative one"], ["one"]),
+    ],
+)
+def test_without_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"The answer is {answer}.")[0] == (answer in right), answer
