@@ -71,7 +71,7 @@ class Failure:
         """
         frames = own_frames(error)
         place = f"{where}{_place(frames[-1]) if frames else code_place(code)}"
-        return cls(kind, place, describe(error), "\n".join(map(_line_of, frames[-DEEPEST:])))
+        return cls(kind, place, f"{describe(error)}{_told_beside(error)}", "\n".join(map(_line_of, frames[-DEEPEST:])))
 
 
 class EpisodeFailure(Exception):
@@ -137,24 +137,41 @@ def _shown(value: object) -> str:
         return "something without a repr"
 
 
+def _told_beside(error: BaseException) -> str:
+    """Returns the notes of an exception, and the one in whose handling it was raised, if an author's line raised that:
+    `; of row 7 (after KeyError: 'price' (shop.py:12))`; "" if there are none.
+    """
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if earlier is None or isinstance(earlier, StopIteration | StopAsyncIteration):
+        return notes
+    frames = _authors_frames(earlier)
+    return f"{notes} (after {describe(earlier)}{_place(frames[-1])})" if frames else notes
+
+
 def own_frames(error: BaseException) -> list[FrameSummary]:
     """Returns the frames of an exception that lie in an author's code: neither in ray_gym (but for its environments)
     nor in Python's library or an installed package that does not use ray_gym. For a group of exceptions, and for a
     StopIteration that Python has turned into a RuntimeError, the frames of the inner exception follow. An exception
     without such frames has those of its cause.
     """
-    traceback = error.__traceback__
-    frames = [
-        summary
-        for summary, (frame, _) in zip(extract_tb(traceback), walk_tb(traceback), strict=True)
-        if _is_an_authors(summary.filename, str(frame.f_globals.get("__name__", "")))
-    ]
+    frames = _authors_frames(error)
     if isinstance(error, BaseExceptionGroup):
         return frames + own_frames(error.exceptions[0])
     cause = error.__cause__
     if cause is not None and (not frames or isinstance(cause, StopIteration | StopAsyncIteration)):
         return frames + own_frames(cause)
     return frames
+
+
+def _authors_frames(error: BaseException) -> list[FrameSummary]:
+    """Returns the frames of an exception alone that lie in an author's code."""
+    traceback = error.__traceback__
+    return [
+        summary
+        for summary, (frame, _) in zip(extract_tb(traceback), walk_tb(traceback), strict=True)
+        if _is_an_authors(summary.filename, str(frame.f_globals.get("__name__", "")))
+    ]
 
 
 def leaves(error: BaseException) -> list[BaseException]:

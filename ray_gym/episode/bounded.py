@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ray_gym.episode import limits
+from ray_gym.episode.awaiting import command
 from ray_gym.episode.blame import blame_simulator, fault_of, is_policy
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Asked, Thread
@@ -35,6 +36,7 @@ class BoundedEpisode(EpisodeView):
 
     # ---- calls to what lies outside of the state ----
 
+    @command
     async def effect(
         self,
         name: str,
@@ -51,6 +53,7 @@ class BoundedEpisode(EpisodeView):
         """
         return await self.calls.effect(name, arguments, make, when_lost)
 
+    @command
     async def isolated(
         self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
     ) -> IsolatedResult:
@@ -71,6 +74,7 @@ class BoundedEpisode(EpisodeView):
         text, error = await self.calls.effect(function, given, call, "retry")
         return IsolatedResult(json.loads(text), error)
 
+    @command
     async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Calls a blocking function in a thread, within `tool_deadline_s` seconds, and returns its result. A replay
         calls it again, since it works on the state.

@@ -8,8 +8,9 @@ model is called any more, except for judges while the episode is scored.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from ray_gym.episode.awaiting import command
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.bounded import BoundedEpisode
 from ray_gym.episode.opening_messages import earlier_messages, first_messages, next_to_answer
@@ -60,6 +61,7 @@ class Episode(BoundedEpisode):
                 self.transcript.put(name, "opening", message)
         self.end_if_finished()
 
+    @command
     async def turn(self, name: str, max_steps: int | None = None) -> Turn:
         """Lets one participant speak, and returns its turn.
 
@@ -147,6 +149,7 @@ class Episode(BoundedEpisode):
             self._relay(turn)
             self.end_if_finished()
 
+    @command
     async def step(self, turn: Turn) -> bool:
         """Makes one model call, and carries out the tool calls in its answer.
 
@@ -182,6 +185,7 @@ class Episode(BoundedEpisode):
         self._check_over(turn.speaker, message)
         return bool(message.tool_calls)
 
+    @command
     async def call(self, name: str, call: ToolCall, tells: bool = True) -> ToolAnswer:
         """Carries out a tool call of a participant, and returns the answer.
 
@@ -209,9 +213,13 @@ class Episode(BoundedEpisode):
         thread.
 
         `spoken_by`: the participant whom the record names as the speaker; None: nobody. Errors: EpisodeOver if the
-        episode has ended; KeyError for an unknown thread; TypeError if `text` is no text.
+        episode has ended; ValueError for an unknown thread; TypeError if `text` is no text.
         """
         self._require_open()
+        if name not in self.threads:
+            raise ValueError(f"tell: there is no thread {name!r}; there are: {', '.join(self.threads)}")
+        if not isinstance(text, str):
+            raise TypeError(f"tell: expected text, got {type(text).__name__}")
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
 
     def speak(self, name: str, said: Message) -> None:
@@ -230,6 +238,7 @@ class Episode(BoundedEpisode):
         self._require_open()
         return self.transcript.open_thread(participant)
 
+    @command
     async def reply(self, thread: str) -> Message:
         """Makes one model call over all messages of a thread, and returns the answer. Its tool calls, if any, are not
         carried out.
@@ -254,6 +263,7 @@ class Episode(BoundedEpisode):
             self._end_truncated(self.threads[thread].participant.name, completion)
         return completion
 
+    @command
     async def ask(self, auxiliary: str, *messages: str | Message, may_be_cut: bool = False) -> Message:
         """Asks a judge, a reward model or a simulator, in a fresh conversation with its system prompt and these
         messages.
@@ -269,6 +279,7 @@ class Episode(BoundedEpisode):
             raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
         return completion.message
 
+    @command
     async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
         """Asks a judge, a reward model or a simulator in a fresh conversation, and returns the whole completion, also
         if its answer was cut or did not fit into the context.
@@ -345,6 +356,9 @@ def _require_opening(environment: Rules, opening: object) -> None:
     """Checks that `opening` returned messages, prompts and a name. Errors: EpisodeFailure (environment)."""
     if not isinstance(opening, Opening):
         raise wrong_return(environment, "opening", opening, "an Opening")
+    for mapping in (opening.messages, opening.system):
+        if not isinstance(mapping, Mapping):
+            raise wrong_return(environment, "opening", mapping, 'texts by participant, as {"policy": ...}')
     for name, given in opening.messages.items():
         if not isinstance(given, str) and not (
             isinstance(given, list | tuple) and all(isinstance(message, Message) for message in given)

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from types import CodeType
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock
@@ -48,6 +49,8 @@ class EpisodeView:
         self._agents = stage.agents
         self._sandboxes = stage.sandboxes
         self._sandbox: EpisodeSandbox | None = None
+        self.unawaited: dict[object, tuple[str, CodeType, int]] = {}
+        """Commands that were called and are not awaited yet (`ray_gym.episode.awaiting`)."""
         self._closing: list[Callable[[], Coroutine[Any, Any, None]]] = []
         """Functions that close what the episode has opened."""
         self.usage = Usage()

@@ -16,6 +16,7 @@ from ray_gym.aio.clock import ActiveClock, share_clock
 from ray_gym.aio.leaked import is_cancelled, no_leaked_cancellation, running_task
 from ray_gym.config.interpolations import failure_unfilled
 from ray_gym.environment import Environment
+from ray_gym.episode.awaiting import require_awaited
 from ray_gym.episode.blame import fault_of
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.rules import Rules
@@ -195,6 +196,7 @@ async def _run(episode: Episode) -> None:
             if not inspect.isawaitable(playing):
                 raise wrong_return(episode.environment, "run", playing, "a coroutine: write it with async def")
             await playing
+            require_awaited(episode)
         if deadline.expired():  # and its code ignored that
             episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
     except EpisodeOver:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -208,3 +210,59 @@ def test_a_function_of_the_engines_is_no_place() -> None:
     assert code_place(divide).startswith(" (test_places_of_failures.py:")
     assert code_place(Alone.opening).startswith(" (playing.py:")
     assert code_place(ray_gym.Environment.opening) == code_place(Episode.effect) == code_place(len) == ""
+
+
+def cause_of(number: int) -> str:
+    try:
+        return str(divide(number))
+    except ZeroDivisionError as error:
+        error.add_note("seen by nobody")
+        raise RuntimeError("the tool failed") from error
+
+
+def replace_it() -> str:
+    try:
+        return cause_of(5)
+    except RuntimeError:
+        return str({}["price"])  # in handling
+
+
+def note_it() -> str:
+    try:
+        return str(divide(6))
+    except ZeroDivisionError as error:
+        error.add_note("of row 7")
+        raise
+
+
+def hide_it() -> str:
+    try:
+        return str(divide(7))
+    except ZeroDivisionError:
+        raise RuntimeError("no such price") from None
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (
+            lambda: cause_of(4),
+            "RuntimeError: the tool failed (after ZeroDivisionError: division by zero (FILE:DIVIDES))",
+        ),
+        (replace_it, "KeyError: 'price' (after RuntimeError: the tool failed (FILE:"),
+        (note_it, "ZeroDivisionError: division by zero; of row 7"),
+        (hide_it, "RuntimeError: no such price"),
+        (
+            lambda: json.loads("{"),
+            "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+    ],
+)
+def test_causes_and_notes_are_told(function: Callable[[], str], told: str) -> None:
+    """A library's own chain of exceptions, none of which is an author's, is left out."""
+    try:
+        function()
+    except Exception as error:
+        failure = Failure.of(error, "tool look")
+    expected = told.replace("FILE", Path(__file__).name).replace("DIVIDES", str(line_of("divides")))
+    assert failure.message == expected or (told.endswith(":") and failure.message.startswith(expected))

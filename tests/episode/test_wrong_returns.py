@@ -46,6 +46,13 @@ async def test_an_outcome_is_a_text_or_none(value: Any) -> None:
         ("opening", None, "it returned None, a NoneType; expected an Opening"),
         ("opening", Opening(messages={"policy": 5}), "it returned {'policy': 5}"),  # type: ignore[dict-item]
         ("opening", Opening(messages={"policy": [5]}), "it returned {'policy': [5]}"),  # type: ignore[list-item]
+        (
+            "opening",
+            Opening(messages="hi"),
+            """it returned 'hi', a str; expected texts by participant, as {"policy": ...}""",
+        ),  # type: ignore[arg-type]
+        ("opening", Opening(system="You are"), "it returned 'You are', a str; expected texts by participant"),  # type: ignore[arg-type]
+        ("opening", Opening(system=["You"]), "it returned ['You'], a list; expected texts by participant"),  # type: ignore[arg-type]
         ("opening", Opening(system={"policy": None}), "it returned {'policy': None}"),  # type: ignore[dict-item]
     ],
 )

@@ -1,0 +1,52 @@
+"""Finds commands of an episode that code calls without `await`: they do nothing, and Python only warns on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from pathlib import Path
+from types import CodeType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from ray_gym.errors import EpisodeFailure, FailureKind
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+class Commanded(Protocol):
+    """Keeps the commands that code has called and not awaited yet."""
+
+    unawaited: dict[object, tuple[str, CodeType, int]]
+    """Name of each such command, with the code that called it and the line there, by a token of its own."""
+
+
+Owner = TypeVar("Owner", bound=Commanded)
+
+
+def command(
+    method: Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]]:
+    """Makes a method a command: until its coroutine begins, its call is in `unawaited`."""
+
+    @wraps(method)
+    async def begin(owner: Owner, token: object, arguments: tuple[Any, ...], options: dict[str, Any]) -> Result:
+        owner.unawaited.pop(token, None)
+        return await method(owner, *arguments, **options)
+
+    @wraps(method)
+    def call(owner: Owner, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
+        frame, token = sys._getframe(1), object()
+        owner.unawaited[token] = (method.__name__, frame.f_code, frame.f_lineno)
+        return begin(owner, token, arguments, options)
+
+    return call
+
+
+def require_awaited(owner: Commanded) -> None:
+    """Checks that all commands were awaited. Errors: EpisodeFailure (environment), whose place is the call."""
+    for name, code, line in owner.unawaited.values():
+        where = f"{code.co_qualname} ({Path(code.co_filename).name}:{line})"
+        told = f"it calls `episode.{name}(...)` without `await`, so nothing is done"
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, where, told)

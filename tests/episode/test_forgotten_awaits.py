@@ -1,0 +1,90 @@
+"""Checks that a command which is called without `await` fails the episode by name: it does nothing, and would be scored."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playing import Alone, Talk, calls, play_script
+
+from ray_gym import Episode, Participant, tool
+from ray_gym.errors import Failure, FailureKind
+
+MARK = "# forgotten"
+
+
+def line_of(name: str) -> int:
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if f".{name}(" in line and line.endswith(MARK))
+
+
+class Turns(Talk):
+    async def run(self, episode: Episode) -> None:
+        episode.turn("policy")  # type: ignore[unused-coroutine]  # forgotten
+
+
+class Replies(Alone):
+    async def run(self, episode: Episode) -> None:
+        await episode.turn("policy")
+        episode.reply(episode.open_thread("policy"))  # type: ignore[unused-coroutine]  # forgotten
+
+
+class Pays(Alone):
+    @tool()
+    def pay(self, state: Any, caller: Participant) -> str:
+        async def make(key: str) -> str:
+            return "paid"
+
+        state["episode"].effect("pay", make)  # forgotten
+        return "paid"
+
+    def setup(self, task: Any, episode: Episode) -> dict[str, Any]:
+        return {"episode": episode}
+
+
+async def failure_of(environment: Any) -> Failure:
+    game = await play_script(environment, [calls("pay"), "42"], ["hi"])
+    assert game.played.status == "failed" and game.played.score is None and game.played.failure is not None
+    return game.played.failure
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+@pytest.mark.parametrize(
+    ("environment", "name", "where"),
+    [
+        (Turns, "turn", "Turns.run"),
+        (Replies, "reply", "Replies.run"),
+        (Pays, "effect", "Pays.pay"),
+    ],
+)
+async def test_it_is_named_with_its_line(environment: type[Alone], name: str, where: str) -> None:
+    failure = await failure_of(environment())
+    assert failure.kind is FailureKind.ENVIRONMENT
+    assert failure.where == f"{where} (test_forgotten_awaits.py:{line_of(name)})"
+    assert failure.message == f"it calls `episode.{name}(...)` without `await`, so nothing is done"
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+async def test_one_that_is_called_again_and_awaited_hides_no_other() -> None:
+    class Twice(Alone):
+        async def run(self, episode: Episode) -> None:
+            episode.turn("policy")  # type: ignore[unused-coroutine]
+            await episode.turn("policy")
+
+    assert "without `await`" in (await failure_of(Twice())).message
+
+
+async def test_commands_that_are_awaited_later_or_together_are_none() -> None:
+    class Later(Alone):
+        async def run(self, episode: Episode) -> None:
+            later = episode.turn("policy")
+            threads = [episode.open_thread("policy") for _ in range(2)]
+            for thread in threads:
+                episode.tell(thread, "And 7 times 8?")
+            await later
+            await asyncio.gather(*map(episode.reply, threads))
+
+    game = await play_script(Later(), ["42", "56", "56"])
+    assert game.played.status == "completed" and game.played.failure is None
