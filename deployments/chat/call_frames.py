@@ -8,7 +8,7 @@ parser has not read can be read by itself. The parsers' names are vLLM's.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -137,19 +137,38 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
 
     `answer`: answer without its reasoning. `names`: names of the tools. A mark between backquotes is a mention.
     """
-    frames = FRAMES.get(tool_parser or "", ())
-    begins = [_begin(frame.begin, tuple(names)) for frame in frames]
     words: list[str] = []
     attempts: list[Attempt] = []
     position = 0
-    while (found := _next(frames, begins, answer, position)) is not None:
-        frame, begin, start, inside = found
+    for _, start, end, read in _frames_in(tool_parser, answer, names):
         words.append(answer[position:start])
-        read, position = frame.read(answer, inside, begin)
+        position = end
         attempts += read
     if not attempts:
         return answer, []
     return "".join([*words, answer[position:]]).strip(), attempts
+
+
+def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns the start and the end of each frame in a text that is closed, so that marks within it are arguments."""
+    return [
+        (start, end)
+        for frame, start, end, _ in _frames_in(tool_parser, text, names)
+        if text[start:end].rstrip().endswith(frame.read.end if isinstance(frame.read, Between) else ("}", "]", ")"))
+    ]
+
+
+def _frames_in(
+    tool_parser: str | None, text: str, names: Sequence[str]
+) -> Iterator[tuple[Frame, int, int, list[Attempt]]]:
+    """Yields the frames in a text, in order, each with its start and its end, and the attempts in it."""
+    frames = FRAMES.get(tool_parser or "", ())
+    begins = [_begin(frame.begin, tuple(names)) for frame in frames]
+    position = 0
+    while (found := _next(frames, begins, text, position)) is not None:
+        frame, begin, start, inside = found
+        read, position = frame.read(text, inside, begin)
+        yield frame, start, position, read
 
 
 def has_mark(tool_parser: str | None, answer: str) -> bool:

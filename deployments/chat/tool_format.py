@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ray_gym.deployments.chat import call_frames, plain_calls
+from ray_gym.deployments.chat import call_frames, interleaved, plain_calls
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
@@ -26,7 +26,7 @@ from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import NO_TOKENS
-from ray_gym.models.thoughts import has_mark
+from ray_gym.models.thoughts import has_mark, is_opened
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
@@ -149,6 +149,8 @@ class ToolFormat:
         if self._parser is None:
             return _Reading(None, text, [], text)
         reading = self._parse_by(self._parser, text, tools, token_ids)
+        if self._tells_thoughts and (apart := self._parse_interleaved(generation, tools)) is not None:
+            return apart
         is_all_reasoning = reading.reasoning and not reading.words and not reading.calls
         if is_all_reasoning and not self._has_reasoning_marks(generation):
             # Parsers of models that always reason take an answer without marks for reasoning without an end.
@@ -156,6 +158,28 @@ class ToolFormat:
                 return _Reading(None, text, [], text)
             return self._parse_by(self._call_parser, text, tools, token_ids)
         return reading
+
+    @property
+    def _tells_thoughts(self) -> bool:
+        """Says whether thoughts can be told from words and calls here as well as by vLLM's parsers."""
+        knows_calls = self.tool_parser is None or self._plain or self.tool_parser in call_frames.FRAMES
+        return self.reasoning_parser not in (None, HARMONY[1]) and knows_calls
+
+    def _parse_interleaved(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading | None:
+        """Returns an answer with several thoughts, or marks of thoughts that are text, as `interleaved` and the parser of
+        calls read it; None for any other answer.
+        """
+        frames = call_frames.complete_frames(self.tool_parser, generation.text, [tool.name for tool in tools])
+        if not interleaved.is_interleaved(generation.text, frames):
+            return None
+        if self._plain:  # it tells thoughts from calls by itself
+            return _Reading(None, generation.text, [], "")
+        opened = is_opened(self._end_of_prompt(generation))
+        thoughts, answer = interleaved.thoughts_and_answer(generation.text, opened, frames)
+        if self._call_parser is None:
+            return _Reading(thoughts or None, answer, [], answer)
+        read = self._parse_by(self._call_parser, answer, tools)
+        return _Reading(thoughts or None, read.words, read.calls, answer)
 
     def _parse_by(
         self, parser: Any, text: str, tools: Sequence[ToolSchema] | None, token_ids: Any = NO_TOKENS
@@ -187,8 +211,11 @@ class ToolFormat:
         """Returns True if the generated text, or the last 8 tokens of the prompt before it, have a mark of
         reasoning.
         """
-        prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
-        return has_mark(generation.text) or has_mark(prompt)
+        return has_mark(generation.text) or has_mark(self._end_of_prompt(generation))
+
+    def _end_of_prompt(self, generation: Generation) -> str:
+        text: str = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
+        return text
 
     def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
         """Returns the grammar that forces a well-formed call of one of the tools (one or more calls if `parallel`).

@@ -130,6 +130,46 @@ def has_mark(text: str) -> bool:
     )
 
 
+def has_mention(text: str) -> bool:
+    """Returns True if a text speaks about a mark, as of `` `<think>` ``, so that none is there."""
+    return any(_is_mention(text, *found.span()) for found in _MARK.finditer(text))
+
+
+def is_opened(prompt: str) -> bool:
+    """Returns True if a thought begins in a prompt, and does not end in it."""
+    return _unclosed(prompt) is not None
+
+
+def first_end(text: str) -> tuple[int, int]:
+    """Returns the start and the end of the first mark in a text that ends a thought; its length twice if there is none."""
+    found = next((found for found in _marks_in(text) if _kind(found).is_end), None)
+    return (len(text), len(text)) if found is None else found.span()
+
+
+def start_of_unclosed(text: str) -> int:
+    """Returns the index where a thought begins that nothing ends; the text's length if there is none."""
+    unclosed = _unclosed(text)
+    return unclosed.start() if unclosed else len(text)
+
+
+def _unclosed(text: str) -> re.Match[str] | None:
+    last = None
+    for found in _marks_in(text):
+        last = None if _kind(found).is_end else last or found
+    return last
+
+
+def has_one_at_most(text: str) -> bool:
+    """Returns True if a text has no thought, or one before all words. The prompt may have opened it."""
+    marks = list(_marks_in(text))
+    if not marks:
+        return True
+    is_opened = not _kind(marks[0]).is_end
+    if is_opened and not is_blank(text[: marks[0].start()]):
+        return False
+    return all(_kind(found).is_end for found in marks[is_opened:]) and len(marks) <= 1 + is_opened
+
+
 def count_marks(text: str) -> int:
     """Returns the number of marks in a text."""
     return sum(1 for _ in _marks_in(text))

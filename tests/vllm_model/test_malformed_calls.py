@@ -47,7 +47,7 @@ def tokenizer() -> Any:
 
 
 @cache
-def tool_format(tool_parser: str, reasoning_parser: str | None = None) -> ToolFormat:
+def tool_format(tool_parser: str | None, reasoning_parser: str | None = None) -> ToolFormat:
     return ToolFormat(tool_parser, reasoning_parser, tokenizer())
 
 

@@ -1,0 +1,61 @@
+"""Tells thoughts apart that stand between words and calls, or whose marks stand in a call's arguments.
+
+vLLM's reasoning parsers know one thought, before all else. Of what is before or behind a second one they lose words and
+calls, and they take marks out of arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ray_gym.models.thoughts import first_end, has_mark, has_mention, has_one_at_most, start_of_unclosed, tell_apart
+
+_FIRST = 0xF0000
+"""Code of the first stand-in: a private character of Unicode, which no model writes."""
+
+
+_STAND_IN = re.compile(f"[{chr(_FIRST)}-{chr(0xFFFFD)}]")
+
+
+def is_interleaved(text: str, frames: Sequence[tuple[int, int]]) -> bool:
+    """Says whether a text has more thoughts than one before all else, or marks where they are text: in a call, or in a
+    mention. `frames`: start and end of each frame of calls.
+    """
+    hidden = _with_stand_ins(text, frames)
+    inside = (text[start:end] for start, end in frames)
+    return (
+        not has_one_at_most(hidden)
+        or has_mention(hidden)
+        or any(has_mark(call) or has_mention(call) for call in inside)
+    )
+
+
+def thoughts_and_answer(text: str, is_opened: bool, frames: Sequence[tuple[int, int]]) -> tuple[str, str]:
+    """Returns the thoughts in a text, and its answer: words and calls as they stand. Calls within thoughts are a part of
+    these, but a thought that nothing else ends is ended by a call.
+
+    `is_opened`: whether the prompt opened the first thought.
+    """
+    hidden = _with_stand_ins(text, frames)
+    first, start = first_end(hidden) if is_opened else (0, 0)
+    if is_opened and start == len(hidden) and (called := _STAND_IN.search(hidden)):
+        first = start = called.start()
+    call = _STAND_IN.search(hidden, start_of_unclosed(hidden))
+    end = call.start() if call else len(hidden)
+    later, answer = tell_apart(hidden[start:end], has_calls=call is not None)
+    thoughts = "\n".join(filter(None, (hidden[:first].strip(), later)))
+    answer += hidden[end:]
+    for index, (start, end) in enumerate(frames):
+        stand_in, written = chr(_FIRST + index), text[start:end]
+        thoughts, answer = thoughts.replace(stand_in, written), answer.replace(stand_in, written)
+    return thoughts, answer
+
+
+def _with_stand_ins(text: str, frames: Sequence[tuple[int, int]]) -> str:
+    """Returns a text with one character in the place of each frame."""
+    parts, position = [], 0
+    for index, (start, end) in enumerate(frames):
+        parts += [text[position:start], chr(_FIRST + index)]
+        position = end
+    return "".join([*parts, text[position:]])

@@ -1,0 +1,126 @@
+"""Reads answers with thoughts between words and calls, and with marks of thoughts in arguments, with vLLM's own parsers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_malformed_calls import Calls, tokenizer, tool_format
+from test_malformed_calls import TOOLS as ALL
+
+from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.messages import ToolSchema
+
+Read = tuple[str, str, Calls]
+
+
+def read(
+    tool_parser: str | None, reasoning_parser: str, text: str, prompt: str = "", tools: tuple[ToolSchema, ...] = ALL
+) -> Read:
+    """Returns the thoughts, the words and the calls of an answer. `prompt`: the end of its prompt."""
+    ids = tokenizer().encode(prompt, add_special_tokens=False)
+    answer = Generation(ids, np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = tool_format(tool_parser, reasoning_parser).parse(answer, tools, None, 7)
+    return message.reasoning or "", message.content, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+def note(text: str) -> Calls:
+    return [("note", f'{{"text": "{text}"}}')]
+
+
+JSON = '<tool_call>\n{"name": "note", "arguments": {"text": "TEXT"}}\n</tool_call>'
+FUNCTION = "<tool_call>\n<function=note>\n<parameter=text>\nTEXT\n</parameter>\n</function>\n</tool_call>"
+GLM = "<tool_call>note\n<arg_key>text</arg_key>\n<arg_value>TEXT</arg_value></tool_call>"
+KIMI = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>"
+    '{"text": "TEXT"}<|tool_call_end|><|tool_calls_section_end|>'
+)
+MINIMAX = '<minimax:tool_call>\n<invoke name="note">\n<parameter name="text">TEXT</parameter>\n</invoke>\n</minimax:tool_call>'
+FORMATS = {
+    ("hermes", "qwen3"): JSON,
+    ("hermes", "deepseek_r1"): JSON,
+    ("qwen3_coder", "qwen3"): FUNCTION,
+    ("mimo", "mimo"): FUNCTION.replace("\nTEXT\n", "TEXT"),
+    ("glm45", "glm45"): GLM,
+    ("kimi_k2", "kimi_k2"): KIMI,
+    ("minimax_m2", "minimax_m2"): MINIMAX,
+}
+"""A call of `note` with TEXT, by the parsers of calls and of reasoning."""
+
+
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+@pytest.mark.parametrize("text", ["a </think> b", "a <think> b", "<think>x</think>", "`</think>`"])
+@pytest.mark.parametrize("thought", ["", "<think>plan</think>"])
+def test_marks_in_arguments_are_text(parsers: tuple[str, str], call: str, text: str, thought: str) -> None:
+    assert read(*parsers, thought + call.replace("TEXT", text)) == ("plan" if thought else "", "", note(text))
+
+
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+def test_thoughts_around_words_and_calls(parsers: tuple[str, str], call: str) -> None:
+    made = call.replace("TEXT", "ü")
+    assert read(*parsers, f"<think>a</think>Hi <think>b</think>bye {made}") == ("a\nb", "Hi bye", note("ü"))
+    assert read(*parsers, f"<think>a</think>{made}<think>b</think>bye") == ("a\nb", "bye", note("ü"))
+    assert read(*parsers, f"{made}<think>b</think>bye{made}") == ("b", "bye", note("ü") * 2)
+    assert read(*parsers, f"Hi <think>a</think>{made}") == ("a", "Hi", note("ü"))
+
+
+@pytest.mark.parametrize("parser", ["qwen3", "deepseek_r1", "kimi_k2", "glm45", "minimax_m2", "mimo"])
+@pytest.mark.parametrize(
+    ("text", "thoughts", "words"),
+    [
+        ("<think>a</think>Hi<think>b</think>bye", "a\nb", "Hibye"),
+        ("Hello.<think>b</think>bye", "b", "Hello.bye"),
+        ("Hello<think>b", "b", "Hello"),
+        ("<think>a</think>The mark `</think>` ends it.", "a", "The mark `</think>` ends it."),
+        ("<think>a</think>1<think>b</think>2<think>c</think>3", "a\nb\nc", "123"),
+    ],
+)
+def test_words_between_thoughts_are_kept(parser: str, text: str, thoughts: str, words: str) -> None:
+    assert read(None, parser, text) == (thoughts, words, [])
+    assert read("hermes", parser, text) == (thoughts, words, [])
+
+
+def test_a_thought_that_the_prompt_opened() -> None:
+    prompt = "<|im_start|>assistant\n<think>\n"
+    assert read("hermes", "qwen3", "a <think> b</think>Hi<think>c</think>bye", prompt) == (
+        "a <think> b\nc",
+        "Hibye",
+        [],
+    )
+    assert read("hermes", "qwen3", "plan</think>Hi<think>c</think>bye", prompt) == ("plan\nc", "Hibye", [])
+    call = JSON.replace("TEXT", "</think>")
+    assert read("hermes", "qwen3", f"plan{call}", prompt) == ("plan", "", note("</think>"))
+    assert read("hermes", "qwen3", f"plan</think>Hi{call}", prompt) == ("plan", "Hi", note("</think>"))
+    assert read(None, "qwen3", "I write `</think>`, then", prompt) == ("I write `</think>`, then", "", [])
+
+
+def test_a_call_ends_a_thought_that_nothing_else_ends() -> None:
+    call = JSON.replace("TEXT", "ü")
+    assert read("hermes", "qwen3", f"<think>a</think>Hi <think>b{call}bye") == ("a\nb", "Hibye", note("ü"))
+
+
+def test_a_call_in_a_thought_is_none() -> None:
+    call = JSON.replace("TEXT", "ü")
+    assert read("hermes", "qwen3", f"<think>a {call}</think>Hi <think>b</think>{call}") == (
+        f"a {call}\nb",
+        "Hi",
+        note("ü"),
+    )
+
+
+def test_other_marks_than_the_parsers_own() -> None:
+    text = "<seed:think>a</seed:think>Hi<seed:think>b</seed:think>bye"
+    assert read(None, "seed_oss", text) == ("a\nb", "Hibye", [])
+
+
+@pytest.mark.parametrize(
+    "text", ["<think>plan</think>Hi", "plan</think>Hi", "<think>plan", "Hi", "<think>\n\n</think>\n\nHi"]
+)
+def test_one_thought_before_all_else_is_read_as_before(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray_gym.deployments.chat import interleaved
+
+    def none(*_given: object) -> tuple[str, str]:
+        raise AssertionError("vLLM's parser reads it")
+
+    monkeypatch.setattr(interleaved, "thoughts_and_answer", none)
+    thoughts, words, calls = read("hermes", "qwen3", text)
+    assert (thoughts.strip() or "plan") == "plan" and words.strip() in ("Hi", "", text) and not calls
