@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_malformed_calls import Calls, tokenizer, tool_format
 from test_malformed_calls import TOOLS as ALL
+from test_malformed_calls import Calls, tokenizer, tool_format
 
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.messages import ToolSchema
