@@ -135,7 +135,7 @@ _ROUGHLY_BEHIND = re.compile(rf"(?<=[\d}})%])\s{{0,5}}(?:\\text\s?\{{\s{{0,5}}{_
 _SIGN_IN_TEXT = re.compile(r"\\(?:text|mathrm)\s?\{\s?([-+])\s?\}\s?(?=[\d.\\])")
 _RATIO = re.compile(r"\\colon(?![A-Za-z])|(?<=\d)\s?(?:\\text\{\s?to\s?\}|\sto\s)\s?(?=\d)")
 _IS_RATIO = re.compile(r"\d+\s?:\s?\d+(?:\s?:\s?\d+)*")
-_FULL_STOP = re.compile(r"(?<=[\w})\]$])\s*(?:\\?[.。]|[;,]|\\\\)(?:\\!){0,3}$")
+_FULL_STOP = re.compile(r"(?<=[\w})\]$%])\s*(?:\\?[.。]|[;,]|\\\\)(?:\\!){0,3}$")
 """Full stop at the end, or another mark that says nothing there."""
 _TICKS = r"(?:[✓✔✅☑∎]\ufe0f?|\\(?:checkmark|blacksquare|qed)(?![A-Za-z]))"
 _TICK = re.compile(

@@ -138,7 +138,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         said = without_contrast(without_struck(said))
         if is_hedged(said) or is_changed(said) or not _are_all(expected, alternatives(said) or ()):
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
-    box = _last_value(expected, said) if box is None else box
+    box = _last_value(expected, said, question) if box is None else box
     bare = with_digits(bare_expression(said if box is None else box), counted)
     if (is_same := _is_same_outside_mathematics(expected, bare)) is not None:
         return float(is_same), f"{_short(bare)}, expected {expected!r}"
@@ -233,6 +233,8 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     there = split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
         return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
+    if (percent := _equal_percentages(expected, boxed, question)) is not None:
+        return *percent, ""
     if here is not None and there is not None:
         reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
         return here[0], there[0], reason
@@ -245,14 +247,27 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     return expected, _without_unit(boxed, there, expected, question), ""
 
 
+def _equal_percentages(expected: str, boxed: str, question: str) -> tuple[str, str] | None:
+    """Returns the numbers of an expected answer and a box of which one is a percentage, if they are equal and the question
+    asks for percent; None otherwise. math-verify would read 0.5 % as another text than a half.
+    """
+    signs = [_PERCENT.fullmatch(text) for text in (expected, boxed)]
+    if (signs[0] is None) == (signs[1] is None) or not _ASKS_FOR_PERCENT.search(question):
+        return None
+    gold, given = (sign[1] if sign else text for sign, text in zip(signs, (expected, boxed), strict=True))
+    are_numbers = PLAIN_NUMBER.fullmatch(gold) and PLAIN_NUMBER.fullmatch(given)
+    return (gold, given) if are_numbers and _are_equal(_read_alone(gold), _read_alone(given)) else None
+
+
 def _tagged(answer: str) -> str:
     """Returns what stands between the last tags `<answer>`; the whole answer if it has none."""
     return answer.rpartition("<answer>")[2].partition("</answer>")[0].strip()
 
 
-def _last_value(expected: str, said: str) -> str | None:
+def _last_value(expected: str, said: str, question: str) -> str | None:
     """Returns what an answer without a box ends with, if that is a number in words or with a power of ten,
-    several quantities where one value is expected, or a quantity where one is expected; None if it ends otherwise.
+    several quantities where one value is expected, a quantity where one is expected, or a percentage that the question asks
+    for; None if it ends otherwise.
     """
     if compound_of(expected) or _is_one(expected):
         several = last_quantities(tidy(said[-LAST:]))
@@ -264,7 +279,8 @@ def _last_value(expected: str, said: str) -> str | None:
     end = bare_expression(found[1])
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
     is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
-    return found[1] if is_quantity or is_number else None
+    is_percentage = _equal_percentages(expected, end, question) is not None
+    return found[1] if is_quantity or is_number or is_percentage else None
 
 
 def _is_same_outside_mathematics(expected: str, answer: str) -> bool | None:

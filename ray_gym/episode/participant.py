@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.messages import ToolChoice
@@ -35,6 +35,19 @@ class Participant:
     """True if a program plays it, which makes the calls of its model."""
     concurrency: int | None = None
     """Most of its calls that may be under way at once in a worker; None means no limit."""
+
+    def __str__(self) -> str:
+        """Returns the name, so that no setting gets into a text."""
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        """Says whether another object is a participant with the same settings, or this participant's name."""
+        if isinstance(other, Participant):
+            return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
+        return self.name == other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @staticmethod
     def from_config(name: str, section: ParticipantSection, limits: LimitsSection) -> Participant:

@@ -58,3 +58,27 @@ def test_in_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
 def test_without_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
     for answer in right + wrong:
         assert verify_answer(expected, f"The answer is {answer}.")[0] == (answer in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "0.5",
+            ["\\boxed{0.5\\%}", "The answer is 0.5%.", "\\boxed{.5\\%.}", "\\boxed{0.5\\text{ percent}}"],
+            ["\\boxed{5\\%}"],
+        ),
+        (".5", ["\\boxed{0.5\\%}", "\\boxed{.5\\%}"], ["\\boxed{1.5\\%}"]),
+        ("\\frac12", ["\\boxed{0.5\\%}", "\\boxed{0.5}"], ["\\boxed{0.05\\%}"]),
+        ("0.5\\%", ["\\boxed{0.5}", "\\boxed{0.5\\%}", "The answer is 0.5."], ["\\boxed{0.6}"]),
+        ("12.5", ["\\boxed{12.5\\%}", "The answer is 12.5%"], ["\\boxed{13\\%}"]),
+        ("25\\%", ["\\boxed{25}", "\\boxed{25\\%}"], ["\\boxed{2.5}"]),
+    ],
+)
+def test_percentages_where_the_question_asks_for_percent(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, answer, "What percent of 200 is 1?")[0] == (answer in right), answer
+
+
+def test_half_a_percent_is_no_half_elsewhere() -> None:
+    assert verify_answer("0.5", "\\boxed{0.5\\%}", "What is the probability?")[0] == 0
