@@ -14,14 +14,18 @@ from functools import lru_cache
 from typing import Any
 
 from ray_gym.deployments.chat.call_pieces import (
+    NEVER,
     Attempt,
     Between,
     ListOfJson,
     ObjectOfJson,
     Reader,
+    Suffixed,
     read_python_list,
+    split_json,
     split_lines,
     split_list,
+    split_named_json,
 )
 
 NAMES = "NAMES"
@@ -39,6 +43,8 @@ class Frame:
     read: Reader
     not_behind: tuple[str, ...] = ()
     """Texts behind which, whitespace aside, nothing begins a frame."""
+    not_within: tuple[str, str] | None = None
+    """Marks of a thought's beginning and end, between which nothing begins a frame."""
 
 
 def _between(begin: str, end: str, **settings: Any) -> Frame:
@@ -63,6 +69,31 @@ def _deepseek() -> tuple[Frame, ...]:
     return (_between("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", inner=call),)
 
 
+def _value(begin: str, end: str, call_end: str) -> str:
+    """Returns the regular expression of a value between two marks, which no mark of another value or of the call's end
+    interrupts.
+    """
+    return rf"{re.escape(begin)}(?:(?!{re.escape(call_end)}|{re.escape(begin)}).)*?{re.escape(end)}"
+
+
+def _dsml(space: str, *tags: str) -> tuple[Frame, ...]:
+    """Returns the frames of calls in DeepSeek's markup: <｜DSML｜invoke name="NAME"> within one of the tags, of which the
+    first is the right one, or alone.
+    """
+    mark = f"｜DSML｜{space}"
+    value = _value(f"<{mark}parameter ", f"</{mark}parameter>", f"</{mark}invoke>")
+    invoke = Between(f"<{mark}invoke", f"</{mark}invoke>", value)
+    tagged = [_between(f"<{mark}{tag}>", f"</{mark}{tags[0]}>", inner=invoke) for tag in tags]
+    return *tagged, Frame(rf"<{mark}invoke(?=\s+name=)", replace(invoke, echo=rf"\s*</{mark}{tags[0]}>"))
+
+
+def _hunyuan(suffix: str) -> Between:
+    """Returns the reader of calls within <tool_calls>. `suffix`: text with which every tag of the checkpoint ends."""
+    value = _value(f"<arg_value{suffix}>", f"</arg_value{suffix}>", f"</tool_call{suffix}>")
+    call = Between(f"<tool_call{suffix}>", f"</tool_call{suffix}>", value)
+    return Between(f"<tool_calls{suffix}>", f"</tool_calls{suffix}>", inner=call)
+
+
 _HERMES = _tagged("tool_call", to_json=r"\s*")
 _HERMES_OF_QWEN = replace(_HERMES, begin="<tool_call>")
 """Frame of models in whose answers every mark begins a call, whatever follows."""
@@ -83,6 +114,23 @@ _LLAMA = Frame(
 )
 _PYTHON = {"parts": split_list, "brackets": ("[", "]")}
 _PYTHON_LIST = Frame(rf"\A\s*\[\s*(?=(?:{NAMES})\()", read_python_list)
+_JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
+_JSON_LIST_OF_XLAM = Frame(
+    rf"(?:```(?:json)?\s*|\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT}|{{\s*\"name\"\s*:\s*\"(?:{NAMES})\"\s*}}\s*,))",
+    ListOfJson("[", behind=r"(?:\s*```)?"),
+    not_behind=("[", ",", '":'),
+)
+_HUNYUAN = Frame(r"<tool_calls(?::[^\s<>]+)?>" + CALL_LIKE, Suffixed("<tool_calls", _hunyuan))
+_IFM_VALUE = _value("<ifm|arg_value>", "</ifm|arg_value>", "</ifm|tool_call>")
+_IFM_CALL = Between("<ifm|tool_call>", "</ifm|tool_call>", _IFM_VALUE, to_json=r"\s*")
+_PLAMO_CALL = Between(
+    "<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>", to_json=r"[^{]*<\|plamo:msg\|>\s*"
+)
+_ATEM_INVOKE = Between(
+    "<atem:invoke", "</atem:invoke>", _value("<atem:parameter", "</atem:parameter>", "</atem:invoke>")
+)
+_MESSAGE_TO = r"(?:<\|start\|>\s*assistant)?[^\S\n]{0,9}to="
+"""Regular expression of the beginning of a message's header in the channels of muse_glimmer."""
 _ECHO = r"(?:(?!<\|tool_call_start\|>).)*<\|tool_call_end\|>"
 """Regular expression of calls that a model repeats behind their end, and ends again."""
 
@@ -125,10 +173,95 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         ),
     ),
     "gemma4": (_between("<|tool_call>", "<tool_call|>", value=r'<\|"\|>(?:(?!<tool_call\|>).)*?<\|"\|>'),),
+    "ernie45": (_HERMES,),
+    "internlm": (_between("<|action_start|><|plugin|>", "<|action_end|>", to_json=r"\s*"),),
+    "granite-20b-fc": (Frame("<function_call>" + CALL_LIKE, ObjectOfJson("<function_call>", r"\s*")),),
+    "gigachat3": (
+        Frame(
+            r"(?:<\|message_sep\|>\s*)?(?:function call<\|role_sep\|>\n|<\|function_call\|>)" + CALL_LIKE,
+            ObjectOfJson("<|function_call|>", r"\s*", r"(?:\s*(?:<\|message_sep\|>|</s>))*", end=r"<\|message_sep\|>"),
+        ),
+    ),
+    "jamba": (_tagged("tool_calls", **_JSON_LIST),),
+    "hunyuan_a13b": (replace(_tagged("tool_calls", **_JSON_LIST), not_within=("<think>", "</think>")),),
+    "xlam": (_tagged("tool_call", **_JSON_LIST), _JSON_LIST_OF_XLAM),
+    "apertus": (_between("<|tools_prefix|>", "<|tools_suffix|>", **{**_JSON_LIST, "parts": split_named_json}),),
+    "inkling": (
+        Frame(
+            rf"(?:\A(?:{NAMES})|<\|message_model\|>[^<]*)?<\|content_invoke_tool_json\|>" + CALL_LIKE,
+            Between("<|content_invoke_tool_json|>", "<|end_message|>", to_json=r"\s*"),
+        ),
+    ),
+    "plamo3": (
+        _between("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>", inner=_PLAMO_CALL),
+    ),
+    "ling3": (_GLM,),
+    "poolside_v1": (_GLM,),
+    "hy_v3": (_HUNYUAN,),
+    "hy_v4": (_HUNYUAN,),
+    "k2_horizon": (_tagged("ifm|tool_calls", inner=_IFM_CALL),),
+    "deepseek_v32": _dsml("", "function_calls"),
+    "deepseek_v4": _dsml("", "tool_calls", "toolcalls", "tool"),
+    "deepseek_v41": _dsml(" ", "calls"),
+    "dots": (_tagged("dots_function_call", to_json=r"\s*", inner=_INVOKE),),
+    "minimax_m3": (
+        Frame(
+            r"\]<\]minimax\[>\[<tool_call>(?=\s*(?:\]<\]minimax\[>\[|[<{]|\Z))",
+            Between(
+                "]<]minimax[>[<tool_call>",
+                "]<]minimax[>[</tool_call>",
+                inner=Between("]<]minimax[>[<invoke", "]<]minimax[>[</invoke>"),
+            ),
+        ),
+    ),
+    "minicpm5": (
+        Frame(
+            r"<function(?=\s*name\s*=|[^<>]*>\s*<param)",
+            Between("<function", "</function>", _value("<param", "</param>", "</function>")),
+        ),
+    ),
+    "step3": (
+        _between(
+            "<｜tool_calls_begin｜>",
+            "<｜tool_calls_end｜>",
+            inner=Between("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+        ),
+    ),
+    "kimi_k3": (
+        _between(
+            "<|open|>tools<|sep|>", "<|close|>tools<|sep|>", inner=Between("<|open|>call", "<|close|>call<|sep|>")
+        ),
+    ),
+    "muse_glimmer": (
+        Frame(
+            rf"{_MESSAGE_TO}(?!(?:self|user)<)[\w.-]+<\|message\|>(?:\s*<atem:function_calls>)?",
+            Between("<|start|>assistant to=tool<|message|>", "<|eom|>", inner=_ATEM_INVOKE),
+        ),
+    ),
 }
-"""Frames of calls, by the tool parser's name."""
-JSON_CALLS = frozenset({"hermes", "qwen3_json", "granite4", "longcat", "granite", "phi4_mini_json", "mistral"})
-"""Tool parsers of formats in which a call is {"name": NAME, "arguments": {...}}."""
+"""Frames of calls, by the tool parser's name. Of vLLM's parsers these have none: `openai` reads the channels of gpt-oss by
+their tokens; `hf` reads what the checkpoint's response template says; `cohere_command3` and `cohere_command4` leave the
+reading to the package cohere_melody, of which only whole answers are read.
+"""
+JSON_CALLS = frozenset(
+    {
+        *("hermes", "qwen3_json", "granite4", "longcat", "granite", "phi4_mini_json", "mistral", "ernie45", "internlm"),
+        *("granite-20b-fc", "gigachat3", "jamba", "hunyuan_a13b", "xlam", "k2_horizon", "dots"),
+    }
+)
+"""Tool parsers of formats in which a call is, or may be, {"name": NAME, "arguments": {...}}."""
+NO_WORDS = {
+    "ernie45": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<response>|</response>\s*\Z",
+    "hunyuan_a13b": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<answer>|</answer>\s*\Z",
+    "gigachat3": r"<\|message_sep\|>|</s>\s*\Z",
+    "plamo3": r"<\|plamo:(?:end_think:plamo|tag)\|>",
+    "kimi_k3": r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
+    "inkling": r"<\|content_thinking\|>.*?(?:<\|end_message\|>|\Z)|(?:<\|message_model\|>[^<]*)?<\|content_text\|>"
+    r"|<\|(?:message_model|end_message|content_model_end_sampling)\|>",
+    "muse_glimmer": rf"{_MESSAGE_TO}self<\|message\|>.*?(?:<\|eo[mt]\|>|(?=<\|start\|>)|\Z)"
+    rf"|(?:{_MESSAGE_TO}user)?<\|message\|>|<\|eo[mt]\|>",
+}
+"""Regular expressions of marks around a model's words, and of thoughts beside them, by the tool parser's name."""
 
 
 def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str, list[Attempt]]:
@@ -146,7 +279,12 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
         attempts += read
     if not attempts:
         return answer, []
-    return "".join([*words, answer[position:]]).strip(), attempts
+    return words_alone(tool_parser, "".join([*words, answer[position:]])).strip(), attempts
+
+
+def words_alone(tool_parser: str | None, text: str) -> str:
+    """Returns a text that has no calls without the marks around its words, and without the thoughts beside them."""
+    return re.sub(NO_WORDS.get(tool_parser or "", NEVER), "", text, flags=re.DOTALL)
 
 
 def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) -> list[tuple[int, int]]:
@@ -176,7 +314,7 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     some parsers drop all words.
     """
     reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
-    return any(isinstance(read, Between) and read.begin in answer for read in reads)
+    return any(isinstance(read, Between | Suffixed) and read.begin in answer for read in reads)
 
 
 def _next(
@@ -190,6 +328,8 @@ def _next(
         for found in re.compile(begin).finditer(answer, position):
             if _is_mention(answer, *found.span()) or _is_behind(answer, found.start(), frame.not_behind):
                 continue
+            if frame.not_within and _is_within(answer, found.start(), *frame.not_within):
+                continue
             if nearest is None or found.start() < nearest[2]:
                 nearest = (frame, begin, *found.span())
             break
@@ -202,6 +342,11 @@ def _is_mention(answer: str, start: int, end: int) -> bool:
 
 def _is_behind(answer: str, start: int, texts: tuple[str, ...]) -> bool:
     return bool(texts) and answer[max(0, start - 1000) : start].rstrip().endswith(texts)
+
+
+def _is_within(answer: str, start: int, begin: str, end: str) -> bool:
+    """Returns True if the last mark before `start` is `begin`, and its `end` follows."""
+    return answer.rfind(begin, 0, start) > answer.rfind(end, 0, start) and end in answer[start:]
 
 
 @lru_cache(maxsize=512)

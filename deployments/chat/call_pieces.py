@@ -21,6 +21,7 @@ MOST_BRACKETS = 20
 """Brackets that are tried as the end of a list of Python calls."""
 
 _NEXT_OBJECT = re.compile(r',\s*(?=\{\s*"(?:name|type|function|arguments|parameters)")')
+_NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
 _NEXT_CALL = re.compile(r",\s*(?=[A-Za-z_][\w.-]*\()")
 _OPENING = re.compile(r"[{\[(]|<\w")
 _SPACE = re.compile(r"\s*")
@@ -110,6 +111,21 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
+class Suffixed:
+    """Reads a frame whose marks all end with the suffix that the mark of its beginning has, as <tool_calls:SUFFIX>."""
+
+    begin: str
+    """Beginning of the mark: what is before the suffix."""
+    make: Callable[[str], Between]
+    """Makes the reader of the marks with a suffix."""
+
+    def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
+        """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
+        suffix = text[text.rindex(self.begin, 0, start) + len(self.begin) : start].removesuffix(">")
+        return self.make(suffix)(text, start, again)
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectOfJson:
     """Reads a call that ends with its JSON. A malformed one goes on to the next call, or to the end of the text."""
 
@@ -119,13 +135,15 @@ class ObjectOfJson:
     """Regular expression of what is before the JSON."""
     behind: str = ""
     """Regular expression of what belongs to the frame behind the JSON."""
+    end: str = NEVER
+    """Regular expression of what ends a malformed call, too, and does not belong to it."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempt, and the index behind it (see `Reader`)."""
         found = _compile(self.to_json).match(text, start)
         stop = end_of_json(text, found.end()) if found else None
         if stop is None:
-            following = _compile(again).search(text, start + 1)
+            following = _compile(f"(?:{again})|{self.end}").search(text, start + 1)
             stop = end = following.start() if following else len(text)
         else:
             behind = _compile(self.behind).match(text, stop)
@@ -139,10 +157,15 @@ class ListOfJson:
 
     before: str
     after: str = "]"
+    behind: str = ""
+    """Regular expression of what belongs to the frame behind the list."""
 
-    def __call__(self, text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
+    def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the list, and the index behind it (see `Reader`)."""
-        written, end = split_objects(text, start)
+        following = _compile(again).search(text, start) if end_of_json(text, start - 1) is None else None
+        written, end = split_objects(text[: following.start()] if following else text, start)
+        behind = _compile(self.behind).match(text, end)
+        end = behind.end() if behind else end
         return [Attempt(self.before + each + self.after, each.strip()) for each in written or [""]], end
 
 
@@ -169,9 +192,11 @@ def end_of_json(text: str, start: int) -> int | None:
         return None
 
 
-def split_objects(text: str, start: int) -> tuple[list[str], int]:
+def split_objects(text: str, start: int, next_object: re.Pattern[str] = _NEXT_OBJECT) -> tuple[list[str], int]:
     """Returns the items of a JSON list of objects, behind its opening bracket, and the index behind the list. An item
     that is malformed ends where another object begins that looks like a call, or else with the text's last bracket.
+
+    `next_object`: matches before an object that looks like a call.
     """
     items: list[str] = []
     position = start
@@ -180,13 +205,24 @@ def split_objects(text: str, start: int) -> tuple[list[str], int]:
         if text[position : position + 1] in ("]", ""):
             return items, min(position + 1, len(text))
         end = end_of_json(text, position)
-        if end is None or text[_skip(text, end)][:1] not in (",", "]", ""):
-            following = _NEXT_OBJECT.search(text, position)
+        behind = _skip(text, end or 0)
+        if end is None or text[behind : behind + 1] not in (",", "]", ""):
+            following = next_object.search(text, position)
             last = text.rfind("]", position)
             end = following.start() if following else last if last >= 0 else len(text)
         items += filter(None, [text[position:end].strip()])
         position = _skip(text, end)
         position += text[position : position + 1] == ","
+
+
+def split_json(text: str) -> list[str]:
+    """Returns the calls in a text that is a JSON list of objects, of which a bracket may be missing."""
+    return split_objects(text.lstrip().removeprefix("["), 0)[0]
+
+
+def split_named_json(text: str) -> list[str]:
+    """Returns the calls in a text that is a JSON list of objects {NAME: {...}}, of which a bracket may be missing."""
+    return split_objects(text.lstrip().removeprefix("["), 0, _NEXT_NAMED)[0]
 
 
 def split_calls(text: str) -> list[str]:

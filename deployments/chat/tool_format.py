@@ -110,7 +110,9 @@ class ToolFormat:
                 return reasoning, said, self._read_attempts(attempts, calls, tools)
         if calls:
             return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
-        return reasoning, answer if tools and call_frames.has_mark(self.tool_parser, answer) else rest, []
+        if tools and call_frames.has_mark(self.tool_parser, answer):
+            return reasoning, call_frames.words_alone(self.tool_parser, answer), []
+        return reasoning, rest, []
 
     def _read_attempts(self, attempts: Sequence[Attempt], calls: list[Call], tools: Sequence[ToolSchema]) -> list[Call]:
         """Returns the calls that a model began, of which the parser read `calls`. Unless it read all of them, each is

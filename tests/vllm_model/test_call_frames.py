@@ -85,6 +85,26 @@ def test_a_mention_of_a_mark_is_no_call(parser: str, mention: str) -> None:
         ("olmo3", '<function_calls>\nnote(text="a, go(to=1)")\n</function_calls>'),
         ("functiongemma", "<start_function_call>call:note{text:<escape><start_function_call><escape>}<end_function_call>"),
         ("gemma4", '<|tool_call>call:note{text:<|"|><|tool_call>call:go{}<|"|>}<tool_call|>'),
+        ("internlm", '<|action_start|><|plugin|>{"name": "note", "parameters": {"text": "<|action_end|>"}}<|action_end|>'),
+        ("granite-20b-fc", '<function_call> {"name": "note", "arguments": {"text": "<function_call> {}"}}'),
+        ("gigachat3", '<|function_call|>{"name": "note", "arguments": {"text": "<|function_call|>{}"}}<|message_sep|>'),
+        ("jamba", '<tool_calls>[{"name": "note", "arguments": {"text": "}]</tool_calls><tool_calls>["}}]</tool_calls>'),
+        ("xlam", '```json\n[{"name": "note", "arguments": {"text": "[{\\"name\\": \\"go\\", "}}]\n```'),
+        ("apertus", '<|tools_prefix|>[{"note": {"text": ", {\\"go\\": {}}]<|tools_suffix|>"}}]<|tools_suffix|>'),
+        ("inkling", '<|content_invoke_tool_json|>{"name": "note", "args": {"text": "<|end_message|>"}}<|end_message|>'),
+        ("hy_v4", "<tool_calls><tool_call>note<arg_key>text</arg_key><arg_value></tool_calls><tool_call>b</arg_value>"
+         "</tool_call></tool_calls>"),
+        ("k2_horizon", "<ifm|tool_calls><ifm|tool_call>note<ifm|arg_key>text</ifm|arg_key><ifm|arg_value>"
+         "<ifm|tool_call></ifm|tool_calls></ifm|arg_value></ifm|tool_call></ifm|tool_calls>"),
+        ("deepseek_v32", '<｜DSML｜function_calls><｜DSML｜invoke name="note"><｜DSML｜parameter name="text" string="true">'
+         "</｜DSML｜function_calls><｜DSML｜invoke name=</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>"),
+        ("dots", '<dots_function_call><invoke name="note"><parameter name="text"></dots_function_call><invoke name='
+         "</parameter></invoke></dots_function_call>"),
+        ("dots", '<dots_function_call>{"name": "note", "arguments": {"text": "</dots_function_call>"}}'
+         "</dots_function_call>"),
+        ("minicpm5", '<function name="note"><param name="text"><function name="go"></param></function>'),
+        ("muse_glimmer", '<|start|>assistant to=note.note<|message|><atem:invoke name="note"><atem:parameter name="text"><atem:invoke'
+         "<|eom|></atem:parameter></atem:invoke><|eom|>"),
     ],
 )  # fmt: skip
 def test_marks_within_the_arguments_are_text(parser: str, call: str) -> None:
@@ -103,6 +123,32 @@ def test_a_call_ends_where_the_next_begins() -> None:
         ['{"name": "go", "parameters": {}', two],
     )
     assert written("mistral", "[TOOL_CALLS]note[TOOL_CALLS]go{} so") == ("so", ["note", "go{}"])
+    for parser, begin in (("granite", "<|tool_call|>["), ("phi4_mini_json", "functools["), ("xlam", "[")):
+        bad = '{"name": "note", "arguments": }'
+        assert written(parser, f"{begin}{bad}] and {begin}{two}] so") == ("and  so", [bad, two])
+
+
+@pytest.mark.parametrize(
+    ("parser", "bad", "good"),
+    [
+        ("jamba", '{"name": "note", "arguments": {"text": "a}', '{"name": "go", "arguments": {}}'),
+        ("hunyuan_a13b", '{"name": "note", "arguments": {"text": "a}', '{"name": "go", "arguments": {}}'),
+        ("xlam", '{"name": "note", "arguments": {"text": "a}', '{"name": "go", "arguments": {}}'),
+        ("apertus", '{"note": {"text": "a}', '{"go": {}}'),
+    ],
+)
+def test_a_malformed_call_in_a_list_ends_where_the_next_begins(parser: str, bad: str, good: str) -> None:
+    begin, end = {"xlam": ("<tool_call>[", "]</tool_call>"), "apertus": ("<|tools_prefix|>[", "]<|tools_suffix|>")}.get(
+        parser, ("<tool_calls>[", "]</tool_calls>")
+    )
+    assert written(parser, f"So {begin}{bad}, {good}{end} it is") == ("So  it is", [bad, good])
+    assert written(parser, f"{begin}{good}, {bad}{end}") == ("", [good, bad])
+
+
+def test_words_of_other_tags_stay() -> None:
+    for text in ("<function> of time", "<functions name=", "<tool_calls> are", "[TOOL_CALLS] is", "function call it"):
+        for parser in ("minicpm5", "hy_v4", "jamba", "xlam", "gigachat3"):
+            assert written(parser, text) == (text, [])
 
 
 @pytest.mark.parametrize(
@@ -144,6 +190,12 @@ def test_long_answers_take_little_time() -> None:
         ", go(",
         '"',
         "<|",
+        " ",
+        '[{"name": "go", "arguments": {',
+        "<tool_calls>",
+        "<|message_model|>",
+        " to=",
+        "<param",
     ]
     began = time.thread_time()
     for parser in FRAMES:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from call_texts import CALL_TEXTS, TOKENS
 
+from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat.call_frames import FRAMES
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.deployments.small_model import checkpoint_dir
@@ -28,6 +32,7 @@ MARKS = [
     *("<|python_start|>", "<|python_end|>", "<longcat_tool_call>", "</longcat_tool_call>", "<|tool_call|>"),
     *("<start_function_call>", "<end_function_call>", "<|tool_call>", "<tool_call|>", "<escape>", '<|"|>'),
     *("<seed:think>", "</seed:think>"),
+    *TOKENS,
 ]
 """Tokens that the parsers ask a tokenizer for."""
 
@@ -141,6 +146,10 @@ SINGLE |= {
         ("go", ""),
     ),
 }
+SINGLE |= {
+    parser: (within(texts.begin, texts.end), texts.note, texts.go, texts.bad, texts.bad_as_read or ("", texts.bad))
+    for parser, texts in CALL_TEXTS.items()
+}
 
 JSON_CALLS = (
     '{"name": "note", "arguments": {"text": "ü"}}',
@@ -158,7 +167,30 @@ SEVERAL: dict[str, tuple[Callable[[str], str], str, tuple[str, str, str]]] = {
         parser: (SINGLE[parser][0], "\n", SINGLE[parser][1:4])
         for parser in ("minimax_m2", "kimi_k2", "deepseek_v3", "deepseek_v31")
     },
+    **{
+        parser: (SINGLE[parser][0], texts.between, SINGLE[parser][1:4])
+        for parser, texts in CALL_TEXTS.items()
+        if texts.between is not None
+    },
 }
+WITHOUT_FRAMES = {"openai", "hf", "cohere_command3", "cohere_command4"}
+"""Parsers of vLLM that read no marks in an answer's text, or leave that to a package or to the checkpoint."""
+
+
+def test_every_parser_of_vllm_has_its_frames() -> None:
+    from vllm.tool_parsers import ToolParserManager
+
+    names = set(ToolParserManager.list_registered()) - {plain_calls.NAME}
+    assert names - WITHOUT_FRAMES == set(FRAMES) and names >= WITHOUT_FRAMES
+
+
+@pytest.mark.parametrize("parser", SINGLE)
+def test_a_call_alone(parser: str) -> None:
+    around, note, go, bad, as_read = SINGLE[parser]
+    assert read(parser, around(note)) == ("", [NOTE])
+    assert read(parser, around(bad)) == ("", [as_read])
+    words, calls = read(parser, f"One. {around(note)} Two.\n{around(go)} Three.")
+    assert words.split() == ["One.", "Two.", "Three."] and calls == [NOTE, GO]
 
 
 @pytest.mark.parametrize("parser", SINGLE)
@@ -197,6 +229,22 @@ def test_a_malformed_call_leaves_the_others_in_its_frame(parser: str) -> None:
         ),
         ("lfm2", '<|tool_call_start|>[go(to="x")]<|tool_call_end|>[go(to="x")]<|tool_call_end|>', [GO]),
         ("granite", '<|tool_call|>[{"name": "go", "arguments": {"to": "x"}}]', [GO]),
+        ("granite", '<|tool_call|>[{"name": "go", "arguments": {"to": "x"}}', [GO]),
+        ("xlam", '```json\n[{"name": "go", "arguments": {"to": "x"}}]\n```', [GO]),
+        ("xlam", '[TOOL_CALLS][{"name": "go", "arguments": {"to": "x"}}]', [GO]),
+        ("xlam", '<tool_call>{"name": "go", "arguments": {"to": "x"}}</tool_call>', [GO]),
+        ("xlam", '[{"name": "note"}, {"name": "go", "arguments": {"to": "x"}}]', [("note", ""), GO]),
+        ("jamba", '<tool_calls>{"name": "go", "arguments": {"to": "x"}}</tool_calls>', [GO]),
+        ("internlm", '<|action_start|><|plugin|>{"name": "go", "parameters": {"to": "x"}}<|action_end|>', [GO]),
+        ("gigachat3", 'function call<|role_sep|>\n{"name": "go", "arguments": {"to": "x"}}<|message_sep|>', [GO]),
+        (
+            "dots",
+            '<dots_function_call>{"name": "fly", "arguments": {"to": "x"}}</dots_function_call>',
+            [("fly", GO[1])],
+        ),
+        ("deepseek_v32", f"{CALL_TEXTS['deepseek_v32'].go}\n</｜DSML｜function_calls>", [GO]),
+        ("deepseek_v4", f"<｜DSML｜tool>{CALL_TEXTS['deepseek_v4'].go}</｜DSML｜tool_calls>", [GO]),
+        ("inkling", f"go{CALL_TEXTS['inkling'].mark}{CALL_TEXTS['inkling'].go}<|end_message|>", [GO]),
     ],
 )
 def test_slips_of_a_format(parser: str, text: str, calls: Calls) -> None:
@@ -233,14 +281,100 @@ def test_thoughts_are_no_words(parser: str, reasoning_parser: str, thought: str)
         assert read(parser, f"I note. {around(note)} Two.", reasoning_parser) == ("Two.", [NOTE])
 
 
+def in_kimi_k3(call: str) -> str:
+    return f"<|open|>response<|sep|>One.<|close|>response<|sep|>{call}<|close|>message<|sep|>"
+
+
+def in_inkling(call: str) -> str:
+    return f"<|message_model|><|content_text|>One.<|end_message|>{call}<|content_model_end_sampling|>"
+
+
+def in_muse_glimmer(call: str) -> str:
+    return f"<|start|>assistant to=user<|message|>One.<|eom|>{call}<|eot|>"
+
+
+@pytest.mark.parametrize(
+    ("parser", "reasoning_parser", "thought", "around"),
+    [
+        ("ernie45", "ernie45", "I note.\n</think>\n\n\n", within("<response>\nOne. ", "\n</response>\n")),
+        ("hunyuan_a13b", "hunyuan_a13b", "<think>\nI note.\n</think>\n", within("<answer>\nOne. ", "\n</answer>")),
+        ("gigachat3", None, "", within("One.<|message_sep|>", "<|message_sep|>\n")),
+        ("plamo3", "plamo3", "I note.<|plamo:end_think:plamo|>", within("One.", "<|plamo:tag|>")),
+        ("kimi_k3", "kimi_k3", "I note.<|close|>think<|sep|>", in_kimi_k3),
+        ("kimi_k3", None, "", in_kimi_k3),
+        ("inkling", "inkling", "<|content_thinking|>I note.<|end_message|>", in_inkling),
+        ("inkling", None, "<|content_thinking|>I note.<|end_message|>", in_inkling),
+        ("muse_glimmer", "muse_glimmer", " to=self<|message|>I note.<|eom|>", in_muse_glimmer),
+        ("muse_glimmer", None, " to=self<|message|>I note.<|eom|>", in_muse_glimmer),
+        ("deepseek_v4", "deepseek_v4", "I note.</think>", within("One. ", "")),
+        ("hy_v4", "hy_v4", "I note.</think>", within("One. ", "")),
+        ("step3", "step3", "I note.</think>", within("One. ", "")),
+    ],
+)
+def test_marks_around_words_are_no_words(
+    parser: str, reasoning_parser: str | None, thought: str, around: Callable[[str], str]
+) -> None:
+    call_around, note, _, bad, as_read = SINGLE[parser]
+    assert read(parser, thought + around(call_around(note)), reasoning_parser) == ("One.", [NOTE])
+    assert read(parser, thought + around(call_around(bad)), reasoning_parser) == ("One.", [as_read])
+
+
+@pytest.mark.parametrize("parser", ["hy_v3", "hy_v4"])
+def test_marks_with_the_suffix_of_a_checkpoint(parser: str) -> None:
+    import transformers
+
+    def suffixed(text: str) -> str:
+        return re.sub(r"(</?\w+)>", r"\1:6124c78e>", text)
+
+    made = transformers.AutoTokenizer.from_pretrained(checkpoint_dir())
+    made.add_tokens([suffixed("<tool_calls>"), suffixed("</tool_calls>")])
+    made.init_kwargs["token_suffix"] = ":6124c78e"
+    around, note, go, bad, _ = SINGLE[parser]
+    text = f"One. {suffixed(around(bad + note))} Two. {suffixed(around(go))}"
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = ToolFormat(parser, None, made).parse(answer, TOOLS, None, 7)
+    calls = [(call.name, call.arguments) for call in message.tool_calls]
+    assert message.content == "One.  Two." and calls == [("", suffixed(bad)), NOTE, GO]
+
+
 @pytest.mark.parametrize(
     "parser", [parser for parser in SINGLE if parser not in ("llama3_json", "mistral", "functiongemma")]
 )
 def test_a_mention_of_a_mark_drops_no_words(parser: str) -> None:
     mark = SINGLE[parser][0]("").split("\n")[0].split(">")[0] + ">"
+    mark = CALL_TEXTS[parser].mark if parser in CALL_TEXTS else mark
     for text in (f"Put it behind `{mark}`, as always.", f"The {mark} tag begins it, and {mark}, too."):
         if parser != "hermes" or "`" in text:
             assert read(parser, text) == (text, [])
+
+
+@pytest.mark.parametrize("parser", CALL_TEXTS)
+def test_a_mention_beside_a_call_is_words(parser: str) -> None:
+    around, note, *_ = SINGLE[parser]
+    mark = CALL_TEXTS[parser].mark
+    text = f"Behind `{mark}`: {around(note)} As `{mark}` says."
+    assert read(parser, text) == (f"Behind `{mark}`:  As `{mark}` says.", [NOTE])
+
+
+@pytest.mark.parametrize("parser", [parser for parser in SINGLE if '{"text": "ü"}' in SINGLE[parser][1]])
+@pytest.mark.parametrize("arguments", ['{"text":"ü"}', '{ "text" : "\\u00fc" }', '{"text": "日本\\n"}'])
+def test_arguments_of_json_stay_as_written(parser: str, arguments: str) -> None:
+    around, note, go, bad, _ = SINGLE[parser]
+    note = note.replace('{"text": "ü"}', arguments)
+    for call in (around(note), f"{around(go)}{around(note)}", f"{around(bad)}{around(note)}"):
+        assert read(parser, call)[1][-1] == ("note", arguments)
+
+
+def test_a_mention_of_a_mark_is_told_without_marks_around_the_words() -> None:
+    mark = CALL_TEXTS["kimi_k3"].mark
+    text = f"<|open|>response<|sep|>Behind `{mark}`.<|close|>response<|sep|>"
+    assert read("kimi_k3", text) == (f"Behind `{mark}`.", [])
+
+
+def test_a_call_in_a_thought_of_hunyuan_is_none() -> None:
+    around, note, go, _, _ = SINGLE["hunyuan_a13b"]
+    text = f"<think>I could {around(go)}</think>One. {around(note)}"
+    assert read("hunyuan_a13b", text) == (f"<think>I could {around(go)}</think>One.", [NOTE])
 
 
 def test_a_mention_in_a_thought_drops_no_words() -> None:
