@@ -116,8 +116,8 @@ _PYTHON = {"parts": split_list, "brackets": ("[", "]")}
 _PYTHON_LIST = Frame(rf"\A\s*\[\s*(?=(?:{NAMES})\()", read_python_list)
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
 _JSON_LIST_OF_XLAM = Frame(
-    rf"(?:```(?:json)?\s*|\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT}|{{\s*\"name\"\s*:\s*\"(?:{NAMES})\"\s*}}\s*,))",
-    ListOfJson("[", behind=r"(?:\s*```)?"),
+    rf"(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT}|{{\s*\"name\"\s*:\s*\"(?:{NAMES})\"\s*}}\s*,))",
+    ListOfJson("["),
     not_behind=("[", ",", '":'),
 )
 _HUNYUAN = Frame(r"<tool_calls(?::[^\s<>]+)?>" + CALL_LIKE, Suffixed("<tool_calls", _hunyuan))
@@ -239,9 +239,9 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         ),
     ),
 }
-"""Frames of calls, by the tool parser's name. Of vLLM's parsers these have none: `openai` reads the channels of gpt-oss by
-their tokens; `hf` reads what the checkpoint's response template says; `cohere_command3` and `cohere_command4` leave the
-reading to the package cohere_melody, of which only whole answers are read.
+"""Frames of calls, by the tool parser's name. These of vLLM's parsers have none: `openai` reads the channels of gpt-oss by
+their tokens, `hf` goes by the checkpoint's response template, and `cohere_command3` and `cohere_command4` leave the whole
+answer to the package cohere_melody.
 """
 JSON_CALLS = frozenset(
     {
@@ -253,6 +253,7 @@ JSON_CALLS = frozenset(
 NO_WORDS = {
     "ernie45": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<response>|</response>\s*\Z",
     "hunyuan_a13b": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<answer>|</answer>\s*\Z",
+    "xlam": r"```(?:json)?\s*```(?!\w)",  # what is left of a block that held calls
     "gigachat3": r"<\|message_sep\|>|</s>\s*\Z",
     "plamo3": r"<\|plamo:(?:end_think:plamo|tag)\|>",
     "kimi_k3": r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",

@@ -157,15 +157,11 @@ class ListOfJson:
 
     before: str
     after: str = "]"
-    behind: str = ""
-    """Regular expression of what belongs to the frame behind the list."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the list, and the index behind it (see `Reader`)."""
         following = _compile(again).search(text, start) if end_of_json(text, start - 1) is None else None
         written, end = split_objects(text[: following.start()] if following else text, start)
-        behind = _compile(self.behind).match(text, end)
-        end = behind.end() if behind else end
         return [Attempt(self.before + each + self.after, each.strip()) for each in written or [""]], end
 
 

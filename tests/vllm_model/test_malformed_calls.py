@@ -371,6 +371,12 @@ def test_a_mention_of_a_mark_is_told_without_marks_around_the_words() -> None:
     assert read("kimi_k3", text) == (f"Behind `{mark}`.", [])
 
 
+def test_blocks_of_code_beside_calls_of_xlam_are_words() -> None:
+    around, note, _, bad, as_read = SINGLE["xlam"]
+    text = f"```py\nf(1)\n```\n{around(note)}\n```json\n{around(bad)}\n```"
+    assert read("xlam", text) == ("```py\nf(1)\n```", [NOTE, as_read])
+
+
 def test_a_call_in_a_thought_of_hunyuan_is_none() -> None:
     around, note, go, _, _ = SINGLE["hunyuan_a13b"]
     text = f"<think>I could {around(go)}</think>One. {around(note)}"
