@@ -6,7 +6,6 @@ Every mistake in a config is a `UserError` that names the file and, where they a
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
@@ -19,7 +18,7 @@ from omegaconf.errors import GrammarParseError, InterpolationResolutionError, Om
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
-from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled
+from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled, variables_in
 from ray_gym.config.sections import RunConfig, is_plugin_section
 from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
@@ -41,7 +40,6 @@ _NUMBERS = ("int_type", "float_type")
 """Kinds of problems that say that a value is no number."""
 _LEFT_OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken)
 """Parts of YAML that are no part of a value."""
-_VARIABLE = re.compile(r"oc\.env\s*:\s*['\"]?(\w+)")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -163,8 +161,8 @@ def _without_environment(told: str, texts: Sequence[str]) -> str:
     """Returns a message without the values of the environment's variables that texts of a config name, since they may be
     secret.
     """
-    for name in {name for text in texts for name in _VARIABLE.findall(text)}:
-        told = masked(told, os.environ.get(name, ""), f"${{oc.env:{name}}}")
+    for name, value in variables_in("\n".join(texts)).items():
+        told = masked(told, value, f"${{oc.env:{name}}}")
     return told
 
 

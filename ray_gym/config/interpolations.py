@@ -4,6 +4,7 @@ variable may be a secret.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from ray_gym.printable import masked
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
 
-_ENV = re.compile(r"(\$\{oc\.env:[^{}]*\})")
+VARIABLE = re.compile(r"oc\.env\s*:\s*['\"]?([^\s'\"{},]+)")
+"""Regular expression of an environment variable's name in a text with ${oc.env:...}."""
 SHORTEST_MASKED = 6
 """Fewest characters of a value that is masked wherever it is echoed."""
 
@@ -38,6 +40,8 @@ class Interpolation:
     """Text in the file."""
     value: Any = field(repr=False)
     """Value that the text stood for."""
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values of the environment's variables that the text names, when it was read."""
 
 
 def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Interpolation]:
@@ -48,13 +52,18 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
     """
     if isinstance(written, str):
         if written != resolved and path not in PLACES:
-            yield Interpolation(path, written, resolved)
+            yield Interpolation(path, written, resolved, variables_in(written))
     elif isinstance(written, Mapping) and isinstance(resolved, Mapping):
         for key in written:
             yield from interpolations(written[key], resolved[key], (*path, str(key)))
     elif isinstance(written, list) and isinstance(resolved, list):
         for index, (text, value) in enumerate(zip(written, resolved, strict=True)):
             yield from interpolations(text, value, (*path, index))
+
+
+def variables_in(text: str) -> dict[str, str]:
+    """Returns the values of the environment's variables that a text of a config names, each by its name."""
+    return {name: os.environ[name] for name in VARIABLE.findall(text) if name in os.environ}
 
 
 def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = None) -> str:
@@ -69,8 +78,10 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
             return each.text
         if len(value := str(each.value)) >= SHORTEST_MASKED:
             text = text.replace(value, each.text)
-    for value, written in sorted(_from_environment(filled_in).items(), key=lambda one: -len(one[0])):
-        text = masked(text, value, written)
+    variables = {value: name for each in filled_in for name, value in each.variables.items()}
+    for value in sorted(variables, key=len, reverse=True):
+        if len(value) >= SHORTEST_MASKED:
+            text = masked(text, value, f"${{oc.env:{variables[value]}}}")
     return text
 
 
@@ -89,17 +100,6 @@ def errors_unfilled(filled_in: Sequence[Interpolation]) -> Iterator[None]:
         if (text := unfilled(str(error), filled_in)) == str(error):
             raise
         raise type(error)(text) from None
-
-
-def _from_environment(filled_in: Sequence[Interpolation]) -> dict[str, str]:
-    """Returns the values of environment variables in the values of a config, each with its ${oc.env:...}."""
-    found: dict[str, str] = {}
-    for each in filled_in:
-        pieces = _ENV.split(each.text)  # text, ${oc.env:...}, text, ...
-        pattern = "".join("(.+?)" if index % 2 else re.escape(piece) for index, piece in enumerate(pieces))
-        if values := re.fullmatch(pattern, str(each.value), re.DOTALL):
-            found |= dict(zip(values.groups(), pieces[1::2], strict=True))
-    return {value: written for value, written in found.items() if len(value) >= SHORTEST_MASKED}
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED
+from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED, VARIABLE
 from ray_gym.errors import describe
 from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.reading import Run
 
 ALWAYS = ("RAY_GYM_TOKEN",)
 """Environment variables that are secret whatever the config says."""
-
-_ENV = re.compile(r"\$\{oc\.env:\s*([^\s{},]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +64,4 @@ def _names(node: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
         for item in node:
             yield from _names(item, path)
     elif isinstance(node, str) and path not in PLACES:
-        yield from _ENV.findall(node)
+        yield from VARIABLE.findall(node)

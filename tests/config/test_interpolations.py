@@ -139,6 +139,28 @@ def test_parts_that_come_from_the_environment_are_shown_as_the_text(config: Path
         raise RunFailed(f"no {SECRET}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${oc.env:TEAM}-${oc.env:KEY}",
+        "${oc.env:TEAM}${oc.env:KEY}",
+        "${oc.env:TEAM}:${oc.env:KEY,none}",
+        "${participants.policy.model}:${oc.env:KEY}",
+        "${oc.env:TEAM}${oc.env:KEY,${run.seed}}",
+        "${oc.env:TEAM}${oc.env: 'KEY'}",
+        "a${oc.decode:${oc.env:KEY}}",
+    ],
+)
+def test_each_variable_of_a_value_is_shown_as_the_text(
+    config: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("TEAM", "my-team:of")
+    given = read(config, f'participants.policy.system_prompt="{text}"')
+    monkeypatch.delenv("KEY")  # as on another machine
+    assert SECRET in (given.participants["policy"].system_prompt or "")
+    assert unfilled(f"bad password {SECRET}", given.filled_in) == "bad password ${oc.env:KEY}"
+
+
 def test_failures_of_episodes_show_the_text(config: Path) -> None:
     config.write_text(FAR)
     given = read(config, "models.far.base_url=http://127.0.0.1:9/${oc.env:KEY}/v1/")

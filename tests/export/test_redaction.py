@@ -82,13 +82,13 @@ def test_secrets_are_those_of_the_environment_that_the_config_names(
         file.write(
             "x:\n  - {api_key_env: KEY_A, header_env: {Auth: KEY_B}}\n  - key ${oc.env:KEY_C,none} ${oc.env:KEY_D}\n"
         )
-        file.write("  - ${oc.env:KEY_E}\n")
-    for name in ("A", "B", "C"):
+        file.write("  - ${oc.env:KEY_E}\n  - \"${oc.env:'KEY_F'}\"\n")
+    for name in ("A", "B", "C", "F"):
         monkeypatch.setenv(f"KEY_{name}", f"planted-{name}")
     monkeypatch.setenv("KEY_D", "short")
     monkeypatch.delenv("KEY_E", raising=False)
     monkeypatch.delenv("RAY_GYM_TOKEN", raising=False)
-    assert secrets_of(load(folder)) == Secrets(("planted-A", "planted-B", "planted-C"), ("KEY_E",))
+    assert secrets_of(load(folder)) == Secrets(tuple(f"planted-{name}" for name in "ABCF"), ("KEY_E",))
     (folder / "run.yaml").write_text(": : [")
     broken = secrets_of(load(folder))
     assert broken.values == broken.unset == () and "ParserError" in broken.unread

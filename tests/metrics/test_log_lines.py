@@ -108,7 +108,10 @@ class Broken(Errand):
 @pytest.mark.parametrize("form", ["plain", "json"])
 def test_values_of_the_environment_are_shown_as_the_config_has_them(capsys: Said, form: Any) -> None:
     key = Interpolation(
-        ("models", "far", "base_url"), "http://a.test/${oc.env:KEY}/v1", 'http://a.test/hunter"2-secret/v1'
+        ("models", "far", "base_url"),
+        "http://a.test/${oc.env:KEY}/v1",
+        'http://a.test/hunter"2-secret/v1',
+        {"KEY": 'hunter"2-secret'},
     )
     configure(LogSection(format=form), (key,), run="r1")
     logger.warning("%s gives no token ids", 'http://a.test/hunter"2-secret/v1')
