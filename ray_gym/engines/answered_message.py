@@ -19,8 +19,11 @@ CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "fun
 """Ends of an answer that say that there is a call in it (without one, the server has lost it), and fields of a message
 that hold calls.
 """
-UNREAD_CALL = frozenset({"malformed_function_call", "malformed_tool_call", "unexpected_tool_call"})
-"""Ends of an answer with a call that the endpoint can't read, and leaves out (Gemini)."""
+UNREAD_CALL = frozenset(
+    {"malformed_function_call", "malformed_tool_call", "unexpected_tool_call"}  # Gemini
+    | {"malformed_tool_use", "malformed_model_output"}  # Bedrock
+)
+"""Ends of an answer with a call that the endpoint can't read, and leaves out."""
 _OTHER_ARGUMENTS = ("arguments", "parameters", "params", "args", "kwargs", "input")
 """Names under which some servers give a call's arguments, of which only `arguments` of its function is read."""
 

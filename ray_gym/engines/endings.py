@@ -35,9 +35,9 @@ _FILTER_WORDS = re.compile(
     r"(prompt|input|output|request|content) (was|is|has been) flagged"  # OpenAI, OpenRouter
     r"|limited access to this content for safety reasons|(by|of) (our|the) safety system"  # OpenAI
     r"|content management policy|output blocked by content filter"  # Azure; Anthropic
-    r"|contentpolicyviolationerror"  # LiteLLM
+    r"|contentpolicyviolationerror|violated (\w+ ){0,4}(guardrail|moderation|content safety) policy"  # LiteLLM
     r"|content violates usage guidelines|content exists risk|considered high risk"  # xAI; DeepSeek; Moonshot
-    r"|(in|out)put data may contain inappropriate|(in|out)put new_sensitive"  # DashScope; MiniMax
+    r"|(in|out)put data may contain inappropriate|(in|out)put (new_)?sensitive"  # DashScope; MiniMax
     r"|不安全或敏感内容|sensitive chat messages|(prompt|response) blocked due to security"  # Zhipu; UCloud; Cloudflare
     r"|moderation on .{1,60} your input",  # OpenRouter, earlier
     re.IGNORECASE,
@@ -46,7 +46,7 @@ _BAD_CALL = frozenset({"tool_use_failed", "output_parse_failed"})
 _BAD_TEXT = frozenset({"json_validate_failed"})
 """Codes of Groq's errors about what the model wrote, which is in `failed_generation`: a call, and JSON by a schema."""
 _NO_CALL = re.compile(r"did not call a tool", re.IGNORECASE)
-_WRAPPED = ("error", "innererror", "metadata", "raw")
+_WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp")
 """Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
 _DEEPEST = 6
 """Largest number of errors within one another that are read."""
@@ -58,6 +58,8 @@ _CONTEXT_IS_FULL = re.compile(
     r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
     r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
     r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
+    r"|sum of prompt length \(.{1,120}should not exceed max_(num_tokens|seq_len)"  # TensorRT-LLM
+    r"|tokens_limit_reached|request body too large for .{1,60}max size: \d+ tokens"  # GitHub Models
     r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
     r"|inputs\W{1,3}tokens \+ \W{1,3}max_new_tokens|inputs\W{1,3}must have less than"  # Hugging Face TGI
     r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
@@ -118,7 +120,8 @@ def _codes(errors: list[Json]) -> set[str]:
 
 
 def _words(errors: list[Json]) -> str:
-    return "\n".join(error["message"] for error in errors if isinstance(error.get("message"), str))
+    found = (error.get(name) for error in errors for name in ("message", "status_msg"))
+    return "\n".join(words for words in found if isinstance(words, str))
 
 
 def _errors_in(given: Any, depth: int = _DEEPEST) -> Iterator[Json]:

@@ -42,7 +42,7 @@ ENDS: Mapping[str, FinishReason] = {
     ),
     **dict.fromkeys(("endoftext", "end_of_text", *CALLED, *UNREAD_CALL), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length", "repetition", "token_limit", "max_length"), "length"),
-    **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens"), "length"),
+    **dict.fromkeys(("max_new_tokens", "max_output_tokens", "max_completion_tokens", "max_output"), "length"),
     **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "content_filter"),
     **dict.fromkeys(("prohibited_content", "blocklist", "spii", "language"), "content_filter"),
     **dict.fromkeys(("sensitive", "image_safety", "image_prohibited_content", "image_recitation"), "content_filter"),
@@ -50,7 +50,7 @@ ENDS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("model_context_window_exceeded", "context_length_exceeded"), "context_full"),
 }
 """Ends of an answer by the values of `finish_reason`, as `_end_of` gives them: OpenAI's and vLLM's, and those of servers
-that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21).
+that follow them (Hugging Face TGI, Gemini, Anthropic, Cohere, Mistral, Zhipu, Bedrock, watsonx, AI21, MiniMax).
 """
 _PREFIX = re.compile(r"finish_?reason[._]|\w+: ")
 """Prefixes that some servers write before an end: `FinishReason.STOP`, and Gemini's `content_filter: RECITATION`."""

@@ -49,6 +49,8 @@ def answer(**choice: Any) -> dict[str, Any]:
         ("max_length", "length"),
         ("max_output_tokens", "length"),
         ("max_new_tokens", "length"),
+        ("max_output", "length"),
+        ("MAX_OUTPUT", "length"),
         ("content-filter", "content_filter"),
         ("content_filter: RECITATION", "content_filter"),
         ("FinishReason.STOP", "stop"),
@@ -82,7 +84,15 @@ def test_words_that_are_elsewhere_are_no_empty_answer(choice: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize(
-    "ends", ["function_call_filter: MALFORMED_FUNCTION_CALL", "malformed_function_call", "UNEXPECTED_TOOL_CALL"]
+    "ends",
+    [
+        "function_call_filter: MALFORMED_FUNCTION_CALL",
+        "malformed_function_call",
+        "UNEXPECTED_TOOL_CALL",
+        "malformed_tool_use",
+        "malformedToolUse",
+        "malformed_model_output",
+    ],
 )
 def test_a_call_that_the_endpoint_leaves_out_is_one_that_cant_be_read(ends: str) -> None:
     for choice in ({}, {"message": {"role": "assistant", "content": None}}):

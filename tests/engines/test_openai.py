@@ -433,6 +433,11 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
         "prompt token count of 140000 exceeds the limit of 128000",
         "Prompt length (9000) exceeds maximum input length (8192)",
+        "The sum of prompt length (72417.0), query length (0) should not exceed max_num_tokens (69632)",
+        "The sum of prompt length (9000), query length (0) max_tokens (16) should not exceed max_seq_len (8192)",
+        "default 500: The sum of prompt length (4000) and query length (0) max_tokens (2048) should not exceed max_seq_len",
+        "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+        "tokens_limit_reached: Request body too large for DeepSeek-R1 model. Max size: 4000 tokens.",
         "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - received 6354.",
     ],
 )
