@@ -55,7 +55,7 @@ class EarlierMessage(BaseModel):
 
 def read_conversation(items: Any) -> Any:
     """Converts chat messages or Responses items to a list of dicts with the fields of `EarlierMessage`; a string
-    becomes one user message. Thoughts in the assistant's texts become its reasoning; its messages with neither text nor
+    becomes one user message. Thoughts in the assistant's texts become its reasoning; its messages with neither words nor
     calls are left out. Checks that a model can continue the conversation: system messages come first, and every call
     has a result.
 
@@ -81,8 +81,8 @@ def _is_json_of_messages(text: str) -> bool:
 
 
 def has_unsaid_answer(items: Sequence[Any]) -> bool:
-    """Returns True if `read_conversation` leaves out a message of the assistant, which has neither text nor calls: it
-    is empty, or only a thought between marks. False for items that can't be read.
+    """Returns True if `read_conversation` leaves out a message of the assistant, which has neither words nor calls: it
+    is blank, or only a thought between marks. False for items that can't be read.
     """
     if not any(map(_may_be_unsaid, items)):
         return False
@@ -101,7 +101,7 @@ def _may_be_unsaid(item: Any) -> bool:
         return False
     content = item.get("content")
     text = content.strip() if isinstance(content, str) else ""
-    is_marked = not text or text[0] in _MARKS_BEGIN or text[-1] in _MARKS_END
+    is_marked = is_blank(text) or text[0] in _MARKS_BEGIN or text[-1] in _MARKS_END
     return is_marked and is_blank(tell_apart(text)[1])
 
 
@@ -354,7 +354,7 @@ def _tell_thoughts_apart(message: dict[str, Any]) -> None:
 
 
 def _is_empty(message: _Fields) -> bool:
-    return message["role"] == "assistant" and not message["content"] and not message["tool_calls"]
+    return message["role"] == "assistant" and is_blank(message["content"]) and not message["tool_calls"]
 
 
 def _fields(given: Any, what: str) -> _Fields:

@@ -194,9 +194,13 @@ def test_fields_of_messages_that_are_passed_over_are_told(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "content", ["<think>only</think>", "only</think>", "<think>only", "", None, " [THINK]a[/THINK]\n"]
+    "content",
+    [
+        *("<think>only</think>", "only</think>", "<think>only", "", None, " [THINK]a[/THINK]\n"),
+        *("  \n", "\u200b", " \ufeff\u2060 ", "<think>a</think>\u200b", [{"type": "text", "text": "\t\u200d"}]),
+    ],
 )
-def test_an_answer_without_words_is_passed_over_and_told(tmp_path: Path, content: str | None) -> None:
+def test_an_answer_without_words_is_passed_over_and_told(tmp_path: Path, content: Any) -> None:
     asked, silent = {"role": "user", "content": "Hi."}, {"role": "assistant", "content": content}
     talks = [[asked, silent, asked], [asked, {"role": "assistant", "content": "<think>a</think>Yes?"}, asked]]
     rows = [{"messages": talk} for talk in talks] + [{"responses_create_params": {"input": talk}} for talk in talks]
