@@ -11,6 +11,7 @@ from ray_gym.deployments.small_model import NAME as SMALL_MODEL
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError, describe
 from ray_gym.installed.extras import NotInstalled, require
+from ray_gym.paths import home_expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ def resolve_model(name: str) -> str:
     """Returns the folder of a model, or else its name at a model hub, unchanged.
 
     Errors: NotInstalled if it is the small model, which was not fetched; UserError if `name` begins like a path (`/`,
-    `~` or `.`) and is not a folder with a config.json.
+    `~` or `.`) and is not a folder with a config.json, or if `~` stands for no folder.
     """
     if name == SMALL_MODEL:
         if not (checkpoint_dir() / "config.json").exists():
@@ -35,7 +36,7 @@ def resolve_model(name: str) -> str:
                 f"the small model is not in {checkpoint_dir()}: run `ray-gym model` first (in a checkout: `make model`)"
             )
         return str(checkpoint_dir())
-    path = Path(name).expanduser()
+    path = home_expanded(name)
     if name.startswith(("/", "~", ".")) and not (path / "config.json").exists():
         raise UserError(
             f"{path} is no checkpoint ({'it has no config.json' if path.is_dir() else 'there is no such folder'})"

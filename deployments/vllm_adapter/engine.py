@@ -7,7 +7,6 @@ models that are trained by adapters share one engine and its GPUs, and each has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +18,7 @@ from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.engine import models_on
 from ray_gym.models.numbers import Integer
 from ray_gym.models.tokenizers import TokenizerDigest
+from ray_gym.paths import home_expanded
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Folder
 from ray_gym.weights.client import Weights
 
@@ -118,7 +118,7 @@ class VllmAdapterEngine(Engine):
         if self.options.adapter is None:
             say(f"model {name}: a line of adapters on {self.app}")
             return
-        version, folder = self._first_version(self._base), Path(self.options.adapter).expanduser().absolute()
+        version, folder = self._first_version(self._base), home_expanded(self.options.adapter, "adapter").absolute()
         current = weights.status().current
         if (current.version, current.source) != (version, Folder(str(folder), adapter=True)):
             weights.update(version, adapter=folder)

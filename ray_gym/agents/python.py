@@ -19,6 +19,7 @@ from ray_gym.agents.program import AgentOptions, AgentProgram, Site, Start
 from ray_gym.beside import refuse_hidden
 from ray_gym.config.programs import Variables
 from ray_gym.load_object import complaint_about_file
+from ray_gym.paths import home_expanded
 
 
 def _no_file(name: Any) -> Any:
@@ -60,7 +61,7 @@ class Python(AgentProgram):
 
     def __init__(self, options: PythonOptions) -> None:
         super().__init__(options)
-        given = Path(options.interpreter).expanduser()
+        given = home_expanded(options.interpreter, "agent.interpreter")
         self._interpreter = str(given.absolute()) if len(given.parts) > 1 else options.interpreter
         module = options.python.partition(":")[0]
         refuse_hidden(module, "agent.python", with_imports=False)  # its own folder goes first for these

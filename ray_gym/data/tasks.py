@@ -16,6 +16,7 @@ from ray_gym.data.rows import TaskFile
 from ray_gym.data.slow_generators import told_if_slow, told_if_slowly_made
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, wrong_return
+from ray_gym.paths import home_expanded
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task, task_json
 
@@ -68,9 +69,10 @@ def check_number(episodes: int) -> None:
 
 def locate(path: str, config_dir: Path) -> Path:
     """Returns the path of a task file, in the config's folder or else in the working directory. Errors: UserError if
-    neither has it.
+    neither has it, or a `~` in it stands for no folder.
     """
-    candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
+    written = home_expanded(path, "tasks.path")
+    candidates = [config_dir / written, written]
     for candidate in candidates:
         if candidate.is_file():
             return candidate

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ray_gym.paths import home_expanded
+
 
 def cache_dir() -> Path:
-    """Returns the folder of ray_gym's cache: `RAY_GYM_CACHE`, or `~/.cache/ray_gym` if that variable is not set."""
+    """Returns the folder of ray_gym's cache: `RAY_GYM_CACHE`, or `~/.cache/ray_gym` if that variable is not set.
+    Errors: UserError if a `~` in it stands for no folder.
+    """
     root = os.environ.get("RAY_GYM_CACHE")
-    return Path(root).expanduser() if root else Path.home() / ".cache" / "ray_gym"
+    return home_expanded(root, "RAY_GYM_CACHE") if root else Path.home() / ".cache" / "ray_gym"
 
 
 def agents_dir() -> Path:

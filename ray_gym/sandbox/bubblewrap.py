@@ -17,6 +17,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
+from ray_gym.errors import UserError
+from ray_gym.paths import home_expanded
 from ray_gym.sandbox.bubblewrap_view import INSIDE_AT, ROOT, View, arguments, machine_arguments
 from ray_gym.sandbox.cgroup import cgroup_here
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions, Unavailable
@@ -39,7 +41,11 @@ NAMESPACES = (
 
 
 def _absolute(path: Path) -> Path:
-    if not (found := path.expanduser()).is_absolute():
+    try:
+        found = home_expanded(path)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+    if not found.is_absolute():
         raise ValueError(f"{path} is no absolute path")
     return found
 

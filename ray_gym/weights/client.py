@@ -11,6 +11,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.paths import home_expanded
 from ray_gym.weights.checkpoint import Folder, StateDict
 from ray_gym.weights.holder import find_holder
 from ray_gym.weights.orders import PauseMode, Sleep, WakeUp
@@ -138,7 +139,7 @@ def _source(
     for field, folder in (("path", path), ("adapter", adapter)):
         if folder is None:
             continue
-        found = Path(folder).expanduser()
+        found = home_expanded(folder, field)
         if not found.is_absolute():
             raise UserError(f"{field}: {str(folder)!r} is relative; the replicas have another working directory")
         return Folder(str(found), adapter=field == "adapter")

@@ -97,6 +97,16 @@ def test_an_environment_without_agents_has_sandboxes(tmp_path: Path) -> None:
         ("{id: codex}", "{kind: bubblewrap, read_only: 5}", "sandbox.read_only: "),
         ("{id: codex}", "{kind: bubblewrap, read_only: /usr}", "sandbox.read_only: "),
         ("{id: codex}", "{kind: bubblewrap, read_only: [lib]}", "sandbox.read_only.0: lib is no absolute path"),
+        (
+            "{id: codex}",
+            "{kind: bubblewrap, read_only: [~nosuch/lib]}",
+            "sandbox.read_only.0: ~nosuch/lib: there is no user",
+        ),
+        (
+            "{python: 'json:loads', interpreter: ~nosuch/python}",
+            "{}",
+            "agent.interpreter: ~nosuch/python: there is no user",
+        ),
         ("{command: [sh], environment: {'A=B': x}}", "{}", "'A=B': a variable has a name without ="),
         ("{command: [sh], environment: {'': x}}", "{}", "participants.policy.agent.environment: "),
         ('{command: [sh, "a\\0b"]}', "{}", "participants.policy.agent.command: "),

@@ -62,6 +62,10 @@ class AddingLittle(Adding):
             raise ValueError(f"a: {task.a} is too much")
 
 
+def test_a_file_in_a_home_that_is_not_there(tmp_path: Path) -> None:
+    assert error_of("~nosuch/tasks.jsonl", tmp_path) == "tasks.path: ~nosuch/tasks.jsonl: there is no user 'nosuch'"
+
+
 def test_an_environment_can_refuse_a_row_for_what_the_schema_does_not_see(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"a": 9}, {"a": 10}, {"a": "x"})
     problems = error_of(path, tmp_path, environment=AddingLittle()).splitlines()

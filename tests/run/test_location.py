@@ -101,6 +101,15 @@ def config(**output: object) -> RunConfig:
     )
 
 
+@pytest.mark.parametrize("key", ["dir", "journal_dir"])
+@pytest.mark.parametrize("written", ["~nosuch/x", "~nosuch", "file://~nosuch/x"])
+def test_a_home_that_is_not_there(key: str, written: str) -> None:
+    with pytest.raises(UserError, match=rf"^output\.{key}: ~nosuch(/x)?: there is no user 'nosuch'$"):
+        plan_directory(config(**{key: written}), Path("mine.yaml"))
+    with pytest.raises(UserError, match=r"^~nosuch(/x)?: there is no user 'nosuch'$"):
+        storage_at(written)
+
+
 def test_an_object_store_has_no_place_for_journals() -> None:
     told = r"output\.journal_dir: s3://bucket/runs/mine\S* is on an object store.* set output\.journal_dir to a folder.*durability=off"
     with pytest.raises(UserError, match=told):

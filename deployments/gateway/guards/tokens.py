@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ray_gym.config.sections import TokensSection
 from ray_gym.errors import UserError
+from ray_gym.paths import home_expanded
 
 SHORTEST = 16
 """Smallest number of characters of a token."""
@@ -90,7 +91,7 @@ def _locate(file: str, folder: Path) -> Path:
     """Returns the path of the token file: in the config's folder, or else in the working directory. Errors: UserError
     if neither has it.
     """
-    places = dict.fromkeys(start / Path(file).expanduser() for start in (folder, Path.cwd()))
+    places = dict.fromkeys(start / home_expanded(file, "service.tokens.file") for start in (folder, Path.cwd()))
     for place in places:
         if place.exists():
             return place

@@ -257,7 +257,7 @@ def output_root(config: RunConfig) -> str:
     """Returns the folder of all runs, as an absolute path or a URI. Errors: UserError for a relative folder in a
     submitted job, whose working directory is deleted later.
     """
-    _refuse_relative("dir", config.output.dir, "/shared/runs")
+    _check_place("dir", config.output.dir, "/shared/runs")
     return absolute(config.output.dir)
 
 
@@ -265,7 +265,7 @@ def check_places(output: OutputSection) -> None:
     """Checks that `output.dir` and `output.journal_dir` are not relative in a submitted job, whose working directory is
     deleted later. Errors: UserError if one is.
     """
-    _refuse_relative("dir", output.dir, "/shared/runs")
+    _check_place("dir", output.dir, "/shared/runs")
     _with_absolute_journals(output)
 
 
@@ -380,12 +380,19 @@ def _with_absolute_journals(output: OutputSection) -> OutputSection:
     """
     if output.journal_dir is None:
         return output
-    _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")
+    _check_place("journal_dir", output.journal_dir, "/shared/journals")
     return output.model_copy(update={"journal_dir": absolute(output.journal_dir)})
 
 
-def _refuse_relative(key: str, location: str, example: str) -> None:
-    if is_relative(location) and under_submitted_job():
+def _check_place(key: str, location: str, example: str) -> None:
+    """Checks a place of output as a config writes it. Errors: UserError for a `~` that stands for no folder, and for a
+    relative place in a submitted job.
+    """
+    try:
+        relative = is_relative(location)
+    except UserError as error:
+        raise UserError(f"output.{key}: {error}") from None
+    if relative and under_submitted_job():
         raise UserError(
             f"output.{key}: {location} is relative, and this is a submitted job: its working directory goes away with it. "
             f"Give a path that all nodes share, e.g. output.{key}={example}"

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from ray_gym.errors import UserError
 from ray_gym.messages import utf8
-from ray_gym.paths import absolute_path
+from ray_gym.paths import absolute_path, home_expanded
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import Storage
@@ -20,7 +20,9 @@ def is_uri(location: str) -> bool:
 
 
 def absolute(location: str) -> str:
-    """Returns a path (also one with ~ or file://) as an absolute one without `..`, and a URI of an object store unchanged."""
+    """Returns a path (also one with ~ or file://) as an absolute one without `..`, and a URI of an object store unchanged.
+    Errors: UserError for a `~` that stands for no folder.
+    """
     return location if is_uri(location) else str(absolute_path(_path(location)))
 
 
@@ -60,7 +62,7 @@ def storage_at(location: str) -> Storage:
 
 
 def _path(location: str) -> Path:
-    return Path(location.removeprefix("file://")).expanduser()
+    return home_expanded(location.removeprefix("file://"))
 
 
 def _with_path(parts: SplitResult, path: str) -> str:

@@ -19,6 +19,7 @@ from skyrl.train.trainer import RayPPOTrainer
 
 from ray_gym.client import Client
 from ray_gym.errors import UserError
+from ray_gym.paths import home_expanded
 from ray_gym.trainers.compatibility import check_package
 from ray_gym.trainers.service import WeightsCommand, check_served_tokenizer
 from ray_gym.trainers.skyrl import TESTED
@@ -155,7 +156,7 @@ class GroupTrainer(RayPPOTrainer):  # type: ignore[misc]  # likewise
         """Saves the policy, has the service's model serve it as the version after the one that it serves, and removes
         the weights before: a replica that starts later loads the newest. Errors: those of the command.
         """
-        folder = Path(self._options.folder).expanduser().absolute()
+        folder = home_expanded(self._options.folder, "folder").absolute()
         version = self._options.weights.served() + 1
         saved = folder / str(version)
         shutil.rmtree(saved, ignore_errors=True)

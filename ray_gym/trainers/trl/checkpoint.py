@@ -11,6 +11,7 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from ray_gym.errors import UserError
+from ray_gym.paths import home_expanded
 from ray_gym.stream import BlockingStream
 
 CURSOR = "ray_gym_cursor.json"
@@ -42,7 +43,7 @@ def opening(checkpoint: str | Path | None, model: str = "policy") -> tuple[list[
     """
     if checkpoint is None:
         return [], None
-    folder = Path(checkpoint).expanduser().absolute()
+    folder = home_expanded(checkpoint).absolute()
     try:
         saved = json.loads((folder / CURSOR).read_text("utf-8"))
         cursor, version = saved["cursor"], int(saved["version"])
