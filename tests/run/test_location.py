@@ -110,6 +110,35 @@ def test_a_home_that_is_not_there(key: str, written: str) -> None:
         storage_at(written)
 
 
+@pytest.mark.parametrize("key", ["dir", "journal_dir"])
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("$HOME/runs", "$HOME is a name here, and no variable: write ${oc.env:HOME}/runs"),
+        ("/shared/${USER}/runs", "${USER} is a name here, and no variable: write /shared/${oc.env:USER}/runs"),
+        ("s3://bucket/runs-$SLURM_JOB_ID", "write s3://bucket/runs-${oc.env:SLURM_JOB_ID}"),
+        ("s3:/b", "did you mean s3://b? (a folder of that name: ./s3:/b)"),
+        ("gs:/b/x?y=$z", "did you mean gs://b/x?y=$z?"),
+        ("file:/runs", "did you mean file:///runs?"),
+        ("file://host/x", "a file:// URI has three slashes before its path: did you mean file:///host/x?"),
+    ],
+)
+def test_places_that_are_misspelt(key: str, written: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        plan_directory(config(**{"dir": str(tmp_path), key: written}), Path("mine.yaml"))
+    assert str(refused.value).startswith(f"output.{key}: {written}: ") and told in str(refused.value)
+
+
+@pytest.mark.parametrize("written", ["./s3:/b", "cost$usd", "$1", "s3:b", "file://~/x", "file://./x", "~/s3:/b"])
+def test_places_with_odd_names_are_as_they_are_written(
+    written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    name = written.removeprefix("file://").removeprefix("./").removeprefix("~/")
+    assert output_root(config(dir=written)) == str(tmp_path / name)
+
+
 def test_an_object_store_has_no_place_for_journals() -> None:
     told = r"output\.journal_dir: s3://bucket/runs/mine\S* is on an object store.* set output\.journal_dir to a folder.*durability=off"
     with pytest.raises(UserError, match=told):

@@ -22,7 +22,15 @@ from ray_gym.config.file import as_yaml
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
 from ray_gym.run.directory.commit_order import CommitOrder
-from ray_gym.run.directory.location import absolute, child_of, is_relative, parent_of, shell_quoted, storage_at
+from ray_gym.run.directory.location import (
+    absolute,
+    child_of,
+    is_relative,
+    parent_of,
+    refuse_variable,
+    shell_quoted,
+    storage_at,
+)
 from ray_gym.run.directory.ownership import Owner
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.receipt import COLUMNS, Receipt, receipt_of
@@ -385,10 +393,11 @@ def _with_absolute_journals(output: OutputSection) -> OutputSection:
 
 
 def _check_place(key: str, location: str, example: str) -> None:
-    """Checks a place of output as a config writes it. Errors: UserError for a `~` that stands for no folder, and for a
-    relative place in a submitted job.
+    """Checks a place of output as a config writes it. Errors: UserError for one that is misspelt (`$HOME/runs`, `s3:/b`),
+    a `~` that stands for no folder, and a relative place in a submitted job.
     """
     try:
+        refuse_variable(location)
         relative = is_relative(location)
     except UserError as error:
         raise UserError(f"output.{key}: {error}") from None

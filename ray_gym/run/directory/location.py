@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -9,9 +10,16 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from ray_gym.errors import UserError
 from ray_gym.messages import utf8
 from ray_gym.paths import absolute_path, home_expanded
-from ray_gym.run.directory.object_storage import ObjectStorage
+from ray_gym.run.directory.object_storage import SCHEMES, ObjectStorage
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import Storage
+
+ONE_SLASH = re.compile(rf"({'|'.join((*SCHEMES, 'file'))}):(/(?!/).*)", re.DOTALL)
+"""A location with one slash after its scheme, where two belong."""
+FILE_ON_HOST = re.compile(r"file://([^/~.].*)", re.DOTALL)
+"""A file:// URI that names a host before its path, or whose path has no slash in front."""
+VARIABLE = re.compile(r"\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*))")
+"""A variable as shells write it."""
 
 
 def is_uri(location: str) -> bool:
@@ -24,6 +32,15 @@ def absolute(location: str) -> str:
     Errors: UserError for a `~` that stands for no folder.
     """
     return location if is_uri(location) else str(absolute_path(_path(location)))
+
+
+def refuse_variable(location: str) -> None:
+    """Checks that a location from a config has no variable in it as shells write it, `$HOME` say, for no shell reads it.
+    Errors: UserError.
+    """
+    if (found := VARIABLE.search(location)) is not None:
+        meant = location.replace(found[0], f"${{oc.env:{found[1] or found[2]}}}")
+        raise UserError(f"{location}: {found[0]} is a name here, and no variable: write {meant}")
 
 
 def is_relative(location: str) -> bool:
@@ -62,6 +79,14 @@ def storage_at(location: str) -> Storage:
 
 
 def _path(location: str) -> Path:
+    """Returns the path that a location stands for. Errors: UserError if a `~` stands for no folder, or if it is a URI that
+    is written otherwise than those that are read.
+    """
+    if (scheme := ONE_SLASH.fullmatch(location)) is not None:
+        meant = f"file://{scheme[2]}" if scheme[1] == "file" else f"{scheme[1]}:/{scheme[2]}"
+        raise UserError(f"{location}: did you mean {meant}? (a folder of that name: ./{location})")
+    if (host := FILE_ON_HOST.fullmatch(location)) is not None:
+        raise UserError(f"{location}: a file:// URI has three slashes before its path: did you mean file:///{host[1]}?")
     return home_expanded(location.removeprefix("file://"))
 
 
