@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import msgspec
-
-from ray_gym.deployments.chat import call_frames, interleaved, plain_calls
+from ray_gym.deployments.chat import call_frames, forced_calls, interleaved, plain_calls
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
@@ -33,16 +31,6 @@ HARMONY = ("openai", "openai_gptoss")
 """vLLM's names of the tool parser and the reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
 """Number of letters and digits of a call's id: Mistral's templates refuse other ids."""
-
-
-class _ForcedCall(msgspec.Struct):
-    """Holds a call in vLLM's form for forced calls. The parameters stay as the model wrote them."""
-
-    name: str
-    parameters: msgspec.Raw
-
-
-_decode_forced = msgspec.json.Decoder(list[_ForcedCall]).decode
 
 
 class ToolFormat:
@@ -96,7 +84,7 @@ class ToolFormat:
     ) -> tuple[str | None, str, list[Call]]:
         text = generation.text
         if grammar is not None and grammar.kind == "json":
-            return None, *_read_json_calls(text)
+            return self._read_forced(generation)
         reasoning, rest, calls, answer = self._parse(generation, tools)
         if tools and self._plain:
             thoughts, content, read = plain_calls.read_beside_thoughts(rest, [tool.name for tool in tools])
@@ -113,6 +101,14 @@ class ToolFormat:
         if tools and call_frames.has_mark(self.tool_parser, answer):
             return reasoning, call_frames.words_alone(self.tool_parser, answer), []
         return reasoning, rest, []
+
+    def _read_forced(self, generation: Generation) -> tuple[str | None, str, list[Call]]:
+        """Returns the reasoning, words and calls of an answer in vLLM's form for forced calls. Only with a reasoning parser
+        may thoughts be before the calls: the grammar begins behind these.
+        """
+        if self.reasoning_parser is None:
+            return None, "", forced_calls.read(generation.text)
+        return forced_calls.read_behind_thoughts(generation.text, is_opened(self._end_of_prompt(generation)))
 
     def _read_attempts(self, attempts: Sequence[Attempt], calls: list[Call], tools: Sequence[ToolSchema]) -> list[Call]:
         """Returns the calls that a model began, of which the parser read `calls`. Unless it read all of them, each is
@@ -343,17 +339,6 @@ def _drop_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
         shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
     return list(shortest.values())
-
-
-def _read_json_calls(text: str) -> tuple[str, list[Call]]:
-    """Returns the text, which is "", and the calls of an answer in vLLM's form for forced calls of models without a
-    structural tag: [{"name": ..., "parameters": {...}}]. An answer in no such form gives one call without a name, with
-    the whole text as its arguments.
-    """
-    try:
-        return "", [("", call.name, bytes(call.parameters).decode()) for call in _decode_forced(text)]
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        return "", [("", "", text)]
 
 
 def _behind_reasoning(text: str, reasoning: str | None, answer: str | None) -> str:
