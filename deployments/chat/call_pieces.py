@@ -20,7 +20,8 @@ MOST_MERGED = 8
 MOST_BRACKETS = 20
 """Brackets that are tried as the end of a list of Python calls."""
 
-_NEXT_OBJECT = re.compile(r',\s*(?=\{\s*"(?:name|type|function|arguments|parameters)")')
+_OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)"')
+_NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
 _NEXT_CALL = re.compile(r",\s*(?=[A-Za-z_][\w.-]*\()")
 _OPENING = re.compile(r"[{\[(]|<\w")
@@ -190,7 +191,8 @@ def end_of_json(text: str, start: int) -> int | None:
 
 def split_objects(text: str, start: int, next_object: re.Pattern[str] = _NEXT_OBJECT) -> tuple[list[str], int]:
     """Returns the items of a JSON list of objects, behind its opening bracket, and the index behind the list. An item
-    that is malformed ends where another object begins that looks like a call, or else with the text's last bracket.
+    that is malformed ends where another object begins that looks like a call, or else with the text's last bracket. A
+    list without a bracket at its end goes to the end of the text, or to the words behind its last item.
 
     `next_object`: matches before an object that looks like a call.
     """
@@ -201,8 +203,9 @@ def split_objects(text: str, start: int, next_object: re.Pattern[str] = _NEXT_OB
         if text[position : position + 1] in ("]", ""):
             return items, min(position + 1, len(text))
         end = end_of_json(text, position)
-        behind = _skip(text, end or 0)
-        if end is None or text[behind : behind + 1] not in (",", "]", ""):
+        if end is not None and _ends_in_words(text, end):
+            return [*items, text[position:end].strip()], end
+        if end is None or _after(text, end) not in (",", "]", ""):
             following = next_object.search(text, position)
             last = text.rfind("]", position)
             end = following.start() if following else last if last >= 0 else len(text)
@@ -248,6 +251,11 @@ def split_lines(text: str) -> list[str]:
     return split_calls(", ".join(line.strip() for line in text.splitlines() if line.strip()))
 
 
+def _ends_in_words(text: str, end: int) -> bool:
+    """Returns True if words follow the item of a list that ends at `end`, and nothing behind it looks like a call."""
+    return _after(text, end).isalpha() and not _OBJECT_OF_CALL.search(text, end)
+
+
 def _between_calls(text: str) -> list[str]:
     """Returns a text between calls with marks if it may be a call; [] if it is whitespace or the rest of a mark."""
     return [text] if _OPENING.search(text) else []
@@ -271,6 +279,12 @@ def _skip(text: str, position: int) -> int:
     """Returns the index of the first character from `position` on that is no whitespace."""
     found = _SPACE.match(text, position)
     return found.end() if found else position
+
+
+def _after(text: str, position: int) -> str:
+    """Returns the first character from `position` on that is no whitespace; "" if there is none."""
+    place = _skip(text, position)
+    return text[place : place + 1]
 
 
 @lru_cache(maxsize=512)
