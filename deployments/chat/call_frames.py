@@ -23,10 +23,9 @@ from ray_gym.deployments.chat.call_pieces import (
     Suffixed,
     read_python_list,
     split_json,
-    split_lines,
-    split_list,
     split_named_json,
 )
+from ray_gym.deployments.chat.python_calls import spell_call, split_lines, split_list
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -112,7 +111,7 @@ _LLAMA = Frame(
     ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*"),
     not_behind=("[", ",", '":'),  # it is within other JSON
 )
-_PYTHON = {"parts": split_list, "brackets": ("[", "]")}
+_PYTHON = {"parts": split_list, "brackets": ("[", "]"), "spell": spell_call}
 _PYTHON_LIST = Frame(rf"\A\s*\[\s*(?=(?:{NAMES})\()", read_python_list)
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
 _JSON_LIST_OF_XLAM = Frame(
@@ -163,7 +162,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "llama4_json": (_LLAMA,),
     "pythonic": (_PYTHON_LIST,),
     "llama4_pythonic": (_PYTHON_LIST, _between("<|python_start|>", "<|python_end|>", **_PYTHON)),
-    "olmo3": (_tagged("function_calls", parts=split_lines),),
+    "olmo3": (_tagged("function_calls", parts=split_lines, spell=spell_call),),
     "lfm2": (_between("<|tool_call_start|>", "<|tool_call_end|>", echo=_ECHO, **_PYTHON),),
     "functiongemma": (
         _between(

@@ -5,7 +5,6 @@ A call may be malformed. Then it ends where the next one begins, or with its fra
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable
@@ -13,17 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-NEVER = r"(?!)"
-"""Regular expression that matches nothing."""
-MOST_MERGED = 8
-"""Pieces between commas that are tried as one call: a string in it may hold what looks like another call."""
-MOST_BRACKETS = 20
-"""Brackets that are tried as the end of a list of Python calls."""
+from ray_gym.deployments.chat.python_calls import NEVER, find_list_end, spell_call, split_calls
 
 _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)"')
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
-_NEXT_CALL = re.compile(r",\s*(?=[A-Za-z_][\w.-]*\()")
 _OPENING = re.compile(r"[{\[(]|<\w")
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
@@ -33,15 +26,24 @@ class Attempt(NamedTuple):
     """Holds one call that a model began, well-formed or not."""
 
     alone: str
-    """Text that the parser reads as this call and no other, if it is well-formed."""
+    """Text that the parser reads as this call and no other, if it is well-formed; "" if it would read another call."""
     written: str
     """The call as the model wrote it, without what is around it."""
+
+    @property
+    def is_respelled(self) -> bool:
+        """Returns True if the parser reads the call otherwise where it stands than alone."""
+        return self.written not in self.alone
 
 
 Reader = Callable[[str, int, str], tuple[list[Attempt], int]]
 """Reads a frame: takes a text, the index behind the frame's beginning, and the regular expression of beginnings; returns
 the attempts in the frame, at least one, and the index behind it.
 """
+
+
+Spell = Callable[[str], str | None]
+"""Writes a call as the parser reads it as it is meant; returns None if it reads another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Between:
     """Text that the parser asks for around such a call, beside the marks."""
     echo: str = ""
     """Regular expression of what belongs to the frame behind its end."""
+    spell: Spell | None = None
+    """Writes a call anew that the parser would misread."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
@@ -71,7 +75,7 @@ class Between:
         else:
             written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
         before, after = self.begin + self.brackets[0], self.brackets[1] + self.end
-        attempts = [Attempt(before + each + after, each.strip()) for each in written or [text[start:stop]]]
+        attempts = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
         echo = _compile(self.echo).match(text, end)
         return attempts, echo.end() if echo else end
 
@@ -168,15 +172,10 @@ class ListOfJson:
 
 def read_python_list(text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
     """Returns the attempts in a list of Python calls, behind its opening bracket, and the index behind it (see
-    `Reader`). A malformed list goes to the end of the text.
+    `Reader`).
     """
-    stop = end = len(text)
-    for found, _ in zip(re.finditer(r"\]", text[start:]), range(MOST_BRACKETS), strict=False):
-        if _count_calls(text[start : start + found.start()]):
-            stop, end = start + found.start(), start + found.end()
-            break
-    inside = text[start:stop].strip().removesuffix("]")
-    return [Attempt(f"[{each}]", each) for each in split_calls(inside)], end
+    stop, end = find_list_end(text, start)
+    return [_attempt("[", each, "]", spell_call) for each in split_calls(text[start:stop].strip())], end
 
 
 def end_of_json(text: str, start: int) -> int | None:
@@ -224,31 +223,9 @@ def split_named_json(text: str) -> list[str]:
     return split_objects(text.lstrip().removeprefix("["), 0, _NEXT_NAMED)[0]
 
 
-def split_calls(text: str) -> list[str]:
-    """Returns the calls in a text of Python calls with commas between them. What is no call is left with the call before
-    it.
-    """
-    cuts = [0, *(found.end() for found in _NEXT_CALL.finditer(text)), len(text) + 1]
-    pieces: list[str] = []
-    first = 0
-    while first < len(cuts) - 1:
-        tries = range(first + 1, min(first + 1 + MOST_MERGED, len(cuts)))
-        candidates = ((last, _without_comma(text[cuts[first] : cuts[last]])) for last in tries)
-        whole = next(((last, piece) for last, piece in candidates if _count_calls(piece) == 1), None)
-        last, piece = whole or (first + 1, _without_comma(text[cuts[first] : cuts[first + 1]]))
-        pieces.append(piece)
-        first = last
-    return [piece for piece in pieces if piece]
-
-
-def split_list(text: str) -> list[str]:
-    """Returns the calls in a text that is a list of Python calls, of which a bracket may be missing."""
-    return split_calls(text.strip().removeprefix("[").removesuffix("]"))
-
-
-def split_lines(text: str) -> list[str]:
-    """Returns the calls in a text of Python calls, one a line, or several with commas between them."""
-    return split_calls(", ".join(line.strip() for line in text.splitlines() if line.strip()))
+def _attempt(before: str, call: str, after: str, spell: Spell | None) -> Attempt:
+    spelled = spell(call) if spell else call
+    return Attempt("" if spelled is None else before + spelled + after, call.strip())
 
 
 def _ends_in_words(text: str, end: int) -> bool:
@@ -259,20 +236,6 @@ def _ends_in_words(text: str, end: int) -> bool:
 def _between_calls(text: str) -> list[str]:
     """Returns a text between calls with marks if it may be a call; [] if it is whitespace or the rest of a mark."""
     return [text] if _OPENING.search(text) else []
-
-
-def _without_comma(piece: str) -> str:
-    return piece.strip().removesuffix(",").rstrip()
-
-
-def _count_calls(text: str) -> int:
-    """Returns the number of Python calls with commas between them that a text is; 0 if it is something else."""
-    try:
-        parsed = ast.parse(f"[{text.strip()}]", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    items = parsed.elts if isinstance(parsed, ast.List) else []
-    return len(items) if all(isinstance(item, ast.Call) for item in items) else 0
 
 
 def _skip(text: str, position: int) -> int:

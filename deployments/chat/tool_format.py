@@ -94,6 +94,8 @@ class ToolFormat:
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if tools:
             said, attempts = call_frames.cut(self.tool_parser, answer, [tool.name for tool in tools])
+            if any(attempt.is_respelled for attempt in attempts):
+                calls = []  # as they stand, they are misread
             if len(calls) <= len(attempts) > 0:
                 return reasoning, said, self._read_attempts(attempts, calls, tools)
         if calls:

@@ -164,8 +164,8 @@ def test_words_of_other_tags_stay() -> None:
 )
 def test_python_calls_are_parted(inside: str, calls: list[str]) -> None:
     assert written("lfm2", f"<|tool_call_start|>[{inside}]<|tool_call_end|>")[1] == (calls if inside else ["[]"])
-    lines = inside.replace("), ", ")\n")
-    assert written("olmo3", f"<function_calls>\n{lines}\n</function_calls>")[1] == (calls if inside else [""])
+    lines, in_lines = inside.replace("), ", ")\n"), [call.replace("), ", ")\n") for call in calls]
+    assert written("olmo3", f"<function_calls>\n{lines}\n</function_calls>")[1] == in_lines
     if inside:
         assert written("pythonic", f"[{inside}]") == (
             ("", calls) if not inside.startswith("fly") else (f"[{inside}]", [])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
-from test_malformed_calls import GO, NOTE, Calls, read
+from test_malformed_calls import GO, NOTE, read
+
+from ray_gym.deployments.chat.call_frames import cut
 
 JSON_NOTE, JSON_GO = '{"name": "note", "arguments": {"text": "ü"}}', '{"name": "go", "arguments": {"to": "x"}}'
 LISTS = {"mistral": "[TOOL_CALLS] [", "granite": "<|tool_call|>[", "phi4_mini_json": "functools["}
@@ -22,3 +27,87 @@ def test_a_list_may_lack_the_bracket_at_its_end(parser: str) -> None:
     )
     words, calls = read(parser, f'{begin}{{"name": "go", "arguments": {{"to": }}}}, {JSON_NOTE}')
     assert words == "" and len(calls) == 2 and calls[1] == NOTE
+
+
+def note(text: str) -> tuple[str, str]:
+    return "note", json.dumps({"text": text}, ensure_ascii=False)
+
+
+PYTHON = {
+    "olmo3": ("<function_calls>", "</function_calls>"),
+    "lfm2": ("<|tool_call_start|>[", "]<|tool_call_end|>"),
+    "pythonic": ("[", "]"),
+    "llama4_pythonic": ("<|python_start|>[", "]<|python_end|>"),
+}
+"""Marks around calls that are written as Python, by parser."""
+CODE = "def f():\n    g(1)\n\n" + "".join(f"f({index})\nprint([{index}], 'a, b')\n" for index in range(30))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ('note(text="""a\nb""")', "a\nb"),
+        ('note(text="a\nb")', "a\nb"),
+        ("note(text='''Dear \"X\",\n\n  I'm in.\n''')", 'Dear "X",\n\n  I\'m in.\n'),
+        ('note(text="a\\nb\n\\"c\\"\r\n")', 'a\nb\n"c"\r\n'),
+        ('note(text="""a\\\nb""")', "ab"),
+        ('note(text="a\u2028b")', "a\u2028b"),
+        ('note(\n    text="ü",\n)', "ü"),
+        (f'note(text="""{CODE}""")', CODE),
+        ('note(text="""go(to=1)\ngo(to=2)""")', "go(to=1)\ngo(to=2)"),
+    ],
+)
+@pytest.mark.parametrize("parser", PYTHON)
+def test_line_breaks_in_an_argument_of_python_stay(parser: str, call: str, text: str) -> None:
+    begin, end = PYTHON[parser]
+    assert read(parser, f"{begin}{call}{end}") == ("", [note(text)])
+    assert read(parser, f"{begin}go(to='x'), {call}{end}") == ("", [GO, note(text)])
+    bad, between = "go(to=)", "\n" if parser == "olmo3" else ", "
+    assert read(parser, f"{begin}{call}{between}{bad}{end}") == ("", [note(text), ("", bad)])
+    assert read(parser, f"{begin}{bad}{between}{call}{end}") == ("", [("", bad), note(text)])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'note("abc")',
+        'note(**{"text": "x"})',
+        'note(text="a", text="b")',
+        'note("a", text="b")',
+        'note(*["a"], text="b")',
+        'note(["a",\n"b"])',
+        'note({"text": "a"})',
+        'note(text={"a": 1, "a": 2})',
+        'note("abc", day=07)',
+        "note(f'abc', from='x')",
+    ],
+)
+@pytest.mark.parametrize("parser", PYTHON)
+def test_a_python_call_that_would_lose_an_argument_is_answered_with_an_error(parser: str, call: str) -> None:
+    begin, end = PYTHON[parser]
+    assert read(parser, f"{begin}{call}{end}") == ("", [("", call)])
+    assert read(parser, f"{begin}{call}, go(to='x'){end}\nDone.") == ("Done.", [("", call), GO])
+
+
+@pytest.mark.parametrize("parser", PYTHON)
+def test_ordinary_arguments_of_python_are_read(parser: str) -> None:
+    begin, end = PYTHON[parser]
+    call = "note(text=\"it's\", n=-1, xs=[1, {'a': None, 'b': True}], d={})"
+    arguments = '{"text": "it\'s", "n": -1, "xs": [1, {"a": null, "b": true}], "d": {}}'
+    assert read(parser, f"{begin}{call}{end}") == ("", [("note", arguments)])
+    assert read(parser, f"{begin}note(){end}") == ("", [("note", "{}")])
+
+
+def test_repairs_of_a_parser_stay() -> None:
+    begin, end = PYTHON["lfm2"]
+    call = "note(text='a', day=07)"
+    assert read("lfm2", f"{begin}{call}{end}") == ("", [("note", '{"text": "a", "day": 7}')])
+    assert read("lfm2", f"{begin}note(text='sed '1,9p' f'){end}") == ("", [note("sed '1,9p' f")])
+
+
+def test_much_text_in_calls_of_python_takes_little_time() -> None:
+    began = time.thread_time()
+    for part in ('note(text="a", ', 'go(to="\n', "go(to='''\\a", "go(]", "\n", 'note(text="a")\n', ", go(to="):
+        for parser in ("olmo3", "lfm2", "pythonic"):
+            cut(parser, f"{PYTHON[parser][0]}go({part * 2000}", ("note", "go"))
+    assert time.thread_time() - began < 20

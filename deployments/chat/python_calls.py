@@ -1,0 +1,130 @@
+"""Parts calls that are written as Python, and writes each so that vLLM's parsers read all of its arguments.
+
+These parsers take the names of arguments as they come: one without a name is dropped, and of two with one name the first
+is lost. Some cut a call at each line break, also within a string.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import islice
+
+NEVER = r"(?!)"
+"""Regular expression that matches nothing."""
+MOST_MERGED = 8
+"""Pieces between commas that are tried as one call: a string in it may hold what looks like another call."""
+MOST_BRACKETS = 20
+"""Brackets that are tried as the end of a list of Python calls."""
+LONG_STRING = r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\''
+"""Regular expression of a string of Python between three quotes."""
+STRING = rf'{LONG_STRING}|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
+"""Regular expression of a string of Python, also of one with a line break that should be escaped."""
+
+_CALL = r"[A-Za-z_][\w.-]*\("
+_NEXT_CALL = rf",\s*(?={_CALL})"
+_NEXT_LINE = rf"(?:,\s*|\n[^\S\n]*)(?={_CALL})"
+_BREAKS = {"\n": "\\n", "\r": "\\r"}
+_MALFORMED_ENDS = [re.compile(rf"{end}(?=[^\S\n]*(?:\n|\Z))") for end in (r"\)\s*\]", r"\]")]
+_UNNAMED = re.compile(r"\s*[A-Za-z_][\w.-]*\(\s*(?:[\"'\d\[{*-]|[rfbu]+[\"'])", re.IGNORECASE)
+
+
+def split_calls(text: str, border: str = _NEXT_CALL) -> list[str]:
+    """Returns the calls in a text of Python calls with commas between them. What is no call is left with the call before
+    it. `border`: regular expression of what is before each call but the first.
+    """
+    pieces: list[str] = []
+    first = 0
+    while first < len(text):
+        tries = {*_ends(text, border, first), *_ends(text, border, first, STRING)}
+        whole = (end for end in sorted(tries) if count_calls(_without_comma(text[first : end[0]])) == 1)
+        stop, following = next(whole, None) or _ends(text, border, first, LONG_STRING)[0]
+        pieces.append(_without_comma(text[first:stop]))
+        first = following
+    return [piece for piece in pieces if piece]
+
+
+def split_list(text: str) -> list[str]:
+    """Returns the calls in a text that is a list of Python calls, of which a bracket may be missing."""
+    return split_calls(text.strip().removeprefix("[").removesuffix("]"))
+
+
+def split_lines(text: str) -> list[str]:
+    """Returns the calls in a text of Python calls, one a line, or several with commas between them."""
+    return split_calls(text.strip(), _NEXT_LINE)
+
+
+def spell_call(call: str) -> str | None:
+    """Returns a Python call as a parser reads it with all of its arguments: in one line. Returns None if no parser does,
+    since an argument has no name, or the same name as another.
+    """
+    parsed = _parse(call)
+    if len(parsed) != 1:
+        return None if _UNNAMED.match(call) else call
+    if _loses_arguments(parsed[0]):
+        return None
+    return call if len(call.splitlines()) < 2 else ast.unparse(parsed[0])
+
+
+def count_calls(text: str) -> int:
+    """Returns the number of Python calls with commas between them that a text is; 0 if it is something else."""
+    return len(_parse(text))
+
+
+def find_list_end(text: str, start: int) -> tuple[int, int]:
+    """Returns the index where the inside of a list of Python calls ends that begins at `start`, and the index behind the
+    list. A malformed list ends with a bracket that ends a line, or else with the text.
+    """
+    places = {*_places(text, r"\]", start, MOST_BRACKETS), *_places(text, r"\]", start, MOST_BRACKETS, STRING)}
+    for stop, end in sorted(places):
+        if count_calls(text[start:stop]):
+            return stop, end
+    malformed = next(filter(None, (end.search(text, start) for end in _MALFORMED_ENDS)), None)
+    return (malformed.end() - 1, malformed.end()) if malformed else (len(text), len(text))
+
+
+def _parse(text: str) -> list[ast.Call]:
+    """Returns the Python calls with commas between them that a text is; [] if it is something else. In its strings, line
+    breaks that should be escaped are read as such.
+    """
+    for each in dict.fromkeys((text, re.sub(STRING, _escape_breaks, text, flags=re.DOTALL))):
+        try:
+            parsed = ast.parse(f"[{each.strip()}]", mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        items = parsed.elts if isinstance(parsed, ast.List) else []
+        if items and all(isinstance(item, ast.Call) for item in items):
+            return [item for item in items if isinstance(item, ast.Call)]
+    return []
+
+
+def _loses_arguments(call: ast.Call) -> bool:
+    """Returns True if an argument has no name, or if one name, or one key of a dict, is given twice."""
+    dicts = [node for node in ast.walk(call) if isinstance(node, ast.Dict)]
+    keys = [[ast.dump(key) if key else None for key in node.keys] for node in dicts]
+    names = [[keyword.arg for keyword in call.keywords], *keys]
+    return bool(call.args) or any(None in each or len(set(each)) < len(each) for each in names)
+
+
+def _escape_breaks(string: re.Match[str]) -> str:
+    if string[0].startswith(('"""', "'''")):
+        return string[0]
+    return re.sub(r"\\.|[\r\n]", lambda found: _BREAKS.get(found[0], found[0]), string[0], flags=re.DOTALL)
+
+
+def _ends(text: str, border: str, start: int, beside: str = NEVER) -> list[tuple[int, int]]:
+    """Returns where the call that begins at `start` may end, as (index of its end, index of the next call)."""
+    found = _places(text, border, start, MOST_MERGED, beside)
+    return found if len(found) == MOST_MERGED else [*found, (len(text), len(text))]
+
+
+def _places(text: str, pattern: str, start: int, most: int, beside: str = NEVER) -> list[tuple[int, int]]:
+    """Returns the starts and ends of the first `most` matches of a regular expression behind `start`. Those within a match
+    of `beside` are left out.
+    """
+    matches = re.compile(rf"(?:{beside})|(?P<place>{pattern})", re.DOTALL).finditer(text, start)
+    return [found.span() for found in islice((found for found in matches if found["place"] is not None), most)]
+
+
+def _without_comma(piece: str) -> str:
+    return piece.strip().removesuffix(",").rstrip()
