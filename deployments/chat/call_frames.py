@@ -157,7 +157,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         Frame(r"\[TOOL_CALLS\]", ObjectOfJson("[TOOL_CALLS]", r"[^{\[]*(?:\[(?:CALL_ID|ARGS)\][^{\[]*)*")),
     ),
     "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[")),),
-    "phi4_mini_json": (Frame(r"functools\[", ListOfJson("functools[")),),
+    "phi4_mini_json": (Frame(r"functools\[", ListOfJson("functools[", keys=("arguments", "parameters"))),),
     "llama3_json": (_LLAMA,),
     "llama4_json": (_LLAMA,),
     "pythonic": (_PYTHON_LIST,),

@@ -162,12 +162,25 @@ class ListOfJson:
 
     before: str
     after: str = "]"
+    keys: tuple[str, ...] = ("arguments",)
+    """Keys under which the parser looks for the arguments of a call."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the list, and the index behind it (see `Reader`)."""
         following = _compile(again).search(text, start) if end_of_json(text, start - 1) is None else None
         written, end = split_objects(text[: following.start()] if following else text, start)
-        return [Attempt(self.before + each + self.after, each.strip()) for each in written or [""]], end
+        return [_attempt(self.before, each, self.after, self._spell) for each in written or [""]], end
+
+    def _spell(self, call: str) -> str | None:
+        """Returns a call; None if its arguments are under another key, or under two (see `Spell`)."""
+        try:
+            given = json.loads(call)
+        except (ValueError, RecursionError):
+            return call
+        if not isinstance(given, dict):
+            return call
+        has_arguments = not given.keys().isdisjoint(self.keys) or given.keys() <= {"name", "type", "id"}
+        return call if has_arguments and not given.keys() >= {"arguments", "parameters"} else None
 
 
 def read_python_list(text: str, start: int, _again: str) -> tuple[list[Attempt], int]:

@@ -111,3 +111,29 @@ def test_much_text_in_calls_of_python_takes_little_time() -> None:
         for parser in ("olmo3", "lfm2", "pythonic"):
             cut(parser, f"{PYTHON[parser][0]}go({part * 2000}", ("note", "go"))
     assert time.thread_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '{"name": "note", "parameters": {"text": "x"}}',
+        '{"name": "note", "args": {"text": "x"}}',
+        '{"name": "note", "text": "x"}',
+        '{"name": "note", "arguments": {}, "parameters": {"text": "x"}}',
+        '{"type": "function", "name": "note", "input": {"text": "x"}}',
+    ],
+)
+@pytest.mark.parametrize("parser", LISTS)
+def test_json_with_its_arguments_under_another_key_is_answered_with_an_error(parser: str, call: str) -> None:
+    reads_it = parser == "phi4_mini_json" and list(json.loads(call)) == ["name", "parameters"]
+    as_read = note("x") if reads_it else ("", call)
+    assert read(parser, f"{LISTS[parser]}{call}]") == ("", [as_read])
+    assert read(parser, f"{LISTS[parser]}{call}, {JSON_GO}]") == ("", [as_read, GO])
+    if not reads_it:  # also parsers of older tokenizers read no such call
+        assert cut(parser, f"{LISTS[parser]}{call}]", ["note", "go"])[1][0].alone == ""
+
+
+@pytest.mark.parametrize("parser", ["granite", "phi4_mini_json"])
+def test_further_keys_of_json_are_let_pass(parser: str) -> None:
+    call = '{"type": "function", "id": "abc123def", "name": "note", "arguments": {"text": "ü"}, "why": "so"}'
+    assert read(parser, f"{LISTS[parser]}{call}, {JSON_GO}]") == ("", [NOTE, GO])
