@@ -111,6 +111,13 @@ _LLAMA = Frame(
     ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*"),
     not_behind=("[", ",", '":'),  # it is within other JSON
 )
+_MISTRAL = ObjectOfJson(
+    "[TOOL_CALLS]",
+    r"[^{\[]*(?:\[(?:CALL_ID|ARGS)\][^{\[]*)*",
+    more=r'(?<=\})[\s,;]*(?=[A-Za-z_][\w.-]*(?:\[(?:CALL_ID|ARGS)\]|\{\s*["}])|\{\s*"name"\s*:)',
+    own_id=r"[^{\[]*\[CALL_ID\]\s*([A-Za-z0-9]{9})\s*[{\[]",
+    spell=lambda call: re.sub(r"\A([^{\[]*)\[CALL_ID\][^{\[]*", r"\1", call),  # the parser takes the id for a name
+)
 _PYTHON = {"parts": split_list, "brackets": ("[", "]"), "spell": spell_call}
 _PYTHON_LIST = Frame(rf"\A\s*\[\s*(?=(?:{NAMES})\()", read_python_list)
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
@@ -154,7 +161,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "deepseek_v31": _deepseek(),
     "mistral": (
         Frame(r"\[TOOL_CALLS\]\s*\[(?=\s*[{\]])", ListOfJson("[TOOL_CALLS][")),
-        Frame(r"\[TOOL_CALLS\]", ObjectOfJson("[TOOL_CALLS]", r"[^{\[]*(?:\[(?:CALL_ID|ARGS)\][^{\[]*)*")),
+        Frame(r"\[TOOL_CALLS\]", _MISTRAL),
     ),
     "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[")),),
     "phi4_mini_json": (Frame(r"functools\[", ListOfJson("functools[", keys=("arguments", "parameters"))),),

@@ -29,6 +29,8 @@ class Attempt(NamedTuple):
     """Text that the parser reads as this call and no other, if it is well-formed; "" if it would read another call."""
     written: str
     """The call as the model wrote it, without what is around it."""
+    id: str = ""
+    """Id that the model wrote for the call, if the parser reads none."""
 
     @property
     def is_respelled(self) -> bool:
@@ -132,7 +134,7 @@ class Suffixed:
 
 @dataclass(frozen=True, slots=True)
 class ObjectOfJson:
-    """Reads a call that ends with its JSON. A malformed one goes on to the next call, or to the end of the text."""
+    """Reads calls that end with their JSON. A malformed one goes on to the next call, or to the end of the text."""
 
     before: str = ""
     """Text that the parser asks for before the call."""
@@ -142,18 +144,35 @@ class ObjectOfJson:
     """Regular expression of what belongs to the frame behind the JSON."""
     end: str = NEVER
     """Regular expression of what ends a malformed call, too, and does not belong to it."""
+    more: str = NEVER
+    """Regular expression of what is between a call and another one without a mark of its own."""
+    own_id: str = NEVER
+    """Regular expression whose first group is the id that the model wrote for the call."""
+    spell: Spell | None = None
+    """Writes a call anew that the parser would misread."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
-        """Returns the attempt, and the index behind it (see `Reader`)."""
+        """Returns the attempts, and the index behind them (see `Reader`)."""
+        attempts: list[Attempt] = []
+        while True:
+            stop, end = self._find_end(text, start, again)
+            attempt = _attempt(self.before, text[start:stop], "", self.spell)
+            own_id = _compile(self.own_id).match(text, start, stop)
+            attempts.append(attempt._replace(id=own_id[1]) if own_id else attempt)
+            if (more := _compile(self.more).match(text, end)) is None:
+                return attempts, end
+            start = more.end()
+
+    def _find_end(self, text: str, start: int, again: str) -> tuple[int, int]:
+        """Returns the index where the call ends that begins at `start`, and the index behind what belongs to it."""
         found = _compile(self.to_json).match(text, start)
         stop = end_of_json(text, found.end()) if found else None
         if stop is None:
-            following = _compile(f"(?:{again})|{self.end}").search(text, start + 1)
-            stop = end = following.start() if following else len(text)
-        else:
-            behind = _compile(self.behind).match(text, stop)
-            end = behind.end() if behind else stop
-        return [Attempt(self.before + text[start:stop], text[start:stop].strip())], end
+            following = _compile(f"(?:{again})|{self.end}|{self.more}").search(text, start + 1)
+            stop = following.start() if following else len(text)
+            return stop, stop
+        behind = _compile(self.behind).match(text, stop)
+        return stop, behind.end() if behind else stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,16 @@ def spell_as_written(calls: Sequence[Call], text: str, start: int = 0) -> list[C
     return made
 
 
+def with_own_ids(calls: list[Call], ids: Sequence[str]) -> list[Call]:
+    """Returns calls with the ids that the model wrote for them, which the parser did not read. Of calls with the same id,
+    the first has it. `ids`: "" where there is none.
+    """
+    if len(calls) != len(ids):
+        return calls
+    firsts = [id if id not in ids[:index] else "" for index, id in enumerate(ids)]
+    return [(id or read, name, arguments) for id, (read, name, arguments) in zip(firsts, calls, strict=True)]
+
+
 def _find_json(wanted: str, text: str, start: int) -> slice | None:
     """Returns the place of the first object of JSON in `text`, from the index `start`, that decodes to the same as
     `wanted`, with values of the same types (1, 1.0 and true differ); None if there is none among `MOST_OBJECTS`.

@@ -19,6 +19,7 @@ from ray_gym.deployments.chat.call_spelling import (
     read_bare_name,
     read_json_call,
     spell_as_written,
+    with_own_ids,
 )
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
@@ -97,7 +98,8 @@ class ToolFormat:
             if any(attempt.is_respelled for attempt in attempts):
                 calls = []  # as they stand, they are misread
             if len(calls) <= len(attempts) > 0:
-                return reasoning, said, self._read_attempts(attempts, calls, tools)
+                read = self._read_attempts(attempts, calls, tools)
+                return reasoning, said, with_own_ids(read, [attempt.id for attempt in attempts])
         if calls:
             return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
         if tools and call_frames.has_mark(self.tool_parser, answer):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 
+import numpy as np
 import pytest
-from test_malformed_calls import GO, NOTE, read
+from test_malformed_calls import GO, NOTE, TOOLS, read, tool_format
 
 from ray_gym.deployments.chat.call_frames import cut
+from ray_gym.deployments.chat.token_engine import Generation
 
 JSON_NOTE, JSON_GO = '{"name": "note", "arguments": {"text": "ü"}}', '{"name": "go", "arguments": {"to": "x"}}'
 LISTS = {"mistral": "[TOOL_CALLS] [", "granite": "<|tool_call|>[", "phi4_mini_json": "functools["}
@@ -137,3 +139,54 @@ def test_json_with_its_arguments_under_another_key_is_answered_with_an_error(par
 def test_further_keys_of_json_are_let_pass(parser: str) -> None:
     call = '{"type": "function", "id": "abc123def", "name": "note", "arguments": {"text": "ü"}, "why": "so"}'
     assert read(parser, f"{LISTS[parser]}{call}, {JSON_GO}]") == ("", [NOTE, GO])
+
+
+CALL_ID, ANOTHER_ID = "[CALL_ID]abc123def", "[CALL_ID]abc123deg"
+MISTRAL_CALLS = f'[TOOL_CALLS]note{CALL_ID}[ARGS]{{"text": "ü"}}[TOOL_CALLS]go{ANOTHER_ID}[ARGS]{{"to": "x"}}'
+BAD_NOTE = ("note", '{"text": }')
+"""Call whose arguments are no JSON, of which the model is told when they are read."""
+
+
+def read_ids(text: str) -> list[str]:
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    return [call.id for call in tool_format("mistral").parse(answer, TOOLS, None, 7).tool_calls]
+
+
+def test_ids_that_a_mistral_model_wrote_are_those_of_its_calls() -> None:
+    assert read("mistral", MISTRAL_CALLS) == ("", [NOTE, GO])
+    assert read_ids(MISTRAL_CALLS) == ["abc123def", "abc123deg"]
+    one = f'Hi. [TOOL_CALLS]note {CALL_ID} {{"text": "ü"}}'
+    assert read("mistral", one) == ("Hi.", [NOTE]) and read_ids(one) == ["abc123def"]
+    bad = MISTRAL_CALLS.replace('"ü"', "")
+    assert read("mistral", bad) == ("", [BAD_NOTE, GO])
+    assert read_ids(bad) == ["abc123def", "abc123deg"]
+    mixed = MISTRAL_CALLS.replace(CALL_ID, "")
+    assert read("mistral", mixed) == ("", [NOTE, GO]) and read_ids(mixed)[1] == "abc123deg"
+
+
+def test_other_ids_are_made_as_if_there_were_none() -> None:
+    without = read_ids(MISTRAL_CALLS.replace(CALL_ID, "").replace(ANOTHER_ID, ""))
+    twice = MISTRAL_CALLS.replace(ANOTHER_ID, CALL_ID)
+    assert read("mistral", twice) == ("", [NOTE, GO]) and read_ids(twice) == ["abc123def", without[1]]
+    wrong = MISTRAL_CALLS.replace("abc123de", "call_1")
+    assert read("mistral", wrong) == ("", [NOTE, GO]) and read_ids(wrong) == without
+    mention = '[TOOL_CALLS]note[ARGS]{"text": "[CALL_ID]abc123def[ARGS]{}"}'
+    assert read("mistral", mention) == ("", [note("[CALL_ID]abc123def[ARGS]{}")])
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n", ", "])
+@pytest.mark.parametrize("args", ["", "[ARGS]", "[CALL_ID]abc123def[ARGS]"])
+def test_a_mistral_call_behind_another_needs_no_mark(between: str, args: str) -> None:
+    one, two = f'note{args}{{"text": "ü"}}', 'go{"to": "x"}'
+    assert read("mistral", f"Hi [TOOL_CALLS]{one}{between}{two} Done.") == ("Hi  Done.", [NOTE, GO])
+    bad = one.replace('"ü"', "")
+    assert read("mistral", f"[TOOL_CALLS]{bad}{between}{two}") == ("", [BAD_NOTE, GO])
+    assert read("mistral", f"[TOOL_CALLS]{two}{between}{bad}") == ("", [GO, BAD_NOTE])
+    assert read("mistral", f"[TOOL_CALLS]{one}{between}go{{}}[TOOL_CALLS]{two}") == ("", [NOTE, ("go", "{}"), GO])
+    listed = f"[TOOL_CALLS]{JSON_NOTE}{between}{JSON_GO}"
+    assert read("mistral", listed) == ("", [NOTE, GO])
+
+
+@pytest.mark.parametrize("words", ["Done.", "see {1}", "go", "So it is: {}", "f(x) = {x}"])
+def test_words_behind_a_mistral_call_stay(words: str) -> None:
+    assert read("mistral", f'[TOOL_CALLS]note{{"text": "ü"}} {words}') == (words, [NOTE])
