@@ -8,7 +8,7 @@ parser has not read can be read by itself. The parsers' names are vLLM's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -25,7 +25,7 @@ from ray_gym.deployments.chat.call_pieces import (
     split_json,
     split_named_json,
 )
-from ray_gym.deployments.chat.python_calls import spell_call, split_lines, split_list
+from ray_gym.deployments.chat.python_calls import is_called, spell_call, split_lines, split_list
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -44,6 +44,8 @@ class Frame:
     """Texts behind which, whitespace aside, nothing begins a frame."""
     not_within: tuple[str, str] | None = None
     """Marks of a thought's beginning and end, between which nothing begins a frame."""
+    when: Callable[[str, int, int, str], bool] | None = None
+    """Returns True if a beginning begins a frame. Takes the answer, its start and end, and `begin` with the names."""
 
 
 def _between(begin: str, end: str, **settings: Any) -> Frame:
@@ -119,7 +121,12 @@ _MISTRAL = ObjectOfJson(
     spell=lambda call: re.sub(r"\A([^{\[]*)\[CALL_ID\][^{\[]*", r"\1", call),  # the parser takes the id for a name
 )
 _PYTHON = {"parts": split_list, "brackets": ("[", "]"), "spell": spell_call}
-_PYTHON_LIST = Frame(rf"\A\s*\[\s*(?=(?:{NAMES})\()", read_python_list)
+_PYTHON_LIST = Frame(
+    rf"(?:\A\s*\[\s*(?=(?:{NAMES})\()|(?<!`)(?:```(?:\w+|(?=[^`]*```))\s*)?(?:<\|python_tag\|>\s*)?"
+    rf"\[\s*(?=(?:{NAMES})\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d\[{{*-])))",
+    read_python_list,
+    when=is_called,
+)
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
 _JSON_LIST_OF_XLAM = Frame(
     rf"(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT}|{{\s*\"name\"\s*:\s*\"(?:{NAMES})\"\s*}}\s*,))",
@@ -336,6 +343,8 @@ def _next(
             if _is_mention(answer, *found.span()) or _is_behind(answer, found.start(), frame.not_behind):
                 continue
             if frame.not_within and _is_within(answer, found.start(), *frame.not_within):
+                continue
+            if frame.when is not None and not frame.when(answer, *found.span(), begin):
                 continue
             if nearest is None or found.start() < nearest[2]:
                 nearest = (frame, begin, *found.span())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from ray_gym.deployments.chat.python_calls import NEVER, find_list_end, spell_call, split_calls
+from ray_gym.deployments.chat.python_calls import NEVER, end_of_list, find_list_end, spell_call, split_calls
 
 _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)"')
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
@@ -202,12 +202,13 @@ class ListOfJson:
         return call if has_arguments and not given.keys() >= {"arguments", "parameters"} else None
 
 
-def read_python_list(text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
+def read_python_list(text: str, start: int, again: str) -> tuple[list[Attempt], int]:
     """Returns the attempts in a list of Python calls, behind its opening bracket, and the index behind it (see
     `Reader`).
     """
-    stop, end = find_list_end(text, start)
-    return [_attempt("[", each, "]", spell_call) for each in split_calls(text[start:stop].strip())], end
+    stop, end = find_list_end(text, start, again)
+    attempts = [_attempt("[", each, "]", spell_call) for each in split_calls(text[start:stop].strip())]
+    return attempts, end_of_list(text, end, again)
 
 
 def end_of_json(text: str, start: int) -> int | None:

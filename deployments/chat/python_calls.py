@@ -26,6 +26,10 @@ _NEXT_CALL = rf",\s*(?={_CALL})"
 _NEXT_LINE = rf"(?:,\s*|\n[^\S\n]*)(?={_CALL})"
 _BREAKS = {"\n": "\\n", "\r": "\\r"}
 _MALFORMED_ENDS = [re.compile(rf"{end}(?=[^\S\n]*(?:\n|\Z))") for end in (r"\)\s*\]", r"\]")]
+_GOES_ON = tuple("`.,;:!?)]}\"'=(+*/|-…、。")
+"""Characters behind a list with which a sentence goes on, so that the list is a mention."""
+_PLACEHOLDER = re.compile(r"=\s*(?:\.\.\.|…|<\w)")
+_FENCE = re.compile(r"\s*```")
 _UNNAMED = re.compile(r"\s*[A-Za-z_][\w.-]*\(\s*(?:[\"'\d\[{*-]|[rfbu]+[\"'])", re.IGNORECASE)
 
 
@@ -71,16 +75,58 @@ def count_calls(text: str) -> int:
     return len(_parse(text))
 
 
-def find_list_end(text: str, start: int) -> tuple[int, int]:
+def find_list_end(text: str, start: int, again: str) -> tuple[int, int]:
     """Returns the index where the inside of a list of Python calls ends that begins at `start`, and the index behind the
-    list. A malformed list ends with a bracket that ends a line, or else with the text.
+    list. A malformed list ends with a bracket that ends a line, or where a line begins another list, or else with the text.
+
+    `again`: regular expression of beginnings.
     """
+    beginnings = _places(text, again, start, MOST_BRACKETS)
+    limit = beginnings[-1][0] if len(beginnings) == MOST_BRACKETS else len(text)
     places = {*_places(text, r"\]", start, MOST_BRACKETS), *_places(text, r"\]", start, MOST_BRACKETS, STRING)}
     for stop, end in sorted(places):
-        if count_calls(text[start:stop]):
+        if end <= limit and count_calls(text[start:stop]):
             return stop, end
-    malformed = next(filter(None, (end.search(text, start) for end in _MALFORMED_ENDS)), None)
-    return (malformed.end() - 1, malformed.end()) if malformed else (len(text), len(text))
+    line = next((begin for begin, _ in beginnings if begins_line(text, begin)), limit)
+    malformed = next(filter(None, (end.search(text, start, line) for end in _MALFORMED_ENDS)), None)
+    return (malformed.end() - 1, malformed.end()) if malformed else (line, line)
+
+
+def is_called(text: str, start: int, inside: int, again: str) -> bool:
+    """Returns True if a list of Python calls is meant to be called, and not mentioned: it begins the text, a code block
+    or a line, or its end is one of a sentence. `start`: index where it begins; `inside`: index behind its bracket.
+    """
+    if not text[:start].strip() or text[start] != "[":  # a mark, such as that of a code block, is before it
+        return True
+    line = text[text.rfind("\n", 0, start) + 1 : start].strip()
+    if line.endswith(("=", "(", "[")):  # it is within other Python
+        return False
+    stop, end = find_list_end(text, inside, again)
+    if stop == end:  # it has no bracket at its end
+        return not line or (text.count("[", inside) < MOST_BRACKETS and count_calls(text[inside:stop]) > 0)
+    if line and (_PLACEHOLDER.search(text, inside, stop) or not _is_whole(text[inside:stop])):
+        return False
+    follows = text[end:].lstrip(" \t")[:1]
+    return end_of_list(text, end, again) > end or not (follows.islower() or follows.isdigit() or follows in _GOES_ON)
+
+
+def end_of_list(text: str, end: int, again: str) -> int:
+    """Returns the index behind what belongs to a list that ends at `end`: the end of its code block, and what is between it
+    and another list.
+    """
+    if text.count("```", 0, end) % 2 and (fence := _FENCE.match(text, end)):
+        return fence.end()
+    between = re.compile(rf"\s*[,;]\s*(?={again})", re.DOTALL).match(text, end)
+    return between.end() if between else end
+
+
+def begins_line(text: str, start: int) -> bool:
+    """Returns True if nothing but whitespace is before `start` in its line."""
+    return not text[text.rfind("\n", 0, start) + 1 : start].strip()
+
+
+def _is_whole(inside: str) -> bool:
+    return "\n" not in inside or count_calls(inside) > 0
 
 
 def _parse(text: str) -> list[ast.Call]:

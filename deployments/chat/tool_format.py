@@ -98,8 +98,8 @@ class ToolFormat:
             if any(attempt.is_respelled for attempt in attempts):
                 calls = []  # as they stand, they are misread
             if len(calls) <= len(attempts) > 0:
-                read = self._read_attempts(attempts, calls, tools)
-                return reasoning, said, with_own_ids(read, [attempt.id for attempt in attempts])
+                made = self._read_attempts(attempts, calls, tools)
+                return reasoning, said, with_own_ids(made, [attempt.id for attempt in attempts])
         if calls:
             return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
         if tools and call_frames.has_mark(self.tool_parser, answer):

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from test_malformed_calls import GO, NOTE, TOOLS, read, tool_format
+from test_malformed_calls import GO, NOTE, TOOLS, Calls, read, tool_format
 
 from ray_gym.deployments.chat.call_frames import cut
 from ray_gym.deployments.chat.token_engine import Generation
@@ -111,7 +111,9 @@ def test_much_text_in_calls_of_python_takes_little_time() -> None:
     began = time.thread_time()
     for part in ('note(text="a", ', 'go(to="\n', "go(to='''\\a", "go(]", "\n", 'note(text="a")\n', ", go(to="):
         for parser in ("olmo3", "lfm2", "pythonic"):
-            cut(parser, f"{PYTHON[parser][0]}go({part * 2000}", ("note", "go"))
+            cut(parser, f"{PYTHON[parser][0]}go({part * 700}", ("note", "go"))
+            cut(parser, f"{PYTHON[parser][0]}go({part}" * 700, ("note", "go"))
+            cut(parser, f"So [go({part}" * 700, ("note", "go"))
     assert time.thread_time() - began < 20
 
 
@@ -190,3 +192,62 @@ def test_a_mistral_call_behind_another_needs_no_mark(between: str, args: str) ->
 @pytest.mark.parametrize("words", ["Done.", "see {1}", "go", "So it is: {}", "f(x) = {x}"])
 def test_words_behind_a_mistral_call_stay(words: str) -> None:
     assert read("mistral", f'[TOOL_CALLS]note{{"text": "ü"}} {words}') == (words, [NOTE])
+
+
+PYTHON_NOTE, PYTHON_GO = '[note(text="ü")]', '[go(to="x")]'
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "calls"),
+    [
+        (f"Hi {PYTHON_NOTE}", "Hi", [NOTE]),
+        (f"Hi: {PYTHON_NOTE} And bye.", "Hi:  And bye.", [NOTE]),
+        (f"I note it.\n\n{PYTHON_NOTE}\n\nDone.", "I note it.\n\n\n\nDone.", [NOTE]),
+        (f"{PYTHON_NOTE}\n{PYTHON_GO}", "", [NOTE, GO]),
+        (f"{PYTHON_NOTE}{PYTHON_GO}", "", [NOTE, GO]),
+        (f"{PYTHON_NOTE}, {PYTHON_GO}; {PYTHON_NOTE}", "", [NOTE, GO, NOTE]),
+        (f"Both: {PYTHON_NOTE}, {PYTHON_GO}\n", "Both:", [NOTE, GO]),
+        (f"One. {PYTHON_NOTE} Two. {PYTHON_GO} Three.", "One.  Two.  Three.", [NOTE, GO]),
+        (f"```python\n{PYTHON_NOTE}\n```", "", [NOTE]),
+        (f"So:\n```\n{PYTHON_NOTE}\n{PYTHON_GO}\n```\nDone.", "So:\n\n\nDone.", [NOTE, GO]),
+        (f"```tool_code\n{PYTHON_NOTE}\n```\n```python\n{PYTHON_GO}\n```", "", [NOTE, GO]),
+        (f"```python\nx = 1\n```\n{PYTHON_NOTE}", "```python\nx = 1\n```", [NOTE]),
+        (f"<|python_tag|>{PYTHON_NOTE}", "", [NOTE]),
+        (f"Hi. <|python_tag|> {PYTHON_NOTE} ", "Hi.", [NOTE]),
+        ('Hi [note(text="ü"),\n go(to="x")]\n', "Hi", [NOTE, GO]),
+        ('Hi [note(text="ü")', "Hi", [NOTE]),
+        (f'Hi.\n[go(to=)]\n{PYTHON_NOTE}\nDone.', "Hi.\n\n\nDone.", [("", "go(to=)"), NOTE]),
+        (f'[go(to=\n{PYTHON_NOTE}', "", [("", "go(to="), NOTE]),
+        (f'{PYTHON_NOTE} [go(to=)]', "", [NOTE, ("", "go(to=)")]),
+        ('Hi [go(to=), note(text="ü")]', "Hi", [("", "go(to=)"), NOTE]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("parser", ["pythonic", "llama4_pythonic"])
+def test_lists_of_python_calls_may_be_anywhere(parser: str, text: str, words: str, calls: Calls) -> None:
+    assert read(parser, text) == (words, calls)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Call `[note(text="x")]` to note it.',
+        'It is `[note(text="x")]`',
+        'Say ``[note(text="x")]``, or `x = [note(text="x")]`.',
+        'The form is ` [note(text="x")] `.',
+        'Call [note(text="x")] to note it.',
+        'Never write "[note(text=1)]".',
+        'There is [note(text="x")](https://x.org).',
+        "I'd use [note(text=...)]",
+        "It's [note(text=<text>)]\nof course.",
+        'I could [note(text="x")], or not.',
+        "I [go(ing) home] now [note (text)].",
+        "calls = [note(text='x')]",
+        "They are [1, 2], [fly(to='x')] and [f(note(text='x'))]\n[notes(text='x')]",
+        "I think [note(text= is odd.\nIt is f(x)]\n",
+        'Of [note(text="x") and others',
+    ],
+)
+@pytest.mark.parametrize("parser", ["pythonic", "llama4_pythonic"])
+def test_lists_in_words_stay_words(parser: str, text: str) -> None:
+    assert read(parser, text) == (text, [])
+    assert read(parser, f"{PYTHON_GO}\n{text}") == (text.strip(), [GO])
