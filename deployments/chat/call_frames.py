@@ -21,10 +21,12 @@ from ray_gym.deployments.chat.call_pieces import (
     ObjectOfJson,
     Reader,
     Suffixed,
+    read_python_call,
     read_python_list,
     split_json,
     split_named_json,
 )
+from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import is_called, spell_call, split_lines, split_list
 
 NAMES = "NAMES"
@@ -108,11 +110,21 @@ _OBJECT = (  # it has a tool's name, or any name that parameters follow
     r'\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"(?:name|function)"\s*:\s*'
     rf'"(?:(?:{NAMES})"\s*(?:[,;\n]|\}}\s*(?:[;`\n]|<\||\Z)|\Z)|[^"\n]*"\s*,\s*"(?:parameters|arguments)")'
 )
-_LLAMA = Frame(
-    rf"(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?={_OBJECT})",
-    ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*"),
+_FUNCTION = (  # it has parameters, and no description, as the definition of a tool has
+    r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"function"\s*:\s*\{\s*"name"\s*:\s*"[^"\n]*"\s*'
+    r'(?:,\s*"(?:parameters|arguments)"|\}\s*[,}])'
+)
+_LLAMA_JSON = Frame(
+    rf'(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
+    ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*", spell=unwrap_function),
     not_behind=("[", ",", '":'),  # it is within other JSON
 )
+_LLAMA_CALL = Frame(
+    rf"(?:\A\s*(?=(?:{NAMES})\.)|(?<!`)<\|python_tag\|>\s*)(?=[A-Za-z_]\w*\.call\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d*]))",
+    read_python_call,
+)
+"""Frame of a call as Llama 3.1 writes those of its built-in tools."""
+_LLAMA = (_LLAMA_JSON, _LLAMA_CALL)
 _MISTRAL = ObjectOfJson(
     "[TOOL_CALLS]",
     r"[^{\[]*(?:\[(?:CALL_ID|ARGS)\][^{\[]*)*",
@@ -172,8 +184,8 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     ),
     "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[")),),
     "phi4_mini_json": (Frame(r"functools\[", ListOfJson("functools[", keys=("arguments", "parameters"))),),
-    "llama3_json": (_LLAMA,),
-    "llama4_json": (_LLAMA,),
+    "llama3_json": _LLAMA,
+    "llama4_json": _LLAMA,
     "pythonic": (_PYTHON_LIST,),
     "llama4_pythonic": (_PYTHON_LIST, _between("<|python_start|>", "<|python_end|>", **_PYTHON)),
     "olmo3": (_tagged("function_calls", parts=split_lines, spell=spell_call),),

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from ray_gym.deployments.chat.python_calls import NEVER, end_of_list, find_list_end, spell_call, split_calls
+from ray_gym.deployments.chat.python_calls import (
+    NEVER,
+    end_of_list,
+    find_call_end,
+    find_list_end,
+    spell_as_json,
+    spell_call,
+    split_calls,
+)
 
 _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)"')
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
@@ -209,6 +217,15 @@ def read_python_list(text: str, start: int, again: str) -> tuple[list[Attempt], 
     stop, end = find_list_end(text, start, again)
     attempts = [_attempt("[", each, "]", spell_call) for each in split_calls(text[start:stop].strip())]
     return attempts, end_of_list(text, end, again)
+
+
+def read_python_call(text: str, start: int, _again: str) -> tuple[list[Attempt], int]:
+    """Returns the attempt at a call NAME.call(KEY=VALUE), which the parser reads as JSON, and the index behind it (see
+    `Reader`).
+    """
+    end = find_call_end(text, start)
+    behind = _compile(r"\s*;").match(text, end)
+    return [_attempt("", text[start:end], "", spell_as_json)], behind.end() if behind else end
 
 
 def end_of_json(text: str, start: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
+from typing import Any
 
 MOST_OBJECTS = 100
 """Objects of JSON in an answer among which the arguments of a call are looked for."""
@@ -72,6 +73,31 @@ def end_of_parts(text: str, *parts: str | None) -> int:
         if part and (found := text.find(part, end)) >= 0:
             end = found + len(part)
     return end
+
+
+def unwrap_function(call: str) -> str | None:
+    """Returns the function of a call {"type": "function", "function": {"name": NAME, "arguments": {...}}}, and any other
+    call as it stands. Arguments may be JSON in a text. Returns None if the function is no call, such as a definition.
+    """
+    try:
+        given = json.loads(call)
+    except (ValueError, RecursionError):
+        return call
+    function = given.get("function") if isinstance(given, dict) else None
+    if not isinstance(function, dict):
+        return call
+    if not function.keys() <= {"name", "arguments", "parameters"}:
+        return None
+    return json.dumps({key: _as_object(value) for key, value in function.items()}, ensure_ascii=False)
+
+
+def _as_object(value: Any) -> Any:
+    """Returns the object that a text is the JSON of; any other value as it is."""
+    try:
+        decoded = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return value
+    return decoded if isinstance(decoded, dict) else value
 
 
 def read_json_call(attempt: str) -> Call | None:

@@ -7,6 +7,7 @@ is lost. Some cut a call at each line break, also within a string.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from itertools import islice
 
@@ -70,9 +71,29 @@ def spell_call(call: str) -> str | None:
     return call if len(call.splitlines()) < 2 else ast.unparse(parsed[0])
 
 
+def spell_as_json(call: str) -> str | None:
+    """Returns a call NAME.call(KEY=VALUE) as JSON; None if it is none, or has arguments without a name or a value."""
+    parsed = _parse(call)
+    if len(parsed) != 1 or _loses_arguments(parsed[0]) or not isinstance(parsed[0].func, ast.Attribute):
+        return None
+    try:
+        given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in parsed[0].keywords}
+        return json.dumps({"name": ast.unparse(parsed[0].func.value), "parameters": given}, ensure_ascii=False)
+    except (ValueError, TypeError):
+        return None
+
+
 def count_calls(text: str) -> int:
     """Returns the number of Python calls with commas between them that a text is; 0 if it is something else."""
     return len(_parse(text))
+
+
+def find_call_end(text: str, start: int) -> int:
+    """Returns the index behind the Python call that begins at `start`. A malformed one ends with its line."""
+    places = {*_places(text, r"\)", start, MOST_BRACKETS), *_places(text, r"\)", start, MOST_BRACKETS, STRING)}
+    line = text.find("\n", start)
+    malformed = line if line >= 0 else len(text)
+    return next((end for _, end in sorted(places) if count_calls(text[start:end]) == 1), malformed)
 
 
 def find_list_end(text: str, start: int, again: str) -> tuple[int, int]:

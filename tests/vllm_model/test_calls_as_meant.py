@@ -251,3 +251,63 @@ def test_lists_of_python_calls_may_be_anywhere(parser: str, text: str, words: st
 def test_lists_in_words_stay_words(parser: str, text: str) -> None:
     assert read(parser, text) == (text, [])
     assert read(parser, f"{PYTHON_GO}\n{text}") == (text.strip(), [GO])
+
+
+LLAMA_GO = '{"name": "go", "parameters": {"to": "x"}}'
+
+
+@pytest.mark.parametrize(
+    ("call", "as_read"),
+    [
+        ('{"type":"function","function":{"name":"note","parameters":{"text":"x"}}}', ("note", '{"text":"x"}')),
+        ('{"type": "function", "function": {"name": "note", "arguments": {"text": "ü"}}}', NOTE),
+        ('{"id": "call_1", "type": "function", "function": {"name": "note", "arguments": {"text": "ü"}}}', NOTE),
+        ('{"function": {"name": "note", "arguments": "{\\"text\\": \\"ü\\"}"}, "type": "function"}', NOTE),
+        ('{\n  "function": {\n    "name": "note",\n    "arguments": {"text": "ü"}\n  }\n}', NOTE),
+        ('{"type": "function", "function": {"name": "fly", "parameters": {}}}', ("fly", "{}")),
+        ('<|python_tag|>note.call(text="ü")', NOTE),
+        ('<|python_tag|>note.call(text="(a)\nb", n=[1, -2.5])', ("note", '{"text": "(a)\\nb", "n": [1, -2.5]}')),
+        ("<|python_tag|>fly.call()", ("fly", "{}")),
+    ],
+)
+@pytest.mark.parametrize("parser", ["llama3_json", "llama4_json"])
+def test_forms_of_calls_that_llama_models_write_are_read(parser: str, call: str, as_read: tuple[str, str]) -> None:
+    assert read(parser, call) == ("", [as_read])
+    assert read(parser, f"Hi. {call}\nDone.") == ("Hi. \nDone.", [as_read])
+    assert read(parser, f"{call}; {LLAMA_GO}") == ("", [as_read, GO])
+    assert read(parser, f"{LLAMA_GO}; {call}") == ("", [GO, as_read])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '{"type": "function", "function": {"name": "note", "parameters": {"text": }}}',
+        '{"function": {"name": "note", "arguments": {}, "description": "Takes a note."}}',
+        '<|python_tag|>note.call("ü")',
+        "<|python_tag|>note.call(text=x)",
+        '<|python_tag|>note.call(text="a", text="b")',
+    ],
+)
+def test_such_calls_of_llama_that_cannot_be_read_spoil_no_other(call: str) -> None:
+    written = call.removeprefix("<|python_tag|>")
+    assert read("llama3_json", call) == ("", [("", written)])
+    assert read("llama3_json", f"{LLAMA_GO}\n{call}\n") == ("", [GO, ("", written)])
+    assert read("llama3_json", f"{call}\n{LLAMA_GO}") == ("", [("", written), GO])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "function", "function": {"name": "note", "description": "Notes.", "parameters": {}}}',
+        'It is {"function": {"is": "linear"}}, not {"function": "note"}.',
+        'Write `<|python_tag|>note.call(text="x")` for it.',
+        'It is note.call(text="x") there.',
+        "Note.call(x) is no tool.",
+    ],
+)
+def test_mentions_of_such_calls_of_llama_stay_words(text: str) -> None:
+    assert read("llama3_json", text) == (text, [])
+
+
+def test_a_built_in_call_of_llama_needs_no_mark() -> None:
+    assert read("llama3_json", 'note.call(text="ü")') == ("", [NOTE])
