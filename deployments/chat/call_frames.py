@@ -31,7 +31,7 @@ from ray_gym.deployments.chat.python_calls import is_called, spell_call, split_l
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
-CALL_LIKE = r"(?=\s*(?:[{\[<]|[A-Za-z_][\w.-]*[({]|call:|\Z))"
+CALL_LIKE = rf"(?=\s*(?:[{{\[<]|[A-Za-z_][\w.-]*(?:[({{]|\s*<parameter\b)|(?:{NAMES})[ \t]*(?:[\n<{{]|\Z)|call:|\Z))"
 """Regular expression of what follows the beginning of a call, and no mention of its mark."""
 
 
@@ -52,7 +52,8 @@ class Frame:
 
 def _between(begin: str, end: str, **settings: Any) -> Frame:
     """Returns the frame between two marks (see `Between`)."""
-    return Frame(re.escape(begin) + CALL_LIKE, Between(begin, end, **settings))
+    is_name_alone = rf"(?=\s*[A-Za-z_][\w.-]*\s*{re.escape(end)})"
+    return Frame(rf"{re.escape(begin)}(?:{CALL_LIKE}|{is_name_alone})", Between(begin, end, **settings))
 
 
 def _tagged(tag: str, **settings: Any) -> Frame:

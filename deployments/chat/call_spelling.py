@@ -10,6 +10,8 @@ from typing import Any
 MOST_OBJECTS = 100
 """Objects of JSON in an answer among which the arguments of a call are looked for."""
 
+_BARE_KEY = re.compile(r'([{,]\s*)([^\s{}\[\],:"]+(?: +[^\s{}\[\],:"]+)*)\s*:')
+
 Call = tuple[str, str, str]
 """Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
 
@@ -115,13 +117,34 @@ def read_json_call(attempt: str) -> Call | None:
     return spell_as_written([("", given["name"], json.dumps(given["arguments"], ensure_ascii=False))], attempt)[0]
 
 
+def read_escaped_call(attempt: str) -> Call | None:
+    """Returns the call of an attempt call:NAME{KEY:VALUE,...}, in which texts are between two <escape>, and other values
+    are JSON with bare keys; None for any other. vLLM's parser reads only texts that are in no list or object.
+    """
+    found = re.fullmatch(r"call:(\w+)(\{.*\})", attempt.strip(), re.DOTALL)
+    if found is None:
+        return None
+    pieces = re.split("<escape>(.*?)<escape>", found[2], flags=re.DOTALL)
+    if '"' in "".join(pieces[::2]):
+        return None
+    pieces[::2] = [_BARE_KEY.sub(r'\1"\2":', piece) for piece in pieces[::2]]
+    pieces[1::2] = [json.dumps(text, ensure_ascii=False) for text in pieces[1::2]]
+    arguments = "".join(pieces)
+    try:
+        json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+    return "", found[1], arguments
+
+
 def read_bare_name(attempt: str) -> tuple[str, str]:
     """Returns (name, "") for an attempt at a call that is JSON with a name and nothing else, and ("", the attempt) for
     any other.
     """
     try:
-        given, _ = json.JSONDecoder().raw_decode(attempt.lstrip())
+        given, end = json.JSONDecoder().raw_decode(attempt.lstrip())
     except (ValueError, RecursionError):
-        given = None
-    is_bare = isinstance(given, dict) and list(given) == ["name"] and isinstance(given["name"], str)
+        return "", attempt
+    has_more = "{" in attempt.lstrip()[end:]
+    is_bare = isinstance(given, dict) and list(given) == ["name"] and isinstance(given["name"], str) and not has_more
     return (given["name"], "") if is_bare else ("", attempt)

@@ -17,10 +17,12 @@ from ray_gym.deployments.chat.call_spelling import (
     end_of_parts,
     is_name,
     read_bare_name,
+    read_escaped_call,
     read_json_call,
     spell_as_written,
     with_own_ids,
 )
+from ray_gym.deployments.chat.lost_arguments import loses_arguments
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
@@ -115,22 +117,36 @@ class ToolFormat:
         return forced_calls.read_behind_thoughts(generation.text, is_opened(self._end_of_prompt(generation)))
 
     def _read_attempts(self, attempts: Sequence[Attempt], calls: list[Call], tools: Sequence[ToolSchema]) -> list[Call]:
-        """Returns the calls that a model began, of which the parser read `calls`. Unless it read all of them, each is
-        read by itself, and one that can't be read has no name, unless it is a name and nothing else. `calls` stay if
-        even so no more can be read.
+        """Returns the calls that a model began, of which the parser read `calls`. Unless it read all of them, with all
+        of their arguments, each is read by itself, and one that can't be read has no name, unless it is a name and
+        nothing else. `calls` stay if even so no more can be read.
         """
         names = [tool.name for tool in tools]
         read = sum(is_name(name, names) for _, name, _ in calls)
+        kept: list[Call | None] | None = None
         if read == len(attempts):
             pairs = zip(calls, attempts, strict=True)
-            return [spell_as_written([call], attempt.written)[0] for call, attempt in pairs]
-        alone = [self._read_call(attempt, tools) for attempt in attempts]
-        if sum(call is not None for call in alone) < read:
+            kept = self._drop_lossy([spell_as_written([call], attempt.written)[0] for call, attempt in pairs], attempts)
+        if kept is None or None in kept:
+            alone = [self._read_call(attempt, tools) for attempt in attempts]
+            if sum(call is not None for call in alone) >= read:
+                kept = self._drop_lossy(alone, attempts)
+        if kept is None:
             return spell_as_written(calls, "".join(attempt.written for attempt in attempts))
         return [
             ("", *read_bare_name(attempt.written)) if call is None else call
-            for call, attempt in zip(alone, attempts, strict=True)
+            for call, attempt in zip(kept, attempts, strict=True)
         ]
+
+    def _drop_lossy(self, calls: Sequence[Call | None], attempts: Sequence[Attempt]) -> list[Call | None]:
+        """Returns the calls that were read in attempts. Each of which the parser dropped arguments is read without the
+        parser, or is None.
+        """
+        made = list(calls)
+        for index, (call, attempt) in enumerate(zip(calls, attempts, strict=True)):
+            if call is not None and loses_arguments(self.tool_parser, attempt, call[2]):
+                made[index] = read_escaped_call(attempt.written) if self.tool_parser == "functiongemma" else None
+        return made
 
     def _read_call(self, attempt: Attempt, tools: Sequence[ToolSchema]) -> Call | None:
         """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others; None

@@ -115,6 +115,18 @@ def test_marks_within_the_arguments_are_text(parser: str, call: str) -> None:
     )
 
 
+@pytest.mark.parametrize("parser", ["granite4", "qwen3_coder"])
+def test_a_name_behind_a_mark_begins_a_call(parser: str) -> None:
+    for call in ("note", "note\nabc", "fly<parameter=text>abc</parameter>", "fly"):
+        assert written(parser, f"So: <tool_call>\n{call}\n</tool_call> Done.") == ("So:  Done.", [call])
+    for words in (
+        "The <tool_call> note that I wrote",
+        "Write <tool_call>...</tool_call> around it.",
+        "<tool_call> fly\nhere",
+    ):
+        assert written(parser, words) == (words, [])
+
+
 def test_a_call_ends_where_the_next_begins() -> None:
     one, two = '{"name": "note", "arguments": {"text": "a}}', '{"name": "go", "arguments": {}}'
     assert written("hermes", f"<tool_call>{one}<tool_call>{two}") == ("", [one, two])

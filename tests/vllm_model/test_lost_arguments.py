@@ -1,0 +1,148 @@
+"""Reads calls of which vLLM's parser drops arguments: none of them is carried out without what the model gave."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from test_malformed_calls import GO, SINGLE, Calls, read, within
+
+from ray_gym.deployments.chat.call_frames import FRAMES
+from ray_gym.deployments.chat.call_pieces import Attempt
+from ray_gym.deployments.chat.lost_arguments import loses_arguments
+
+FUNCTIONS = ("qwen3_xml", "qwen3_coder", "mimo", "step3p5", "seed_oss")
+FUNCTION = "<function=go>\n<parameter=to>x</parameter>\n</function>"
+SECOND = {  # of parsers that have no entry in SINGLE: what is around a call, and a call that is read
+    "granite": (within("<|tool_call|>[", "]"), '{"name": "go", "arguments": {"to": "x"}}'),
+    "lfm2": (within("<|tool_call_start|>[", "]<|tool_call_end|>"), 'go(to="x")'),
+    "olmo3": (within("<function_calls>", "</function_calls>"), 'go(to="x")'),
+    "glm47": (SINGLE["glm45"][0], SINGLE["glm45"][2]),
+    **{parser: (within("<tool_call>\n", "\n</tool_call>"), FUNCTION) for parser in FUNCTIONS},
+    "seed_oss": (within("<seed:tool_call>\n", "\n</seed:tool_call>"), FUNCTION),
+}
+NO_END = "<function=note>\n<parameter=text>\nabc\n</function>"
+
+LOSSY = [
+    *((parser, NO_END) for parser in FUNCTIONS),
+    *((parser, '<function=note>{"text": "abc"}</function>') for parser in FUNCTIONS),
+    ("qwen3_coder", '<function=note>\n<parameter name="text">\nabc\n</parameter>\n</function>'),
+    ("qwen3_coder", "<function=note>\n<text>abc</text>\n</function>"),
+    ("qwen3_coder", "<function=note>\n<parameter=text>\nabc"),
+    ("qwen3_coder", "<function=note>\n<parameter=text>a</parameter>\n<parameter=text>b</parameter>\n</function>"),
+    ("qwen3_xml", "<function=note>\ntext: abc\n</function>"),
+    ("qwen3_xml", "<function=note>\n<parameter=text>\na </parameter> b\n</parameter>\n</function>"),
+    ("seed_oss", "<function=note>\n<parameter=text>\nabc\n</parameter>\n<to>x</to>\n</function>"),
+    ("mimo", "<function=note>\n<parameter text>\nabc\n</parameter>\n</function>"),
+    *((parser, "note\n<arg_key>text</arg_key>\n<arg_value>abc") for parser in ("glm45", "glm47")),
+    ("glm45", "note\n<arg_key>text</arg_key>\nabc"),
+    ("glm45", "note\n<arg_key>text</arg_key><arg_value>a<arg_key>to</arg_key><arg_value>b</arg_value>"),
+    ("glm45", "note\n<arg_key>text</arg_key><arg_value>a</arg_value><arg_key>text</arg_key><arg_value>b</arg_value>"),
+    ("glm45", "note\n<arg_key>text</arg_key><arg_value>a</arg_value> b</arg_value>"),
+    ("minimax_m2", '<invoke name="note">{"text": "abc"}</invoke>'),
+    ("minimax_m2", '<invoke name="note">\n<parameter name="text">abc\n</invoke>'),
+    ("minimax_m2", '<invoke name="note">\n<parameter=text>abc</parameter>\n</invoke>'),
+    ("minimax_m2", '<invoke name="note">\n<parameter name="">abc</parameter>\n</invoke>'),
+    ("functiongemma", "call:note{text:abc}"),
+    ("functiongemma", 'call:note{"text":"abc"}'),
+    ("functiongemma", "call:note{text:<escape>abc}"),
+    ("functiongemma", "call:note{text:<escape>a<escape>,to:}"),
+    ("gemma4", 'call:note(text="abc")'),
+    ("gemma4", "call:note{text:a, b}"),
+    ("gemma4", 'call:note{text:<|"|>a<|"|>,text:<|"|>b<|"|>}'),
+    ("gemma4", 'call:note("abc")'),
+    ("kimi_k2", '<|tool_call_begin|>functions.note:0{"text": "abc"}<|tool_call_end|>'),
+    ("kimi_k2", '<|tool_call_begin|>functions.note:0(text="abc")<|tool_call_end|>'),
+    ("granite", '{"name": "note", "parameters": {"text": "abc"}}'),
+    ("granite", '{"name": "note", "text": "abc"}'),
+    ("granite", '{"name": "note", "args": {"text": "abc"}}'),
+    ("hermes", '{"name": "note", "arguments": {"text": "abc"}, "arguments": {}}'),
+    ("hermes", '{"name": "note"}\n{"text": "abc"}'),
+    ("lfm2", 'note("abc")'),
+    ("lfm2", 'note(**{"text": "abc"})'),
+    ("olmo3", 'note(text="a", text="b")'),
+]
+
+
+@pytest.mark.parametrize(("parser", "call"), LOSSY)
+def test_a_call_that_lost_arguments_has_no_name(parser: str, call: str) -> None:
+    around, go = SECOND[parser] if parser in SECOND else (SINGLE[parser][0], SINGLE[parser][2])
+    nameless = ("", call)
+    assert read(parser, f"One. {around(call)}") == ("One.", [nameless])
+    if "</" in call or "<" not in call:  # it ends before the next one begins
+        assert read(parser, f"{around(call)}{around(go)}") == ("", [nameless, GO])
+    assert read(parser, f"{around(go)}{around(call)}") == ("", [GO, nameless])
+
+
+def test_a_call_without_any_end_has_no_name() -> None:
+    assert read("qwen3_coder", f"<tool_call>\n{NO_END[:-12]}") == ("", [("", NO_END[:-12])])
+
+
+@pytest.mark.parametrize(
+    ("parser", "call", "arguments"),
+    [
+        ("qwen3_coder", "<function=note></function>", "{}"),
+        ("qwen3_coder", "<function=note>\n\n  </function>", "{}"),
+        ("qwen3_xml", "<function=note>\n<parameter=text></parameter>\n</function>", '{"text": ""}'),
+        ("qwen3_xml", "<function=note>\n<parameter=text>\na\n</parameter>\n</parameter>\n</function>", '{"text": "a"}'),
+        ("qwen3_coder", "<function=note>\n<parameter=text>\na<parameter=to>b</parameter></function>", '{"text": "a", "to": "b"}'),
+        ("glm45", "note", "{}"),
+        ("glm45", "note\n<arg_key>text</arg_key>\n<arg_value></arg_value>", '{"text": ""}'),
+        ("glm45", "note<arg_key>text</arg_key><arg_value>a <arg_key> b</arg_value>", '{"text": "a <arg_key> b"}'),
+        ("minimax_m2", '<invoke name="note">\n</invoke>', "{}"),
+        ("minimax_m2", "<invoke name=note><parameter name='text'></parameter></invoke>", '{"text": ""}'),
+        ("functiongemma", "call:note{}", "{}"),
+        ("functiongemma", "call:note{text:<escape>a, {b}: c<escape>,}", '{"text": "a, {b}: c"}'),
+        ("functiongemma", "call:note{text:5,to:[{a b:<escape>{<escape>}]}", '{"text":5,"to":[{"a b":"{"}]}'),
+        ("functiongemma", "call:note{text:<escape>a<escape>,text:<escape>b<escape>}", '{"text":"a","text":"b"}'),
+        ("gemma4", "call:note()", "{}"),
+        ("gemma4", 'call:note{text:{a:[1,2],b:<|"|>}<|"|>},to:[]}', '{"text": {"a": ["1", "2"], "b": "}"}, "to": []}'),
+        ("kimi_k2", "<|tool_call_begin|>functions.note:0<|tool_call_end|>", "{}"),
+        ("granite", '{"name": "note"}', "{}"),
+        ("granite", '{"name": "note", "args": {}}', "{}"),
+        ("granite", '{"name": "note", "id": "1", "arguments": null}', "null"),
+        ("hermes", '{"arguments": {}, "thought": "a", "name": "note"}', "{}"),
+        ("lfm2", "note( )", "{}"),
+        ("lfm2", 'note(from="a")', '{"from": "a"}'),
+    ],
+)  # fmt: skip
+def test_a_call_that_lost_none_is_read(parser: str, call: str, arguments: str) -> None:
+    around = SECOND[parser][0] if parser in SECOND else SINGLE[parser][0]
+    assert read(parser, f"One. {around(call)}") == ("One.", [("note", arguments)])
+
+
+@pytest.mark.parametrize("parser", FUNCTIONS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "note\n<parameter=text>abc</parameter>",
+        "fly\n<parameter=text>abc</parameter>",
+        "note\ntext: abc",
+        "note",
+        "fly",
+    ],
+)
+def test_a_bare_name_behind_the_mark_begins_a_call(parser: str, call: str) -> None:
+    around, go = SECOND[parser]
+    assert read(parser, f"One. {around(call)} Two.") == ("One.  Two.", [("", call)])
+    assert read(parser, f"{around(call)}{around(go)}") == ("", [("", call), GO])
+
+
+def test_arguments_that_are_no_object_have_lost_none() -> None:
+    assert not any(
+        loses_arguments("granite", Attempt(text, text), "{}") for text in ("[1]", '"ab"', "5", "", "[[1, 2]]")
+    )
+    attempt = Attempt("", '{"name": "note", "text": "abc"}')
+    found: Calls = [(text, str(loses_arguments("granite", attempt, text))) for text in ("", "[]", "{", "null", "{}")]
+    assert found == [("", "False"), ("[]", "False"), ("{", "False"), ("null", "False"), ("{}", "True")]
+
+
+@pytest.mark.parametrize(
+    "part", ["<parameter=", "<parameter=a>", "<arg_key>a</arg_key><arg_value>", "[", "{a:", "f(", '<parameter name="']
+)
+def test_long_calls_take_little_time(part: str) -> None:
+    text = part * 3000
+    began = time.thread_time()
+    for parser in FRAMES:
+        loses_arguments(parser, Attempt(text, text), "{}")
+    assert time.thread_time() - began < 5
