@@ -61,7 +61,7 @@ class _Marked:
 
 def _marked(around: str, argument: str) -> _Marked:
     """Returns the check of calls by two regular expressions (see `_Marked`)."""
-    return _Marked(re.compile(f"{around}|{_ARGUMENT}"), re.compile(argument, re.DOTALL))
+    return _Marked(re.compile(f"{around}|{_ARGUMENT}", re.DOTALL), re.compile(argument, re.DOTALL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,15 @@ def _functions(tag: str) -> _Marked:
     return _marked(around, r"<\s*parameter\s*=\s*[^<>]*>.*?(?:<\s*/\s*parameter\s*>|(?=<\s*parameter\s*=))")
 
 
+def _invokes(mark: str, call: str = "invoke", parameter: str = "parameter") -> _Marked:
+    """Returns the form of calls <invoke name=NAME><parameter name=KEY>VALUE</parameter></invoke>. `mark`: beginning of
+    the names of all tags. `call`, `parameter`: their ends.
+    """
+    around = rf"\A.*?<{mark}{call}\b[^>]*>|</[^<>]*>|<[|｜][^<>]*[|｜]>"
+    begin = rf"<{mark}{parameter}\s+name\s*="
+    return _marked(around, rf"{begin}[^<>]*>.*?(?:</{mark}{parameter}>|(?={begin}))")
+
+
 _PARAMETER_NAME = r"<\s*parameter\s+name\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^>\s]+)\s*>"
 _MINIMAX = _marked(
     r"\A\s*(?:<minimax:tool_call>\s*)?<invoke name=[^>]*>|</(?:parameter|invoke|minimax:tool_call)>",
@@ -139,10 +148,21 @@ _GLM = _marked(
     r"\A\s*<tool_call>[^<]*|</(?:arg_key|arg_value|tool_call)>",
     r"<arg_key>(?:(?!<arg_key>).)*?</arg_key>\s*<arg_value>(?:(?!</arg_key>\s*<arg_value>).)*?</arg_value>",
 )
+_HUNYUAN = _marked(
+    r"\A.*?<tool_call(?::[^<>]*)?>[^<]*(?:<tool_sep[^<>]*>)?|</[^<>]*>",
+    _GLM.argument.pattern.replace(">", "[^<>]*>"),
+)
 _FORMS: dict[str, Form] = {
     **dict.fromkeys(("qwen3_xml", "qwen3_coder", "mimo", "step3p5"), _functions("tool_call")),
     "seed_oss": _functions("seed:tool_call"),
-    **dict.fromkeys(("glm45", "glm47"), _GLM),
+    **dict.fromkeys(("glm45", "glm47", "ling3", "poolside_v1"), _GLM),
+    **dict.fromkeys(("hy_v3", "hy_v4"), _HUNYUAN),
+    "dots": _invokes(""),
+    "step3": _invokes("steptml:"),
+    "muse_glimmer": _invokes("atem:"),
+    "minicpm5": _invokes("", "function", "param"),
+    **dict.fromkeys(("deepseek_v32", "deepseek_v4"), _invokes("｜DSML｜")),
+    "deepseek_v41": _invokes("｜DSML｜ "),
     "minimax_m2": _MINIMAX,
     "kimi_k2": _loses_of_kimi,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),

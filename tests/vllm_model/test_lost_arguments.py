@@ -128,6 +128,53 @@ def test_a_bare_name_behind_the_mark_begins_a_call(parser: str, call: str) -> No
     assert read(parser, f"{around(call)}{around(go)}") == ("", [("", call), GO])
 
 
+def of_tags(tag: str, call: str, parameter: str) -> tuple[str, str, str]:
+    """Returns what is before and behind the parameters of a call, and a parameter."""
+    value = f'<{parameter} name="text">abc</{parameter}>'
+    return f'<{tag}>\n<{call} name="note">\n', f"\n</{call}>\n</{tag}>", value
+
+
+OF_GLM = "<arg_key>text</arg_key>\n<arg_value>abc</arg_value>"
+TAGS = {
+    "ling3": ("<tool_call>note\n", "\n</tool_call>", OF_GLM),
+    "poolside_v1": ("<tool_call>note\n", "\n</tool_call>", OF_GLM),
+    "hy_v3": ("<tool_calls><tool_call>note<tool_sep>\n", "\n</tool_call></tool_calls>", OF_GLM),
+    "hy_v4": (
+        "<tool_calls:a><tool_call:a>note",
+        "</tool_call:a></tool_calls:a>",
+        "<arg_key:a>text</arg_key:a><arg_value:a>abc</arg_value:a>",
+    ),
+    "dots": of_tags("dots_function_call", "invoke", "parameter"),
+    "step3": (
+        '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="note">',
+        "</steptml:invoke><｜tool_call_end｜>",
+        '<steptml:parameter name="text">abc</steptml:parameter>',
+    ),
+    "muse_glimmer": of_tags("atem:function_calls", "atem:invoke", "atem:parameter"),
+    "minicpm5": ('<function name="note">', "</function>", '<param name="text">abc</param>'),
+    "deepseek_v32": of_tags("｜DSML｜function_calls", "｜DSML｜invoke", "｜DSML｜parameter"),
+    "deepseek_v4": of_tags("｜DSML｜tool_calls", "｜DSML｜invoke", "｜DSML｜parameter"),
+    "deepseek_v41": of_tags("｜DSML｜ calls", "｜DSML｜ invoke", "｜DSML｜ parameter"),
+}
+"""Texts of a call, by the tool parser: before its arguments, behind them, and an argument."""
+
+
+@pytest.mark.parametrize("parser", TAGS)
+def test_arguments_between_tags_are_counted(parser: str) -> None:
+    before, behind, argument = TAGS[parser]
+
+    def loses(inside: str, read: str) -> bool:
+        text = before + inside + behind
+        return loses_arguments(parser, Attempt(text, text), read)
+
+    assert not loses("", "{}") and not loses(argument, '{"text": "abc"}')
+    assert not loses(f"{argument}\n{argument.replace('text', 'to')}", '{"text": "abc", "to": "abc"}')
+    assert not loses(argument.replace("abc", "<b>{}</b>"), '{"text": "<b>{}</b>"}')
+    assert loses(argument[: argument.rindex("<")], "{}")
+    assert loses("<text>abc</text>", "{}")
+    assert loses(argument * 2, '{"text": "abc"}') and loses(f"{argument} <to>x</to>", '{"text": "abc"}')
+
+
 def test_arguments_that_are_no_object_have_lost_none() -> None:
     assert not any(
         loses_arguments("granite", Attempt(text, text), "{}") for text in ("[1]", '"ab"', "5", "", "[[1, 2]]")
