@@ -99,7 +99,6 @@ def test_a_call_without_any_end_has_no_name() -> None:
         ("gemma4", 'call:note{text:{a:[1,2],b:<|"|>}<|"|>},to:[]}', '{"text": {"a": ["1", "2"], "b": "}"}, "to": []}'),
         ("kimi_k2", "<|tool_call_begin|>functions.note:0<|tool_call_end|>", "{}"),
         ("granite", '{"name": "note"}', "{}"),
-        ("granite", '{"name": "note", "args": {}}', "{}"),
         ("granite", '{"name": "note", "id": "1", "arguments": null}', "null"),
         ("hermes", '{"arguments": {}, "thought": "a", "name": "note"}', "{}"),
         ("lfm2", "note( )", "{}"),
