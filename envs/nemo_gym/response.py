@@ -7,22 +7,22 @@ from typing import Any
 
 from ray_gym import Episode, ToolSchema
 from ray_gym.events import Event
-from ray_gym.openai_api.items import is_cut, response_items
+from ray_gym.openai_api.items import response_items, why_incomplete
 
 
 def response_of(episode: Episode, events: Sequence[Event], tools: Sequence[ToolSchema]) -> dict[str, Any]:
     """Returns the response object for some events: those of an episode, or of one message. Its usage is the whole
     episode's so far.
     """
-    policy, usage, cut = episode.participants["policy"], episode.usage, is_cut(events)
+    policy, usage, reason = episode.participants["policy"], episode.usage, why_incomplete(events)
     return {
         "id": f"resp_{episode.spec.episode_id}",
         "object": "response",
         "created_at": episode.now(),
         "model": policy.model,
         "output": response_items(events),
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
         "parallel_tool_calls": policy.parallel_tool_calls,
         "tool_choice": policy.tool_choice,
         "tools": [_tool(schema) for schema in tools],

@@ -21,10 +21,19 @@ def response_items(events: Iterable[Event], thread: str = "policy") -> list[Item
     return [item for event in events if event.thread == thread and event.kind in _SAID for item in items_of(event)]
 
 
-def is_cut(events: Iterable[Event], thread: str = "policy") -> bool:
-    """Returns True if the last message of a thread ended at a limit of tokens, False also if there is none."""
+def why_incomplete(events: Iterable[Event], thread: str = "policy") -> str | None:
+    """Returns the reason for which the last message of a thread was cut, as `cut_reason`; None also if there is none."""
     said = [event for event in events if event.thread == thread and event.kind == "message"]
-    return bool(said) and _was_cut(said[-1])
+    return cut_reason(said[-1].finish_reason) if said else None
+
+
+def cut_reason(finish_reason: str | None) -> str | None:
+    """Returns the Responses API's name for what cut an answer: a filter, or a limit of tokens, which may be that of the
+    context. None if it was not cut.
+    """
+    if finish_reason in (None, "stop"):
+        return None
+    return "content_filter" if finish_reason == "content_filter" else "max_output_tokens"
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
@@ -42,13 +51,13 @@ def items_of(event: Event) -> list[Item]:
     if event.role != "assistant":
         return [{"type": "message", "role": event.role, "content": event.content}]
     said = Message("assistant", event.content, event.reasoning, event.tool_calls)
-    return answer_items(said, str(event.seq), cut=_was_cut(event))
+    return answer_items(said, str(event.seq), cut=cut_reason(event.finish_reason) is not None)
 
 
 def answer_items(message: Message, name: str, cut: bool) -> list[Item]:
     """Returns the items of one answer of the model: its reasoning, if any; its text, unless that is empty and there are
     calls; and its calls. `name` is part of the items' ids, and has to differ between answers. `cut`: True if the answer
-    ended at a limit of tokens.
+    ended at a limit of tokens, or by a filter.
     """
     items: list[Item] = []
     if message.reasoning:
@@ -78,7 +87,3 @@ def _call(id: str, call: ToolCall) -> Item:
         "arguments": call.arguments,
         "status": "completed",
     }
-
-
-def _was_cut(event: Event) -> bool:
-    return event.finish_reason not in (None, "stop")

@@ -15,7 +15,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.input_items import plain_items, with_added
-from ray_gym.openai_api.items import Item, answer_items
+from ray_gym.openai_api.items import Item, answer_items, cut_reason
 from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.offered_tools import as_known, plain_choice, read_offered
 from ray_gym.openai_api.refused import bad_request
@@ -129,11 +129,11 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
 
 def response(completion: Completion, asked: ApiRequest, id: str, created: int) -> Json:
     """Returns a completion as the JSON data of a response. `id`: the response's id. `created`: seconds since 1970."""
-    cut = is_cut(completion)
+    reason = cut_reason(completion.finish_reason)
     return {
         **_response_head(asked, id, created),
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": _why_cut(completion)} if cut else None,
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
         "output": _output(completion, asked, id),
         "usage": {
             "input_tokens": completion.prompt_tokens,
@@ -143,10 +143,6 @@ def response(completion: Completion, asked: ApiRequest, id: str, created: int) -
             "total_tokens": completion.prompt_tokens + completion.generated_tokens,
         },
     }
-
-
-def _why_cut(completion: Completion) -> str:
-    return "content_filter" if completion.finish_reason == "content_filter" else "max_output_tokens"
 
 
 def response_events(completion: Completion, asked: ApiRequest, id: str, created: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from nemo_playing import TOOLS, add, failure_of, play_completions, play_row, pla
 from playing_tasks import call_of, reward_of, says
 
 from ray_gym import Message, ToolCall
-from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.base import Completion, CompletionRequest, FinishReason
 from ray_gym.play.play import Played
 
 ROUTES = {"/reset": True, "/step": True}
@@ -86,14 +86,24 @@ async def test_calls_that_nobody_could_carry_out_are_a_step_all_the_same() -> No
     assert [call["name"] for call in double.called("/step")[0].body["response"]["output"]] == ["no_such_tool"]
 
 
-async def test_a_message_that_was_cut_is_the_last_step() -> None:
+@pytest.mark.parametrize(
+    ("ends", "words", "reason"),
+    [
+        ("length", "le", "max_output_tokens"),
+        ("context_full", "", "max_output_tokens"),
+        ("content_filter", "le", "content_filter"),
+        ("content_filter", "", "content_filter"),
+    ],
+)
+async def test_a_message_that_was_cut_is_the_last_step(ends: FinishReason, words: str, reason: str) -> None:
     async def cut(request: CompletionRequest) -> Completion:
-        return Completion(Message("assistant", "le"), finish_reason="length")
+        return Completion(Message("assistant", words), finish_reason=ends)
 
     async with server(step("Go on.", 0.5)) as double, playing(double.url) as environment:
         played = await play_completions(environment, ROW, cut)
     assert reward_of(played) == 0.5 and len(double.called("/step")) == 1
-    assert double.called("/step")[0].body["response"]["status"] == "incomplete"
+    response = double.called("/step")[0].body["response"]
+    assert (response["status"], response["incomplete_details"]) == ("incomplete", {"reason": reason})
 
 
 async def test_max_turns_leaves_the_rewards_that_there_were() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from playing import Alone, Game, calls, play_script, with_tokens
 
 from ray_gym import Episode, Message, Participant, ToolCall, tool
+from ray_gym.models.base import Completion
 from ray_gym.openai_api.conversation import read_conversation
-from ray_gym.openai_api.items import event_of, is_cut, response_items
+from ray_gym.openai_api.items import event_of, response_items, why_incomplete
 from ray_gym.record.rows import row_of
 
 
@@ -85,10 +86,13 @@ async def test_a_records_row_gives_the_same_items() -> None:
 
 async def test_a_message_that_was_cut_says_so_and_an_empty_one_is_there() -> None:
     cut = (await play_script(Alone(), [with_tokens("It is for", [1], [2, 3], finish_reason="length")])).episode
-    assert is_cut(cut.events) and response_items(cut.events)[0]["status"] == "incomplete"
+    assert why_incomplete(cut.events) == "max_output_tokens" and response_items(cut.events)[0]["status"] == "incomplete"
+    withheld = (await play_script(Alone(), [Completion(Message("assistant", "It"), "content_filter")])).episode
+    assert why_incomplete(withheld.events) == "content_filter"
+    assert response_items(withheld.events)[0]["status"] == "incomplete"
     empty = (await play_script(Alone(), [""])).episode
-    assert not is_cut(empty.events) and response_items(empty.events)[0]["content"][0]["text"] == ""
-    assert not is_cut([]) and response_items([]) == []
+    assert why_incomplete(empty.events) is None and response_items(empty.events)[0]["content"][0]["text"] == ""
+    assert why_incomplete([]) is None and response_items([]) == []
 
 
 async def test_only_the_threads_own_items_are_given() -> None:
