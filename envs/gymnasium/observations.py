@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from ray_gym.tools import answer
 
 LARGEST = 256
 """Largest number of numbers in an observation. A model could not read more as text (an image, for example)."""
@@ -17,9 +21,16 @@ _COLOURED = re.compile(r"\x1b\[([0-9;]*)m(.*?)\x1b\[0?m", re.DOTALL)
 
 def as_text(observation: Any) -> str:
     """Returns an observation as text: a text unchanged, anything else as JSON, its decimal numbers with six significant
-    digits.
+    digits. NaN and infinity, which JSON lacks, are texts in it.
+
+    Errors: TypeError for an object that JSON does not have (a dataclass, bytes), which might show the policy what it is
+    not to see; ValueError for keys of a mapping that are one key in JSON.
     """
-    plain = _plain(observation)
+    try:
+        plain = _plain(observation)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"the game's observation can't be shown: {error}") from None
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
@@ -34,12 +45,23 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _plain(child) for key, child in value.items()}
+        return dict(zip(_plain_keys(value), map(_plain, value.values()), strict=True))
     if isinstance(value, list | tuple):
         return [_plain(child) for child in value]
     if isinstance(value, float):
-        return float(f"{value:.6g}")
-    return value if isinstance(value, str | int) or value is None else str(value)
+        return float(f"{value:.6g}") if math.isfinite(value) else json.dumps(value)
+    return value if isinstance(value, str | int) or value is None else json.loads(answer.as_text(value))
+
+
+def _plain_keys(mapping: Mapping[Any, Any]) -> list[str]:
+    """Returns the keys of a mapping as texts, among them numbers and tuples of these. Errors: as `as_text`."""
+    for key in mapping:
+        _plain(key)
+    keys = Counter(map(str, mapping))
+    for key, times in keys.items():
+        if times > 1:
+            raise ValueError(f"it returned a mapping with {times} keys that are all {key!r} in JSON")
+    return list(keys)
 
 
 def _name_colours(found: re.Match[str]) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import json
 import random
 import subprocess
 import sys
+from decimal import Decimal
 from typing import Any
 
 import gymnasium
@@ -172,6 +175,62 @@ async def test_the_opening_says_what_an_action_is_and_shows_the_picture() -> Non
 
 def test_pictures_keep_their_colours_by_name() -> None:
     assert without_escapes("\n\x1b[34;1mR\x1b[0m: |\x1b[43m \x1b[0m:\n") == "[R blue]: |[  yellow]:"
+
+
+Seen = dataclasses.make_dataclass("Seen", ["near", "hidden_goal"])
+Graph = gymnasium.spaces.GraphInstance
+
+
+@pytest.mark.parametrize(
+    ("observation", "shown"),
+    [
+        (np.array([np.nan, np.inf, -1.23456789]), '["NaN", "Infinity", -1.23457]'),
+        ({"near": np.float32("-inf"), "left": True, 1: None}, '{"near": "-Infinity", "left": true, "1": null}'),
+        (Graph(np.array([[1]]), None, None), "[[[1]], null, null]"),
+        ({(0, 1): "wall", 0.5: "door"}, '{"(0, 1)": "wall", "0.5": "door"}'),
+        ((datetime.date(2026, 1, 2), Decimal("1.50")), '["2026-01-02", "1.50"]'),
+        ("Größe", "Größe"),
+    ],
+)
+def test_observations_are_json(observation: Any, shown: str) -> None:
+    assert as_text(observation) == shown
+
+
+@pytest.mark.parametrize(
+    ("observation", "told"),
+    [
+        (Seen(1, "SECRET"), "a Seen, of which all might be shown"),
+        ({"seen": [Seen(1, "SECRET")]}, "a Seen"),
+        (np.array([Seen(1, "SECRET")], dtype=object), "a Seen"),
+        ({(0, Seen): 1}, "a type"),
+        ({"a": b"\xff"}, "a bytes"),
+        ({"left", "right"}, "a set"),
+        ({1: 1, "1": 2}, "2 keys that are all '1' in JSON"),
+    ],
+)
+def test_an_observation_that_might_show_what_is_hidden_is_refused(observation: Any, told: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^the game's observation can't be shown: .*{told}"):
+        as_text(observation)
+
+
+class Careless(gymnasium.Env[Any, Any]):
+    """Its second observation is an object with all that it knows."""
+
+    action_space = observation_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        return 0, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return Seen(1, "SECRET"), 1.0, False, False, {}
+
+
+async def test_an_observation_that_is_refused_is_the_environments_fault() -> None:
+    gymnasium.register("Careless-v0", entry_point=Careless, order_enforce=False)
+    players = {"policy": says(action(1))}
+    played = await play_task(environment(name="Careless-v0"), GymnasiumTask(seed=1), players, limits=LIMITS)
+    assert played.failure is not None and played.failure.kind == "environment"
+    assert "can't be shown: it returned a Seen" in played.failure.message and "SECRET" not in str(played.failure)
 
 
 UNBOUNDED = gymnasium.spaces.Box(-np.inf, np.inf, (1,))
