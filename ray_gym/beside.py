@@ -15,6 +15,8 @@ from pathlib import Path
 
 from ray_gym.errors import UserError
 
+PROJECT = "pyproject.toml"
+"""File in which a project declares its entry points."""
 VARIABLE = "RAY_GYM_BESIDE"
 """Environment variable, for this process and for those that are started from it: the folder in which workers look for
 modules first, and the folders of the configs that were read.
@@ -32,6 +34,14 @@ def expect_beside(folder: Path) -> None:
 def config_folders() -> list[Path]:
     """Returns the folders of the configs that were read."""
     return [Path(path) for path in os.environ.get(VARIABLE, "").split(os.pathsep)[1:]]
+
+
+def config_projects() -> list[Path]:
+    """Returns the pyproject.toml beside each of the configs that were read, where there is one that is not the working
+    directory's.
+    """
+    here = Path.cwd()
+    return [folder / PROJECT for folder in config_folders() if folder != here and (folder / PROJECT).is_file()]
 
 
 def refuse_hidden(module: str, where: str, *, with_imports: bool = True) -> None:

@@ -1,7 +1,8 @@
 """Finds the classes that names in a config stand for.
 
 A name is looked for, in this order: as package.module:Class; among the entry points of the group (how other
-distributions add theirs; those of the project in the working directory come first, and need no installation); and by
+distributions add theirs; those of the projects in the working directory and beside the config come first, and need no
+installation); and by
 convention, as a module of a known package that has the class (how this repository's own `envs/` and `deployments/` are
 found without the engine knowing any of them by name). Environments are looked for in a package `envs` of the user's,
 too.
@@ -26,7 +27,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ray_gym.beside import refuse_hidden
+from ray_gym.beside import PROJECT, config_projects, refuse_hidden
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError, describe, placed
 from ray_gym.load_object import complaint_about_file, load_module, load_object, module_of_users
@@ -68,8 +69,6 @@ SANDBOX = PluginKind(
         "apptainer": "ray_gym.sandbox.apptainer:ApptainerSandbox",
     },
 )
-
-PROJECT = Path("pyproject.toml")
 
 
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
@@ -144,7 +143,7 @@ def package_of(module: str) -> str:
 
 def names(kind: PluginKind) -> list[str]:
     """Returns all names of a kind that can be given without a path, sorted. Modules of the user's that can't be
-    imported are left out, and `left_out` has them. Errors: UserError if ./pyproject.toml can't be read.
+    imported are left out, and `left_out` has them. Errors: UserError if a pyproject.toml can't be read.
     """
     found = (
         _installed_entry_points(kind.group, tuple(sys.path)).keys()
@@ -172,7 +171,7 @@ def left_out(kind: PluginKind) -> dict[str, str]:
 
 def module_path(kind: PluginKind, name: str) -> str:
     """Returns what this project's entry points give for a name, as package.module:Class, for processes with another
-    working directory; else the name itself. Errors: UserError if ./pyproject.toml can't be read.
+    working directory; else the name itself. Errors: UserError if a pyproject.toml can't be read.
     """
     return _project_entry_points(kind).get(name, name)
 
@@ -181,7 +180,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
     """Finds the class of a name, or the object of a package.module:name.
 
     Errors: UserError, which names `where`, if there is none (it lists the known names), or it can't be imported;
-    UserError if ./pyproject.toml can't be read.
+    UserError if a pyproject.toml can't be read.
     """
     if ":" in name or complaint_about_file(name):
         return load_object(name, where)
@@ -209,7 +208,8 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
     hint = f"did you mean {meant!r}? " if meant else ""
     listing = ", ".join(known) or "none"
     raise UserError(
-        f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class"
+        f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class, "
+        f"or a name in the {PROJECT} of this folder or the config's"
     )
 
 
@@ -222,18 +222,22 @@ def _installed_entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, s
 
 
 def _project_entry_points(kind: PluginKind) -> dict[str, str]:
-    """Returns the entry points of a kind that ./pyproject.toml declares, by name; empty if there is no such file. The
-    folder is a checkout, or the working directory of a submitted job. Errors: UserError if the file can't be read.
+    """Returns the entry points of a kind that ./pyproject.toml and those beside configs declare, by name; ./pyproject.toml
+    goes first. Its folder is a checkout, or the working directory of a submitted job. Errors: UserError if a file can't be
+    read.
     """
-    try:
-        declared = _declared_entry_points(PROJECT.read_text("utf-8"))
-        return {str(name): str(path) for name, path in declared.get(kind.group, {}).items()}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, AttributeError) as error:
-        raise UserError(
-            f"{PROJECT.absolute()}: can't read the entry points of this project: {describe(error)}"
-        ) from None
+    found: dict[str, str] = {}
+    for project in (Path(PROJECT), *config_projects()):
+        try:
+            declared = _declared_entry_points(project.read_text("utf-8"))
+            found = {**{str(name): str(path) for name, path in declared.get(kind.group, {}).items()}, **found}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, AttributeError) as error:
+            raise UserError(
+                f"{project.absolute()}: can't read the entry points of this project: {describe(error)}"
+            ) from None
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ray_gym.beside import VARIABLE
 from ray_gym.errors import UserError
 from ray_gym.hosting import import_paths as import_paths_module
-from ray_gym.hosting.import_paths import import_paths
+from ray_gym.hosting.import_paths import as_variables, import_from, import_paths
 from ray_gym.load_object import load_object
 from ray_gym.plugins import ENVIRONMENT, find_environment, left_out, names
 
@@ -34,6 +35,32 @@ def test_a_project_that_is_not_installed(folder: Path) -> None:
     assert {"mine", "tic_tac_toe"} <= set(names(ENVIRONMENT))
     with pytest.raises(UserError, match="there is no environment 'min'; did you mean 'mine'"):
         find_environment("min")
+
+
+def test_a_project_beside_the_config_that_is_not_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the working directory goes first; workers are told of the folder, and read it."""
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv(VARIABLE, "")
+    (folder / "pyproject.toml").write_text(f'{ENTRY_POINTS}taken = "mine_above:Mine"\n')
+    (folder / "mine_above.py").write_text(MODULE)
+    for name in ("shop", "farm"):
+        (folder / name).mkdir()
+        (folder / name / f"mine_of_{name}.py").write_text(MODULE)
+        named = "".join(f'{each} = "mine_of_{name}:Mine"\n' for each in (name, "taken"))
+        (folder / name / "pyproject.toml").write_text(f"{ENTRY_POINTS}{named}")
+    with pytest.raises(UserError, match=r"or a name in the pyproject\.toml of this folder or the config's$"):
+        find_environment("shop")
+    import_from(folder / "shop")
+    assert find_environment("shop").__module__ == "mine_of_shop" and "shop" in names(ENVIRONMENT)
+    assert find_environment("taken").__module__ == "mine_above"
+    with pytest.raises(UserError, match="did you mean 'shop'"):
+        find_environment("shopp")
+    import_from(folder / "farm")
+    assert {find_environment(name).__module__ for name in ("shop", "farm")} == {"mine_of_shop", "mine_of_farm"}
+    assert as_variables()[VARIABLE].endswith(f"{folder / 'shop'}:{folder / 'farm'}")
+    (folder / "farm" / "pyproject.toml").write_text("[project\n")
+    with pytest.raises(UserError, match=r"farm/pyproject\.toml: can't read the entry points"):
+        find_environment("farm")
 
 
 @pytest.mark.parametrize("text", ["[tool.ruff]\n", "", '[project]\nname = "other"\n', ENTRY_POINTS.replace("env", "x")])

@@ -12,7 +12,7 @@ from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, metadata, packages_distributions, requires
 from pathlib import Path
 
-from ray_gym.beside import VARIABLE, expect_beside
+from ray_gym.beside import VARIABLE, config_projects, expect_beside
 from ray_gym.errors import UserError
 from ray_gym.installed.configs import FOLDER
 from ray_gym.installed.first_folder import PYTHONS, hiding
@@ -134,11 +134,14 @@ def as_variables() -> dict[str, str]:
 
 
 def beside_configs() -> dict[str, str]:
-    """Returns the environment variable by which other processes refuse modules that are hidden from beside a config;
-    {} if no import path has a module of a name that one before it has, too.
+    """Returns the environment variable by which other processes refuse modules that are hidden from beside a config,
+    and find a project beside one; {} if there is no such project, and no import path has a module of a name that one
+    before it has, too.
     """
     paths = import_paths()
-    known = VARIABLE in os.environ and any(_are_names_shared(Path(path), paths[:at]) for at, path in enumerate(paths))
+    if VARIABLE not in os.environ:
+        return {}
+    known = config_projects() or any(_are_names_shared(Path(path), paths[:at]) for at, path in enumerate(paths))
     return {VARIABLE: os.environ[VARIABLE]} if known else {}
 
 
