@@ -15,7 +15,7 @@ from ray_gym.data.file_kind import no_file
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.slow_generators import told_if_slow, told_if_slowly_made
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, placed, wrong_return
+from ray_gym.errors import UserError, code_place, placed, wrong_return
 from ray_gym.paths import home_expanded
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task, task_json
@@ -113,9 +113,22 @@ def generate_task(environment: Environment[Any, Any], seed: int, index: int) -> 
     if not isinstance(task, Task):
         wrong = wrong_return(environment, "generate", task, "a Task").failure
         raise UserError(f"tasks.generate: {wrong.where}: {wrong.message}")
+    if not _is_played(task, environment.task_type):
+        made, plays = type(task).__name__, environment.task_type.__name__
+        name = type(environment).__name__
+        raise UserError(
+            f"tasks.generate: {name}.generate{code_place(type(environment).generate)}: it returned a {made}, and {name} plays "
+            f"{plays}: write class {name}(Environment[{made}, ...]), or return a {plays}"
+        )
     for problem in play_problems(task, environment):
         raise UserError(f"generated task {index}: {problem}")
     return task
+
+
+def _is_played(task: Task, task_type: type[Task]) -> bool:
+    """Says whether a task can be read back as one of a type, which may lack none of its fields."""
+    has_all = type(task).model_fields.keys() <= task_type.model_fields.keys()
+    return isinstance(task, task_type) and (has_all or task_type.model_config.get("extra") == "allow")
 
 
 def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:

@@ -116,6 +116,40 @@ def test_a_check_and_a_generator_that_return_something_else_are_named(tmp_path: 
         read_tasks(TasksSection(generate=1), Unfit(), 0, Path())
 
 
+class Wide(Sum):
+    c: int = 0
+
+
+class Open(Sum, extra="allow"):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("plays", "made", "told"),
+    [
+        (
+            Task,
+            Sum(a=1),
+            "it returned a Sum, and Made plays Task: write class Made(Environment[Sum, ...]), or return a Task",
+        ),
+        (Sum, Wide(a=1), "it returned a Wide, and Made plays Sum"),
+        (Sum, Task(), "it returned a Task, and Made plays Sum"),
+        (Wide, Sum(a=1), "it returned a Sum, and Made plays Wide"),
+        (Sum, Open(a=1), ""),
+        (Open, Open(a=1), ""),
+        (Task, Task(), ""),
+    ],
+)
+def test_a_generator_of_another_type_of_tasks_is_named(plays: type[Task], made: Task, told: str) -> None:
+    environment: Any = type("Made", (Adding,), {"generate": lambda self, rng, index: made, "task_type": plays})()
+    if not told:
+        assert len(read_tasks(TasksSection(generate=1), environment, 0, Path())) == 1
+        return
+    with pytest.raises(UserError) as caught:
+        read_tasks(TasksSection(generate=1), environment, 0, Path())
+    assert str(caught.value).startswith("tasks.generate: Made.generate (test_tasks.py:") and told in str(caught.value)
+
+
 def test_rows_of_both_formats_are_the_same_tasks(tmp_path: Path) -> None:
     rows = [{"task_id": "one", "a": 1, "b": None, "words": ["x", "y"]}, {"task_id": "two", "a": 2, "b": 3, "words": []}]
     first = {key: value for key, value in rows[0].items() if value is not None}
