@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 from ray_gym.deployments.chat.call_pieces import (
-    NEVER,
     Attempt,
     Between,
     ListOfJson,
@@ -27,7 +26,7 @@ from ray_gym.deployments.chat.call_pieces import (
     split_named_json,
 )
 from ray_gym.deployments.chat.call_spelling import unwrap_function
-from ray_gym.deployments.chat.python_calls import is_called, spell_call, split_lines, split_list
+from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
