@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ray_gym.deployments.chat import call_frames, forced_calls, interleaved, plain_calls
+from ray_gym.deployments.chat import call_frames, call_values, forced_calls, interleaved, plain_calls
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
@@ -206,7 +206,7 @@ class ToolFormat:
         known, the calls are none. `tools`: None reads calls of any tool.
         """
         choice = None if tools is None else "auto" if tools else "none"
-        request = _chat_request([tool.as_openai() for tool in tools or ()], choice)
+        request = _chat_request(call_values.tools_for_parser(self.tool_parser, tools or ()), choice)
         made = parser(self._tokenizer, request.tools)
         knows_frames = self.tool_parser in call_frames.FRAMES and choice != "none"
         said = made.extract_reasoning(text, request) if knows_frames else None
@@ -222,6 +222,7 @@ class ToolFormat:
                 raise
             (reasoning, content), calls = said, []
         read = [(call.id or "", call.name, call.arguments) for call in calls or []]
+        read = call_values.give_types(self.tool_parser, read, tools or ())
         answer = _behind_reasoning(text, *said) if said else content
         return _Reading(reasoning, content or "", read, answer or "")
 
