@@ -194,7 +194,9 @@ class ListOfJson:
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the list, and the index behind it (see `Reader`)."""
-        following = _compile(again).search(text, start) if end_of_json(text, start - 1) is None else None
+        following = None
+        if end_of_json(text, start - 1) is None:  # it is malformed: the next frame may be taken for a part of it
+            following = _compile(again).search(text, _behind_objects(text, start))
         written, end = split_objects(text[: following.start()] if following else text, start)
         return [_attempt(self.before, each, self.after, self._spell) for each in written or [""]], end
 
@@ -206,7 +208,8 @@ class ListOfJson:
             return call
         if not isinstance(given, dict):
             return call
-        has_arguments = not given.keys().isdisjoint(self.keys) or given.keys() <= {"name", "type", "id"}
+        others = [value for key, value in given.items() if key not in ("name", "type", "id")]
+        has_arguments = not given.keys().isdisjoint(self.keys) or not any(others)
         return call if has_arguments and not given.keys() >= {"arguments", "parameters"} else None
 
 
@@ -276,6 +279,14 @@ def split_named_json(text: str) -> list[str]:
 def _attempt(before: str, call: str, after: str, spell: Spell | None) -> Attempt:
     spelled = spell(call) if spell else call
     return Attempt("" if spelled is None else before + spelled + after, call.strip())
+
+
+def _behind_objects(text: str, start: int) -> int:
+    """Returns the index behind the objects of JSON with commas between them that begin at `start`."""
+    while (end := end_of_json(text, _skip(text, start))) is not None:
+        start = _skip(text, end)
+        start += text[start : start + 1] == ","
+    return start
 
 
 def _ends_in_words(text: str, end: int) -> bool:

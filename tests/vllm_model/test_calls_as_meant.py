@@ -27,6 +27,8 @@ def test_a_list_may_lack_the_bracket_at_its_end(parser: str) -> None:
         "Both are under way [1].",
         [NOTE, GO],
     )
+    mention = f"{begin}{{}}]"
+    assert read(parser, f"{begin}{JSON_NOTE.replace('ü', mention)}, {JSON_GO}") == ("", [note(mention), GO])
     words, calls = read(parser, f'{begin}{{"name": "go", "arguments": {{"to": }}}}, {JSON_NOTE}')
     assert words == "" and len(calls) == 2 and calls[1] == NOTE
 
