@@ -22,6 +22,7 @@ from ray_gym.deployments.chat.call_spelling import (
     spell_as_written,
     with_own_ids,
 )
+from ray_gym.deployments.chat.harmony import read_all_recipients
 from ray_gym.deployments.chat.lost_arguments import loses_arguments
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
@@ -272,16 +273,18 @@ class ToolFormat:
         """
         from vllm.parser.parser_manager import ParserManager
 
+        is_harmony = tool_parser == HARMONY[0] or reasoning_parser == HARMONY[1]
         try:
-            return ParserManager.get_parser(
+            parser = ParserManager.get_parser(
                 tool_parser,
                 reasoning_parser,
                 enable_auto_tools=True,
-                is_harmony=tool_parser == HARMONY[0] or reasoning_parser == HARMONY[1],
+                is_harmony=is_harmony,
                 tokenizer=self._tokenizer,
             )
         except TypeError as error:
             raise UserError(f"tool_parser, reasoning_parser: {error}") from error
+        return read_all_recipients(parser) if is_harmony else parser
 
 
 class _Reading(NamedTuple):

@@ -91,6 +91,31 @@ def test_commentary_of_gpt_oss_is_content_beside_the_call(calls: bool) -> None:
     assert tell_apart(text) == ("I think.", f"{answer.content}\n{call}" if calls else answer.content)
 
 
+@pytest.mark.parametrize(
+    ("header", "name", "arguments"),
+    [
+        ("<|channel|>commentary to=python", "python", "print(1)"),
+        ("<|channel|>analysis to=python code", "python", "print(1)"),
+        (" to=python<|channel|>commentary code", "python", "print(1)"),
+        ("<|channel|>analysis to=browser.search code", "browser.search", '{"query": "x"}'),
+        ("<|channel|>commentary to=container.exec json", "container.exec", '{"cmd": ["ls"]}'),
+        ("<|channel|>commentary to=functions.make_move json", "make_move", '{"position": 4}'),
+    ],
+)
+def test_gpt_oss_calls_tools_that_it_was_trained_with(header: str, name: str, arguments: str) -> None:
+    """Such a call is answered as that of any tool that there is not. Where there are no tools, it is none."""
+    text = f"<|channel|>analysis<|message|>I think.<|end|><|start|>assistant{header}<|message|>{arguments}<|call|>"
+    tokenizer = formats("gpt_oss").tokenizer
+    ids = np.array(tokenizer.encode(text, add_special_tokens=False), dtype=np.int32)
+    generation = Generation([], ids, np.zeros(len(ids), np.float32), text, truncated=False)
+    for reasoning_parser in (HARMONY[1], None):
+        answer = ToolFormat(HARMONY[0], reasoning_parser, tokenizer).parse(generation, (TOOL,), None, 1)
+        assert [(made.name, made.arguments) for made in answer.tool_calls] == [(name, arguments)]
+        assert (answer.reasoning or "", answer.content) == ("I think." if reasoning_parser else "", "")
+    alone = ToolFormat(*HARMONY, tokenizer).parse(generation, (), None, 1)
+    assert [made.name for made in alone.tool_calls if made.name != "make_move"] == []
+
+
 REASONING = {
     "qwen3": "<think>\nI think.\n</think>\n\nI say.",
     "qwen3_5": "I think.\n</think>\n\nI say.",  # its generation prompt opens the reasoning
