@@ -68,12 +68,17 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
 
 
+def is_no_arguments(text: str) -> bool:
+    """Says whether a call's arguments are one of the ways in which models write that there are none: no text, or null."""
+    return text.strip() in ("", "null")
+
+
 def arguments_object(text: str) -> dict[str, Any]:
-    """Returns the arguments of a call as an object, which is what chat templates show: those that are none are the
-    value of `arguments` in one, and empty ones are an object of nothing. UTF-8 can encode it.
+    """Returns the arguments of a call as an object, which is what chat templates show: those that are no object are the
+    value of `arguments` in one, and no arguments are an object of nothing. UTF-8 can encode it.
     """
     try:
-        parsed = encodable(parse_json(text)) if text else {}
+        parsed = {} if is_no_arguments(text) else encodable(parse_json(text))
     except (ValueError, RecursionError):
         parsed = None
     return parsed if isinstance(parsed, dict) else {"arguments": utf8(text)}
@@ -81,9 +86,9 @@ def arguments_object(text: str) -> dict[str, Any]:
 
 def arguments_text(text: str) -> str:
     """Returns the arguments of a call as the JSON text of an object, which is what endpoints take: those that are one as
-    they are spelled, but for halves of surrogate pairs; null as no arguments; and others as `arguments_object` has them.
+    they are spelled, but for halves of surrogate pairs, and others as `arguments_object` has them.
     """
-    spelled = "{}" if text.strip() == "null" else utf8(without_halves(text))
+    spelled = utf8(without_halves(text))
     try:
         is_object = isinstance(parse_json(spelled), dict)
     except ValueError:

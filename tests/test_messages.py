@@ -1,11 +1,13 @@
-"""Checks messages that call a tool, and which texts are blank."""
+"""Checks messages that call a tool, the arguments of calls, and which texts are blank."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from ray_gym import Message, ToolCall, tool_call_message
-from ray_gym.messages import is_blank
+from ray_gym.messages import arguments_object, arguments_text, is_blank
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,16 @@ def test_a_message_that_calls_a_tool(arguments: dict[str, object] | str, written
     expected = Message("assistant", tool_calls=(ToolCall("call", "look", written),))
     assert tool_call_message("look", arguments) == expected
     assert tool_call_message("look", arguments, "c2").tool_calls[0].id == "c2"
+
+
+@pytest.mark.parametrize("text", ["", " ", "null", " null\n", "{}"])
+def test_no_arguments_are_an_empty_object_wherever_objects_are_shown(text: str) -> None:
+    assert arguments_object(text) == json.loads(arguments_text(text)) == {}
+
+
+@pytest.mark.parametrize("text", ['"null"', "nulls", "0", "[]", "false"])
+def test_arguments_that_are_no_object_are_shown_in_one(text: str) -> None:
+    assert arguments_object(text) == json.loads(arguments_text(text)) == {"arguments": text}
 
 
 @pytest.mark.parametrize(

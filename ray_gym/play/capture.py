@@ -63,17 +63,19 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
 
 def canonical_arguments(text: str) -> str:
     """Returns arguments in one form, so that equal ones give equal texts, however their JSON is written: also by
-    JavaScript, which has one kind of numbers, and with "?" for lone surrogates. Those that are no object, or one that no
-    body may have, are equal to the object that holds them: the Messages API has no others. Those of a free-form tool
-    that are not as asked are equal to the object that holds them as its text.
+    JavaScript, which has one kind of numbers, and with "?" for lone surrogates. null is no arguments. Those that are no
+    object, or one that no body may have, are equal to the object that holds them: the Messages API has no others. Those
+    of a free-form tool that are not as asked are equal to the object that holds them as its text.
     """
     value = _decode(text)
     if isinstance(value, dict) and value.keys() == {INPUT} and isinstance(value[INPUT], str):
         value = _decode(value[INPUT])
     if isinstance(value, dict) and value.keys() == {"arguments"} and isinstance(value["arguments"], str):
         value = value if _is_sent_as_object(value["arguments"]) else _decode(value["arguments"])
+    if value is None or value == "":
+        return "{}"
     if isinstance(value, str):
-        return value or "{}"
+        return value
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

@@ -20,6 +20,7 @@ from referencing.jsonschema import specification_with
 
 from ray_gym.each_key_once import each_key_once
 from ray_gym.half_pairs import without_halves
+from ray_gym.messages import is_no_arguments
 from ray_gym.strict_types import read_strictly
 
 _PROBLEMS = 5
@@ -100,7 +101,7 @@ def _given(text: str) -> str:
     """Returns the text of a call's arguments with "?" for half of a surrogate pair; an empty object for the ways in which
     models write that there are none.
     """
-    return "{}" if text.strip() in ("", "null") else without_halves(text)
+    return "{}" if is_no_arguments(text) else without_halves(text)
 
 
 def _problems(error: ModelError) -> list[ErrorDetails]:

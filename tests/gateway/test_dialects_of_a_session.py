@@ -131,6 +131,19 @@ async def test_half_a_surrogate_goes_there_and_back(tmp_path: Path, dialect: str
         assert list(door.session.episode.threads) == ["policy", "user"]
 
 
+@pytest.mark.parametrize("text", ["null", " null ", ""])
+async def test_no_arguments_go_there_and_back_in_all_dialects(tmp_path: Path, text: str) -> None:
+    def takes_nothing(request: CompletionRequest) -> Message:
+        return Message("assistant", tool_calls=(ToolCall(f"call_{len(request.messages)}", "take", text),))
+
+    async with opened(tmp_path, ScriptedModel(takes_nothing, {}, 0)) as door:
+        agent = Agent(door)
+        for dialect in ("message", "chat", "message", "responses", "message"):
+            await agent.ask(dialect)
+        assert list(door.session.episode.threads) == ["policy", "user"]
+        assert {arguments for _, (_, calls) in agent.said[1::2] for _, arguments in calls} == {"{}", text}
+
+
 async def test_an_agent_may_repeat_half_a_surrogate(door: Door) -> None:
     """The clients of other languages can write one, as an escape."""
     body = {"model": "policy", "messages": [{"role": "user", "content": "no x\ud83d"}]}
