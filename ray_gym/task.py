@@ -7,10 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from ray_gym.messages import Message
+from ray_gym.messages import Message, is_blank
 from ray_gym.openai_api.conversation import Conversation, system_prompt
+
+
+def _has_words(text: str) -> str:
+    """Checks that a text says something, and returns it. Errors: ValueError."""
+    if is_blank(text):
+        raise ValueError("it is blank")
+    return text
+
+
+Words = Annotated[str, Field(min_length=1), AfterValidator(_has_words)]
+"""Type of a pydantic field for a text that is not blank."""
 
 
 class Task(BaseModel):

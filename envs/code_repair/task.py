@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym import Task
 from ray_gym.envs.code_repair.mutations import Kind
+from ray_gym.task import Words
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 
@@ -21,7 +22,7 @@ class Check(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     lines: tuple[str, ...] = ()
-    asks: Annotated[str, Field(min_length=1)]
+    asks: Words
     expected: str
     """Outcome that it has to have, as JSON: {"value": ...}, or {"raises": name of an error's type}."""
 
@@ -44,7 +45,7 @@ class CodeRepairTask(Task):
     """A task is a package with a fault."""
 
     package: Name
-    issue: Annotated[str, Field(min_length=1)]
+    issue: Words
     files: tuple[File, ...]
     """Files that the policy gets: the package's modules, and tests."""
     imports: str = ""

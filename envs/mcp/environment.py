@@ -15,12 +15,13 @@ from ray_gym.errors import UserError
 from ray_gym.graders import ExactMatch, answer_line, folded
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.servers import McpServers, McpSession
+from ray_gym.task import Words
 
 
 class McpTask(Task):
     """A task has words for the policy, and the answer that is right or the arguments by which the servers know the task."""
 
-    prompt: Annotated[str, Field(min_length=1)]
+    prompt: Words
     answer: str | None = None
     """Right answer, which the policy gives in its last line as `Answer: ...`; None if a tool scores the episode."""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)

@@ -19,6 +19,7 @@ from ray_gym.graders import RegularExpression
 from ray_gym.messages import is_blank
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
+from ray_gym.task import Words
 
 FEWEST, MOST = 4, 10
 """Fewest and most options of a generated question."""
@@ -71,7 +72,7 @@ class MultipleChoiceTask(Task):
     for `grading`.
     """
 
-    question: Annotated[str, Field(min_length=1)] | None = None
+    question: Words | None = None
     options: OptionTexts
     expected_answer: Letter
     grading: Annotated[
@@ -102,8 +103,9 @@ class MultipleChoiceTask(Task):
     def _check_answer(self) -> MultipleChoiceTask:
         if self.question is None and not self.messages:
             raise ValueError("question: missing, and there are no messages that ask it")
-        if self.question is not None and is_blank(self.question):
-            raise ValueError("question: it is blank")
+        asked = [message.content for message in self.messages if message.role == "user"]
+        if self.question is None and asked and all(map(is_blank, asked)):
+            raise ValueError("question: missing, and all that the user says in messages is blank")
         letters_of: dict[str, str] = {}
         for letter, text in self.options.items():
             if is_blank(text):

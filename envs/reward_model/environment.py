@@ -16,6 +16,7 @@ from ray_gym.envs.reward_model.players import best_player, comparing_player, sca
 from ray_gym.envs.reward_model.question import question
 from ray_gym.graders import PairwiseComparison, RewardModel
 from ray_gym.graders.comparison import HIGHEST, LOWEST
+from ray_gym.messages import is_blank
 from ray_gym.models.player import Player
 
 SHARE_OF_CONVERSATIONS = 0.25
@@ -31,7 +32,7 @@ class OpenEndedTask(Task):
 
     @model_validator(mode="after")
     def _check_prompt(self) -> OpenEndedTask:
-        if bool(self.prompt.strip()) == bool(self.messages):
+        if is_blank(self.prompt) != bool(self.messages):
             raise ValueError("set one of prompt (a text) and messages (a conversation)")
         if self.messages and self.messages[-1].role != "user":
             raise ValueError(f"messages: the last is the {self.messages[-1].role}'s; only the user's can be answered")

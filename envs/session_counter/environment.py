@@ -16,6 +16,7 @@ from ray_gym.envs.session_counter.requests import REQUESTS, earlier_turns
 from ray_gym.graders import FinalState
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
+from ray_gym.task import Words
 
 HIGHEST_START = 500
 """Largest initial value of a generated task."""
@@ -37,7 +38,7 @@ class CounterTask(Task):
 
     initial_count: int = 0
     expected_count: int
-    request: Annotated[str, Field(min_length=1)] | None = None
+    request: Words | None = None
 
     @model_validator(mode="after")
     def _check_request(self) -> CounterTask:

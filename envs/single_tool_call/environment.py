@@ -16,6 +16,7 @@ from ray_gym.envs.single_tool_call.weather import CITIES, Asked, Weather, make_u
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
+from ray_gym.task import Words
 
 FEWEST, MOST = 3, 8
 """Fewest and most cities of a generated task."""
@@ -42,7 +43,7 @@ class WeatherTask(Task):
     city, and the policy has to call it and to say some of what it told.
     """
 
-    question: Annotated[str, Field(min_length=1)] | None = None
+    question: Words | None = None
     city: str | None = None
     asked: Asked | None = None
     weather: dict[str, Weather] = Field(default_factory=dict)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ray_gym import Task, ToolError
 from ray_gym.envs.workplace_assistant.tools import Toolbox
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.openai_api.conversation import answered_calls, json_object
+from ray_gym.task import Words
 from ray_gym.tools.arguments import BadArguments
 from ray_gym.tools.tool import tools_of
 
@@ -48,7 +49,7 @@ class WorkplaceTask(Task):
     The calls begin in the office to which the calls in `messages`, if there are any, have led.
     """
 
-    request: Annotated[str, Field(min_length=1)]
+    request: Words
     expected_calls: tuple[ExpectedCall, ...]
 
     @model_validator(mode="after")

@@ -19,6 +19,7 @@ from ray_gym.data.rows import FileRow, not_json
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
+from ray_gym.messages import is_blank
 from ray_gym.strict_types import read_strictly, refused_values
 from ray_gym.task import Task
 
@@ -97,7 +98,7 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
 
 def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
     """Returns a line for each problem of a task: a value that its JSON loses, a system prompt for an unknown participant,
-    or `messages` that the environment can't continue. Returns an empty list if there is none.
+    or `messages` that say nothing, or that the environment can't continue. Returns an empty list if there is none.
     """
     participants = environment.participants
     problems = lost_values(task)
@@ -110,6 +111,8 @@ def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
         problems.append(
             "messages: here they may be a prompt, but hold no words of the policy's: the game can't be brought to where those left it"
         )
+    elif task.messages and all(is_blank(message.content) and not message.tool_calls for message in task.messages):
+        problems.append("messages: all of them are blank, so that they ask nothing")
     elif task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
         problems.append("messages: the policy spoke last, and there is nobody else who could answer it")
     return problems

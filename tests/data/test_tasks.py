@@ -73,6 +73,15 @@ def test_an_environment_can_refuse_a_row_for_what_the_schema_does_not_see(tmp_pa
     assert len(read(jsonl(tmp_path, {"a": 9}), tmp_path, environment=AddingLittle())) == 1
 
 
+def test_messages_that_say_nothing_are_refused(tmp_path: Path) -> None:
+    blank = [{"role": "system", "content": " "}, {"role": "user", "content": "\u200b"}]
+    path = jsonl(tmp_path, {"a": 1, "messages": [{"role": "user", "content": ""}]}, {"a": 2, "messages": blank})
+    told = "messages: all of them are blank, so that they ask nothing"
+    assert error_of(path, tmp_path).splitlines() == [f"{tmp_path}/{path}:{line}: {told}" for line in (1, 2)]
+    said = [{"role": "user", "content": ""}, {"role": "assistant", "content": "Hi"}]
+    assert len(read(jsonl(tmp_path, {"a": 1, "messages": said}, {"a": 2, "messages": "Q"}), tmp_path)) == 2
+
+
 class AddingBadly(Adding):
     def check(self, task: Sum) -> None:
         1 // (task.a - 9)  # check

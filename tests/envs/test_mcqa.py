@@ -388,7 +388,16 @@ def test_options_are_read_in_three_spellings() -> None:
         ({"options": [{"A": "one"}, {"A": "two"}, {"B": "three"}]}, "a letter is there twice: A, A, B"),
         ({"options": "A, B"}, "valid dictionary"),
         ({"question": ""}, "at least 1 character"),
-        ({"question": " \n"}, "question: it is blank"),
+        ({"question": " \n"}, "question\n  Value error, it is blank"),
+        (
+            {"question": None, "messages": [{"role": "user", "content": ""}]},
+            "all that the user says in messages is blank",
+        ),
+        ({"question": None, "messages": "\u200b "}, "all that the user says in messages is blank"),
+        (
+            {"question": None, "messages": [{"role": "system", "content": "Hi"}, {"role": "user", "content": None}]},
+            "question: missing, and all that the user says in messages is blank",
+        ),
         ({"options": {"A": "one", "B": " "}}, "options: B has no text"),
         ({"options": {"A": "one", "B": "two", "C": "one "}}, "options: A and C have the same text"),
         ({"grading": "guess"}, "'strict_boxed', 'lenient_boxed'"),

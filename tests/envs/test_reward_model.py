@@ -156,6 +156,7 @@ def test_generated_tasks_are_many_and_the_same_from_the_same_seed() -> None:
     [
         ({}, "set one of prompt (a text) and messages (a conversation)"),
         ({"prompt": "  "}, "set one of prompt (a text) and messages"),
+        ({"prompt": "\u200b"}, "set one of prompt (a text) and messages"),
         ({"prompt": "Hi", "messages": "Hi"}, "set one of prompt (a text) and messages"),
         (
             {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]},

@@ -184,6 +184,7 @@ CALLED = [("user", "Add 4."), ("call", ("a", "increment_counter", '{"count": 4}'
         ({"request": "Add 3."}, "Field required"),
         ({"request": "Add 3.", "expected_count": "three"}, "valid integer"),
         ({"request": "", "expected_count": 3}, "at least 1 character"),
+        ({"request": "\n", "expected_count": 3}, "it is blank"),
         (
             {"initial_count": 6, "expected_count": 3, "messages": EARLIER},
             "messages[6]: the counter is 9 here, but the calls before lead to 10",

@@ -224,6 +224,7 @@ async def test_the_example_rows_are_played() -> None:
         ({"weather": {"Lisbon": {"temperature": 3, "condition": ""}}}, "at least 1 character"),
         ({"asked": "wind"}, "'temperature' or 'condition'"),
         ({"question": ""}, "at least 1 character"),
+        ({"question": " "}, "it is blank"),
         (
             {"messages": begun("Lisbon", '{"temperature": 23, "condition": "sunny"}')},
             "weather: not what messages say of Lisbon: temperature=23 condition='sunny'",

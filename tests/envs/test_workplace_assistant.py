@@ -301,6 +301,7 @@ def test_there_are_five_example_rows() -> None:
     [
         ({"request": "Do it."}, "expected_calls\n  Field required"),
         ({"request": "", "expected_calls": []}, "at least 1 character"),
+        ({"request": " ", "expected_calls": []}, "it is blank"),
         ({"request": "Do it.", "expected_calls": [], "reward": 1}, "Extra inputs are not permitted"),
         ({"request": "Do it.", "expected_calls": [{"name": "dance"}]}, "expected_calls[0]: there is no tool 'dance'"),
         (
