@@ -29,6 +29,10 @@ hooks are common in helpers (`check_answer`, `score_one`).
 """
 _OF_CALLERS = ("narrows", "brings_tools", "renders", "has_metrics")
 """Methods that say what a class overrides, and are no hooks."""
+_OF_EPISODES = ("task", "state", "episode", "turn", "listener", "caller", "tool")
+"""Parameters of hooks that are called in an episode."""
+_GIVEN = (*_OF_EPISODES, "rng", "index", "rows")
+"""Names of what hooks are given: a parameter of such a name is taken for that."""
 _MAY_BE_ASYNC = ("setup", "score")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -134,12 +138,15 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
         except TypeError:
             fits = False
         else:
-            fits = [name for name in own.parameters if name in expected.parameters] == [
-                name for name in expected.parameters if name in own.parameters
-            ]
+            fits = not any(map(_is_anothers, own.parameters, expected.parameters))
         if not fits:
             return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
     return None
+
+
+def _is_anothers(own: str, given: str) -> bool:
+    """Says whether a parameter has the name of something else that hooks are given. `given`: name of what it is given."""
+    return own != given and own in _GIVEN and given in _OF_EPISODES
 
 
 def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import model_validator
 
-from ray_gym import Environment, Participant, Task, tool
+from ray_gym import Environment, Opening, Participant, Task, tool
 from ray_gym.check.command import read_subject
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
@@ -46,10 +46,60 @@ class Renamed(Good):
         return 1.0
 
 
-@pytest.mark.parametrize("turned", [Turned, TurnedRelay, TurnedSetup])
-def test_a_hook_whose_parameters_are_in_another_order_is_refused(turned: type[Environment[Any, Any]]) -> None:
+class EpisodeForState(Good):
+    def opening(self, task: Any, episode: Any) -> Opening:  # type: ignore[override]
+        return Opening()
+
+
+class StateForEpisode(Good):
+    def setup(self, task: Any, state: Any) -> None: ...  # type: ignore[override]
+
+
+class TaskForState(Good):
+    def score(self, task: Any, episode: Any) -> float:  # type: ignore[override]
+        return 1.0
+
+
+class TaskForEpisode(Good):
+    def score(self, state: None, task: Any) -> float:  # type: ignore[override]
+        return 1.0
+
+
+class CallerForListener(Good):
+    def relay(self, world: None, episode: Any, turn: Any, caller: Any) -> None: ...  # type: ignore[override]
+
+
+class TurnForEpisode(Good):
+    def finished(self, state: None, turn: Any) -> None: ...  # type: ignore[override]
+
+
+class RngForEpisode(Good):
+    def setup(self, task: Any, rng: Any, more: int = 0) -> None: ...  # type: ignore[override]
+
+
+class FurtherNames(Good):
+    """Has names of other things in places where they are taken for nothing else."""
+
+    def generate(self, rng: Any, episode: int) -> Task:  # type: ignore[override]
+        return Task()
+
+    def opening(self, task: Any, world: None, episode: Any = None) -> Opening:  # type: ignore[override]
+        return Opening()
+
+    def score(self, *state: Any) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    "turned",
+    [
+        *(Turned, TurnedRelay, TurnedSetup, EpisodeForState, StateForEpisode, TaskForState, TaskForEpisode),
+        *(CallerForListener, TurnForEpisode, RngForEpisode),
+    ],
+)
+def test_a_hook_with_the_parameters_of_another_place_is_refused(turned: type[Environment[Any, Any]]) -> None:
     assert len(wrong_hooks(turned)) == 1 and ", and is called with (" in wrong_hooks(turned)[0]
-    assert not wrong_hooks(Renamed)
+    assert not wrong_hooks(Renamed) and not wrong_hooks(FurtherNames)
 
 
 class InGroups(Environment[Task, None]):
