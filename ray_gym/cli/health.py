@@ -34,7 +34,7 @@ def health(
 
         ray-gym health runs/mine
     """
-    from ray_gym.cli.unfinished import unfinished_line
+    from ray_gym.cli.unfinished import ended_line, unfinished_line
     from ray_gym.health.examine import examine
     from ray_gym.load import load
 
@@ -44,8 +44,9 @@ def health(
         write(json.dumps(asdict(health), ensure_ascii=True, allow_nan=False) + "\n")
         return
     _print(found.location, health)
-    if line := unfinished_line(found, health.episodes, is_whole=not health.damaged):
-        make_console().print(line, highlight=False, soft_wrap=True)
+    for line in (unfinished_line(found, health.episodes, is_whole=not health.damaged), ended_line(found)):
+        if line:
+            make_console().print(line, highlight=False, soft_wrap=True)
 
 
 def print_line(console: Console, location: str) -> None:
@@ -69,7 +70,8 @@ def _print(location: str, health: Health) -> None:
     console = make_console()
     count = len(health.findings)
     what = "nothing suspicious" if not count else f"{count} finding{'s' if count > 1 else ''}"
-    console.print(f"{data_line(location)}: {what} in {health.episodes:,} episodes", highlight=False, soft_wrap=True)
+    seen = f"{what} in {health.episodes:,} episodes" if health.episodes or count else "there are no episodes to look at"
+    console.print(f"{data_line(location)}: {seen}", highlight=False, soft_wrap=True)
     for problem in health.damaged:
         console.print(f"[red]left out:[/] {data_line(problem)}", highlight=False, soft_wrap=True)
     for finding in health.findings:

@@ -71,6 +71,8 @@ def _print(found: list[ListedRun]) -> None:
     for run in found:
         if run.problem:
             say(f"{run.name}: {run.problem}")
+        if run.failure:
+            say(f"{run.name}: the run was ended: {run.failure}")
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import Any, SupportsFloat
 from rich.console import Console
 
 from ray_gym.cli.output import DataTable
-from ray_gym.cli.unfinished import unfinished_line
+from ray_gym.cli.unfinished import ended_line, unfinished_line
 from ray_gym.errors import UserError, code_place, placed
 from ray_gym.hosting.import_paths import import_from
 from ray_gym.plugins import find_environment
@@ -68,9 +68,9 @@ def show_run(
     print_damages(console, damages)
     _print_state(console, run, episodes, is_whole=not damages)
     _print_metrics(console, run)
-    console.print(
-        f"one of them: ray-gym show {data_line(shell_quoted(run.location))} EPISODE", highlight=False, soft_wrap=True
-    )
+    if shown:
+        command = f"ray-gym show {data_line(shell_quoted(run.location))} EPISODE"
+        console.print(f"one of them: {command}", highlight=False, soft_wrap=True)
 
 
 def print_damages(console: Console, damages: Iterable[str]) -> None:
@@ -123,8 +123,8 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
         console.print(f"  {count} {data_line(failure)}", highlight=False, soft_wrap=True)
     if len(failures) > MOST_FAILURES:
         console.print(f"  ... and {len(failures) - MOST_FAILURES} more kinds of failures", highlight=False)
-    if why := (run.summary or {}).get("failure"):
-        console.print(f"[red]the run was ended:[/] {data_line(why)}", highlight=False, soft_wrap=True)
+    if line := ended_line(run):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def mean_line(rewarded: list[dict[str, Any]]) -> str:

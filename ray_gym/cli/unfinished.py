@@ -1,8 +1,8 @@
-"""Tells that a run has fewer episodes than were planned."""
+"""Tells that a run has fewer episodes than were planned, and why."""
 
 from __future__ import annotations
 
-from ray_gym.printable import data
+from ray_gym.printable import data, data_line
 from ray_gym.run.directory.directory import CONFIG, PLAN, STREAM, RunDirectory
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.reading import Run
@@ -31,3 +31,9 @@ def unfinished_line(run: Run, count: int, *, is_whole: bool = True) -> str:
     how = "if nothing plays it, resume" if has_config else f"it has no {CONFIG}: put a copy of it there, and resume"
     told = f"[yellow]the run {ended}[/]: {count} of {planned} episodes{lacks}; {how} it with: "
     return f"{told}{data(f'ray-gym rollout --resume {shell_quoted(run.location)}')}"
+
+
+def ended_line(run: Run) -> str:
+    """Returns a line of rich's markup with the reason for which a run was ended early; "" if there is none."""
+    why = (run.summary or {}).get("failure")
+    return f"[red]the run was ended:[/] {data_line(why)}" if why else ""

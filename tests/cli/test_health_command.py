@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from ray_gym.cli.app import app
 from ray_gym.errors import UserError
+from ray_gym.run.fingerprint import Fingerprint
 
 
 def test_findings_are_lines_that_can_be_pasted(tmp_path: Path) -> None:
@@ -28,9 +29,48 @@ def test_findings_are_lines_that_can_be_pasted(tmp_path: Path) -> None:
 def test_a_run_without_episodes_has_nothing_and_no_run_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty" / "episodes").mkdir(parents=True)
     told = CliRunner().invoke(app, ["health", str(tmp_path / "empty")])
-    assert told.exit_code == 0 and "nothing suspicious in 0 episodes" in told.output
+    assert told.exit_code == 0 and "there are no episodes to look at" in told.output
     refused = CliRunner().invoke(app, ["health", str(tmp_path / "nowhere")])
     assert isinstance(refused.exception, UserError)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("health", "there are no episodes to look at"),
+        ("health", "the run was interrupted: 0 of 3 episodes; "),
+        ("show", "the run was interrupted: 0 of 3 episodes; "),
+        ("stats", "it has no episodes: "),
+        ("report", "once the cause is gone, resume it with `ray-gym rollout --resume "),
+        ("export", "it has no episodes: "),
+        ("runs", "interrupted 0 of 3"),
+    ],
+)
+def test_a_run_that_ended_before_its_first_row_has_its_cause_in_all_commands(
+    tmp_path: Path, command: str, told: str
+) -> None:
+    run = tmp_path / "runs" / "mine"
+    (run / "episodes").mkdir(parents=True)
+    (run / "plan.json").write_text(Fingerprint("mine:Mine", 3, "", "").as_json())
+    (run / "run.yaml").write_text("environment: {}\n")
+    summary = {
+        "episodes": 0,
+        "of": 3,
+        "interrupted": True,
+        "status": {},
+        "mean_reward": None,
+        "failure": "the first [3]",
+    }
+    (run / "summary.json").write_text(json.dumps(summary))
+    out = ["--out", str(tmp_path / "x")]
+    arguments = {
+        "runs": ["--dir", str(run.parent)],
+        "report": [str(run), *out],
+        "export": [str(run), "--to", "jsonl", *out],
+    }
+    done = CliRunner().invoke(app, [command, *arguments.get(command, [str(run)])])
+    said = " ".join(f"{done.output} {done.exception or ''}".split())
+    assert told in said and "the run was ended: the first [3]" in said and "one of them" not in said
 
 
 @pytest.mark.parametrize("change", [{"events": None}, {"samples": None}, {"failure": None}, {"task": None}])

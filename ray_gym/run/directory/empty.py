@@ -18,6 +18,8 @@ def no_episodes(run: Run) -> UserError:
             f"{run.location}: summary.json counts {gone} episodes, and there are none in episodes/: put the files back, or "
             f"play them anew with {resume}"
         )
+    why = (run.summary or {}).get("failure")
     is_rollout = run.storage.exists(PLAN) and not run.storage.exists(STREAM)
-    how = f"; if nothing plays it, resume it with {resume}" if is_rollout else ""
-    return UserError(f"{run.location}: it has no episodes yet{how}")
+    if_free = "once the cause is gone" if why else "if nothing plays it"
+    how = f"; {if_free}, resume it with {resume}" if is_rollout else ""
+    return UserError(f"{run.location}: it has no episodes{f': the run was ended: {why}' if why else ' yet'}{how}")

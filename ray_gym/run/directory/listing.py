@@ -50,6 +50,8 @@ class ListedRun:
     """Mean reward of the completed episodes; None without any."""
     cost: float | None = None
     """Cost of the committed episodes; None if no model of theirs has a price."""
+    failure: str = ""
+    """Reason for which it was ended early; empty without one."""
     problem: str = ""
     """Reason for which it is damaged; empty if it is not."""
 
@@ -160,6 +162,7 @@ def _figures(storage: Storage) -> dict[str, Any]:
             "failed": summary["status"].get("failed", 0),
             "mean_reward": summary["mean_reward"],
             "cost": (summary.get("cost") or {}).get("total"),
+            "failure": summary.get("failure") or "",
         }
     state: State = "live" if storage.is_owned() else "stream" if storage.exists(STREAM) else "unfinished"
     return {"state": state, "planned": _planned(storage), **_of_rows(storage)}
