@@ -10,8 +10,6 @@ from typing import Any
 MOST_OBJECTS = 100
 """Objects of JSON in an answer among which the arguments of a call are looked for."""
 
-_BARE_KEY = re.compile(r'([{,]\s*)([^\s{}\[\],:"]+(?: +[^\s{}\[\],:"]+)*)\s*:')
-
 Call = tuple[str, str, str]
 """Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
 
@@ -115,26 +113,6 @@ def read_json_call(attempt: str) -> Call | None:
     if not isinstance(given["name"], str) or not isinstance(given["arguments"], dict):
         return None
     return spell_as_written([("", given["name"], json.dumps(given["arguments"], ensure_ascii=False))], attempt)[0]
-
-
-def read_escaped_call(attempt: str) -> Call | None:
-    """Returns the call of an attempt call:NAME{KEY:VALUE,...}, in which texts are between two <escape>, and other values
-    are JSON with bare keys; None for any other. vLLM's parser reads only texts that are in no list or object.
-    """
-    found = re.fullmatch(r"call:(\w+)(\{.*\})", attempt.strip(), re.DOTALL)
-    if found is None:
-        return None
-    pieces = re.split("<escape>(.*?)<escape>", found[2], flags=re.DOTALL)
-    if '"' in "".join(pieces[::2]):
-        return None
-    pieces[::2] = [_BARE_KEY.sub(r'\1"\2":', piece) for piece in pieces[::2]]
-    pieces[1::2] = [json.dumps(text, ensure_ascii=False) for text in pieces[1::2]]
-    arguments = "".join(pieces)
-    try:
-        json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
-    return "", found[1], arguments
 
 
 def read_bare_name(attempt: str) -> tuple[str, str]:

@@ -70,8 +70,6 @@ class _Braced:
 
     text: re.Pattern[str]
     """Matches a text with its marks."""
-    has_bare_keys: bool
-    """True if a parser may have read keys of an object within an argument as the call's own."""
 
     def __call__(self, attempt: Attempt, given: Given) -> bool:
         """Returns True for lost arguments (see `Form`)."""
@@ -82,7 +80,7 @@ class _Braced:
             inside = shorter
         items = inside.split("}" if opening == "{" else ")")[0].split(",")
         keys = [item.partition(":")[0].strip() for item in items if re.search(r"\w", item)]
-        return len(keys) > len(given) or (self.has_bare_keys and set(keys) != given.keys())
+        return len(keys) > len(given)
 
 
 def _loses_of_json(attempt: Attempt, given: Given) -> bool:
@@ -166,7 +164,6 @@ _FORMS: dict[str, Form] = {
     "minimax_m2": _MINIMAX,
     "kimi_k2": _loses_of_kimi,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),
-    "functiongemma": _Braced(re.compile("<escape>.*?<escape>", re.DOTALL), has_bare_keys=True),
-    "gemma4": _Braced(re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL), has_bare_keys=False),
+    "gemma4": _Braced(re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL)),
 }
 """Forms of calls, by the tool parser's name. A parser that is not here reads calls of JSON, or has lost none."""

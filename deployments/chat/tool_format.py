@@ -10,14 +10,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ray_gym.deployments.chat import call_frames, call_values, forced_calls, interleaved, plain_calls
+from ray_gym.deployments.chat import (
+    call_frames,
+    call_values,
+    escaped_calls,
+    forced_calls,
+    interleaved,
+    plain_calls,
+)
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
     end_of_parts,
     is_name,
     read_bare_name,
-    read_escaped_call,
     read_json_call,
     spell_as_written,
     with_own_ids,
@@ -98,6 +104,8 @@ class ToolFormat:
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if tools:
             said, attempts = call_frames.cut(self.tool_parser, answer, [tool.name for tool in tools])
+            if self.tool_parser == escaped_calls.PARSER and attempts:
+                return reasoning, said, escaped_calls.read(attempts, tools)
             if any(attempt.is_respelled for attempt in attempts):
                 calls = []  # as they stand, they are misread
             if len(calls) <= len(attempts) > 0:
@@ -140,14 +148,11 @@ class ToolFormat:
         ]
 
     def _drop_lossy(self, calls: Sequence[Call | None], attempts: Sequence[Attempt]) -> list[Call | None]:
-        """Returns the calls that were read in attempts. Each of which the parser dropped arguments is read without the
-        parser, or is None.
-        """
-        made = list(calls)
-        for index, (call, attempt) in enumerate(zip(calls, attempts, strict=True)):
-            if call is not None and loses_arguments(self.tool_parser, attempt, call[2]):
-                made[index] = read_escaped_call(attempt.written) if self.tool_parser == "functiongemma" else None
-        return made
+        """Returns the calls that were read in attempts, and None for each of which the parser dropped arguments."""
+        return [
+            None if call is not None and loses_arguments(self.tool_parser, attempt, call[2]) else call
+            for call, attempt in zip(calls, attempts, strict=True)
+        ]
 
     def _read_call(self, attempt: Attempt, tools: Sequence[ToolSchema]) -> Call | None:
         """Returns one of several calls, read by itself, so that one that can't be read does not spoil the others; None
