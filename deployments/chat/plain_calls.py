@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -18,10 +19,10 @@ from ray_gym.models.thoughts import has_mark, tell_apart
 NAME = "plain"
 """Name of this format in `tool_parser`, beside vLLM's own names."""
 
-_CALL = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*(?=\{)", re.MULTILINE)
-_ON_LINE = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)[ \t]*(?=\{)")
+_NAME = r"[A-Za-z_][\w.-]*"
+"""Regular expression of a name; those of tools may be others, too."""
 _DECODER = json.JSONDecoder()
-_MAY_BECOME_A_CALL = re.compile(r"(?:[A-Za-z_][\w.-]*[ \t]*)?\Z")
+_MAY_BECOME_A_CALL = re.compile(rf"(?:{_NAME}[ \t]*)?\Z")
 
 
 def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def read_beside_thoughts(text: str, names: Collection[str]) -> tuple[str, str, l
     """
     hidden: dict[str, str] = {}
     parts, position = [], 0
-    for found in _CALL.finditer(text):
+    for found in _beginnings(tuple(names))[0].finditer(text):
         end = _end_of_object(text, found.end()) if found.start() >= position and found.group(1) in names else None
         if end is not None and has_mark(text[found.end() : end]):
             stand_in = f'{{"\ue000": {len(hidden)}}}'  # an object of JSON that no model writes
@@ -82,13 +83,22 @@ def read_beside_thoughts(text: str, names: Collection[str]) -> tuple[str, str, l
     return thoughts, content, [(name, hidden.get(arguments, arguments)) for name, arguments in calls]
 
 
+@lru_cache(maxsize=512)
+def _beginnings(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns the regular expressions of a call's beginning, with its name: on a line of its own, and on any line."""
+    name = "|".join([*map(re.escape, sorted(names, key=len, reverse=True)), _NAME])
+    begin = rf"({name})[ \t]*(?=\{{)"
+    return re.compile(f"^{begin}", re.MULTILINE), re.compile(rf"(?<![\w.-]){begin}")
+
+
 def _next_call(text: str, position: int, names: Collection[str]) -> re.Match[str] | None:
     """Returns the beginning of the next call, with its name: on the line of the call that ends at `position`, or on a
     line of its own.
     """
-    on_line = _ON_LINE.finditer(text, position, _end_of_line(text, position) if position else 0)
-    for found in chain(on_line, _CALL.finditer(text, position)):
-        if found.group(1) in names or (found.re is _CALL and _end_of_object(text, found.end()) is not None):
+    call, any_call = _beginnings(tuple(names))
+    on_line = any_call.finditer(text, position, _end_of_line(text, position) if position else 0)
+    for found in chain(on_line, call.finditer(text, position)):
+        if found.group(1) in names or (found.re is call and _end_of_object(text, found.end()) is not None):
             return found
     return None
 
@@ -116,7 +126,7 @@ class CallStream:
     """
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        self._names = names
+        self._names = tuple(names)
         self._text = ""
         self._given = 0
         self._line = 0
@@ -129,16 +139,24 @@ class CallStream:
         and whitespace at the end, are held back. Nothing after the beginning of the first call is returned.
         """
         self._text += piece
-        if self._calls is None and (found := _CALL.search(self._text, self._line)) is not None:
+        if self._calls is None and (found := self._find_call()) is not None:
             self._calls = found.start()
         if self._calls is not None:
             end = self._calls
         else:
             self._line = self._text.rfind("\n") + 1
-            end = self._line if _MAY_BECOME_A_CALL.match(self._text, self._line) else len(self._text)
+            end = self._line if self._may_become_a_call() else len(self._text)
         said = self._text[self._given : end].rstrip()
         self._given += len(said)
         return said
+
+    def _find_call(self) -> re.Match[str] | None:
+        return _beginnings(self._names)[0].search(self._text, self._line)
+
+    def _may_become_a_call(self) -> bool:
+        """Returns True if the last line is a name, or the beginning of a tool's name."""
+        begun = self._text[self._line :].rstrip(" \t")
+        return _MAY_BECOME_A_CALL.match(begun) is not None or any(name.startswith(begun) for name in self._names)
 
     def finish(self) -> tuple[str, list[tuple[str, str]]]:
         """Returns the text that was held back, and the calls as (name, arguments)."""

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ray_gym.deployments.chat.plain_calls import CallStream, read
+from ray_gym.deployments.chat.plain_calls import CallStream, read, read_beside_thoughts
 
 TEXTS = [
     "Hello there, world.",
@@ -74,3 +74,26 @@ def test_words_are_not_held_back() -> None:
         "",
         "",
     ]
+
+
+NAMES = ("go", "über", "读取", "mcp__a/b", "1st")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "calls"),
+    [
+        ('über {"p": "x"}', "", [("über", '{"p": "x"}')]),
+        ('go {}\n读取 {"p": "x"}', "", [("go", "{}"), ("读取", '{"p": "x"}')]),
+        ('So:\nmcp__a/b {"p": 1} and 读取 {}', "So:", [("mcp__a/b", '{"p": 1}'), ("读取", "{}")]),
+        ("1st {\nmcp__a/b", "", [("1st", "{"), ("mcp__a/b", "")]),
+        ('输出 {"a": 1}', None, []),
+        ('Hier drüber {"a": 1}', None, []),
+    ],
+)
+def test_a_tool_may_have_any_name(text: str, words: str | None, calls: list[tuple[str, str]]) -> None:
+    assert read(text, NAMES) == (text if words is None else words, calls)
+    assert read_beside_thoughts(f"<think>x</think>{text}", NAMES)[2] == calls
+    stream = CallStream(NAMES)
+    said = "".join(map(stream.feed, text))
+    held, found = stream.finish()
+    assert found == calls and said + held == (text if words is None else words)
