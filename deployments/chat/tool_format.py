@@ -18,6 +18,7 @@ from ray_gym.deployments.chat import (
     interleaved,
     plain_calls,
 )
+from ray_gym.deployments.chat.call_ids import call_ids
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
@@ -35,12 +36,9 @@ from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import NO_TOKENS
 from ray_gym.models.thoughts import has_mark, is_opened
-from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
 """vLLM's names of the tool parser and the reasoning parser of gpt-oss."""
-CALL_ID_LENGTH = 9
-"""Number of letters and digits of a call's id: Mistral's templates refuse other ids."""
 
 
 class ToolFormat:
@@ -85,7 +83,7 @@ class ToolFormat:
             reasoning, content, calls = self._read_answer(generation, tools, grammar)
         except Exception:  # parsers raise for some malformed answers: these are text
             reasoning, content, calls = None, generation.text, []
-        ids = (_call_id(own, generation.text, id_seed, index) for index, (own, _, _) in enumerate(calls))
+        ids = call_ids([own if own in generation.text else "" for own, _, _ in calls], id_seed)
         made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
         return Message("assistant", content, reasoning, made)
 
@@ -305,13 +303,6 @@ class _Reading(NamedTuple):
 def tools_key(tools: Sequence[ToolSchema]) -> str:
     """Returns tools in OpenAI's form as JSON text, by which their grammar is cached."""
     return json.dumps([tool.as_openai() for tool in tools])
-
-
-def _call_id(own: str, text: str, seed: int, index: int) -> str:
-    """Returns the id of a call: the one that the model wrote, or else one made from the seed. Parsers make up random
-    ids, which a repetition with the same seed would not have.
-    """
-    return own if own and own in text else stable_id(seed, index)[:CALL_ID_LENGTH]
 
 
 def _cache_vocabulary(tokenizer: Any) -> Any:

@@ -13,6 +13,7 @@ from call_texts import CALL_TEXTS, TOKENS
 
 from ray_gym.deployments.chat import plain_calls
 from ray_gym.deployments.chat.call_frames import FRAMES
+from ray_gym.deployments.chat.call_ids import call_ids
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.deployments.small_model import checkpoint_dir
@@ -403,3 +404,30 @@ def test_a_parser_that_raises_spoils_no_call(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Hermes2ProToolParser, "extract_tool_calls", extract_or_raise)
     around, note, *_ = SINGLE["hermes"]
     assert read("hermes", f"One. {around(note)} {around('BAD')} Two.") == ("One.   Two.", [NOTE, ("", "BAD")])
+
+
+@pytest.mark.parametrize(
+    ("own", "ids"),
+    [
+        (["functions.note:0", "functions.note:0"], ["functions.note:0", "functions.note:1"]),
+        (["functions.note:0", "functions.go:0"], ["functions.note:0", "functions.go:0"]),
+        (
+            ["functions.go:1", "functions.go:1", "functions.go:2"],
+            ["functions.go:1", "functions.go:3", "functions.go:2"],
+        ),
+        (["functions.go:0"] * 4, ["functions.go:0", "functions.go:1", "functions.go:2", "functions.go:3"]),
+    ],
+)
+def test_each_call_has_an_id_of_its_own(own: list[str], ids: list[str]) -> None:
+    begin, end = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
+    calls = (f"<|tool_call_begin|>{id}<|tool_call_argument_begin|>{{}}<|tool_call_end|>" for id in own)
+    text = begin + "".join(calls) + end
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = tool_format("kimi_k2").parse(answer, TOOLS, None, 7)
+    assert [call.id for call in message.tool_calls] == ids
+
+
+def test_ids_without_a_number_are_made_anew() -> None:
+    ids = call_ids(["abc123def", "", "abc123def", ""], 7)
+    assert ids[0] == "abc123def" and len(set(ids)) == 4 and {len(id) for id in ids} == {9}
+    assert ids == call_ids(["abc123def", "", "abc123def", ""], 7)
