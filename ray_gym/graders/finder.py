@@ -22,6 +22,8 @@ _TOP = (
 )
 """Largest number of a scale behind a number, as in 7/10, $7$/$10$, 7 (out of 10) and 7 points out of 10."""
 _ON_A_SCALE = rf"(?<![\d.,])\d[\d.,]*+{_TOP}"
+_AT_COLON = f"[{SPACES}]*+"
+"""White space and marks of Markdown around the colon of a label: GRADE:C and **GRADE**: C for GRADE: C."""
 _NO_SCORE = r"(?!\s?(?:%|percent\b)|:\d|\+|\s?(?:\u00bd|(?:and|&)\sa\shalf\b))"
 """Not what makes another number of the one before it: 7%, 7:30, 7+, 7 and a half."""
 _NO_GRADE = rf"(?![+\u2795{DASHES}](?![\w>\u2795{DASHES}]))"
@@ -145,9 +147,16 @@ def spaced(label: str) -> str:
     as one space, also of `[[ YES ]]` and Markdown's `\[\[YES\]\]`.
     """
     parts = _BETWEEN_WORDS.split(label)
-    written = "".join(_gap(parts, number) if number % 2 else re.escape(part) for number, part in enumerate(parts))
+    written = "".join((_gap if number % 2 else _words)(parts, number) for number in range(len(parts)))
     written = written.replace(r"\[\[", r"\\?\[\\?\[[ \t]{0,4}")
     return written.replace(r"\]\]", r"[ \t]{0,4}\\?\]\\?\]")
+
+
+def _words(parts: Sequence[str], number: int) -> str:
+    """Returns a regular expression of a word of a label, with what may be before a colon at its end if more follows."""
+    word = parts[number]
+    has_colon = word.endswith(":") and number < len(parts) - 1
+    return f"{re.escape(word[:-1])}{_AT_COLON}[:\uff1a]" if has_colon else re.escape(word)
 
 
 def _gap(parts: Sequence[str], number: int) -> str:
@@ -155,6 +164,8 @@ def _gap(parts: Sequence[str], number: int) -> str:
     elsewhere one may be the sign of a number.
     """
     before, after = parts[number - 1][-1:], parts[number + 1][:1]
+    if before == ":":
+        return _AT_COLON
     return GAP if before.isalpha() and after.isalpha() else f"[{SPACES}]++"
 
 

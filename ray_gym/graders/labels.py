@@ -35,6 +35,13 @@ _SLASH = re.compile(r"[\s*_`]{0,4}/[\s*_`]{0,4}")
 _ARROW = re.compile(r"[\s*_`]{0,4}(?:[-=]{1,2}>|[\u2192\u21d2\u27f6])[\s*_`]{0,4}")
 _BEGINS = re.compile(rf"(?:\A|[.:|,;\n]|[-=]>|[\u2192\u21d2\u27f6]){MARKS}{{0,9}}\Z")
 _ESCAPED = re.compile(r"&(?:#\d{2,5}|#x[\da-fA-F]{2,5}|[a-z]{2,6});")
+_STYLES = re.compile(
+    r"(?<![A-Za-z])\\(?:(?:text|math)(?:bf|it|md|rm|sf|tt|normal)?|mbox|emph|underline)\s{0,4}(?=\{)(?!\{[^{}]{0,99}\}[A-Za-z])"
+    r"|\\(?=[_<>=])"
+)
+"""TeX's style of a text in braces that is no part of a longer word, and Markdown's backslash before a sign of a label:
+`\\text{YES}`, `NOT\\_ATTEMPTED`.
+"""
 _TITLE_ENDS = re.compile(r"[\s*_`)\]]{0,6}[:=?\uff1a]")
 
 
@@ -71,6 +78,11 @@ def last_label(text: str, labels: Iterable[str]) -> str | None:
     return stated if found and found[-1].label == stated else None
 
 
+def without_styles(said: str, labels: Iterable[str]) -> str:
+    """Returns a text without TeX's styles, and without Markdown's backslashes before signs that are in labels."""
+    return said if any("\\" in label for label in labels) else _STYLES.sub("", said)
+
+
 def _readings(text: str, labels: Iterable[str]) -> Sequence[_Reading]:
     """Returns the labels in a text, in order, without those that are quoted before a verdict, and without numbers in
     sentences if a score has a title.
@@ -96,6 +108,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     """
     finder = finder_of(tuple(labels))
     plain = _ESCAPED.sub(lambda found: html.unescape(found[0]), last_words(text))
+    plain = without_styles(plain, finder.labels)
     whole = without_parts(finder.unticked.sub("", plain), {within_brackets(label) for label in finder.labels})
     scales = Scales(finder.without_marks_in_words(whole), finder.labels)
     said = scales.said

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ray_gym.graders.characters import MARKS
 from ray_gym.graders.finder import finder_of
-from ray_gym.graders.labels import clear_label
+from ray_gym.graders.labels import clear_label, without_styles
 from ray_gym.graders.titles import is_of_the_whole
 from ray_gym.models.thoughts import last_words
 
@@ -24,7 +24,7 @@ def label_of_last_line(text: str, labels: Iterable[str]) -> str | None:
     None if that line has another word. Lines without words, as of a fence, are passed over.
     """
     labels = tuple(labels)
-    lines = [line for line in last_words(text).splitlines() if not _NO_WORDS.fullmatch(line)]
+    lines = [line for line in without_styles(last_words(text), labels).splitlines() if not _NO_WORDS.fullmatch(line)]
     found = finder_of(labels).exactly.search(lines[-1]) if lines else None
     if found is None or not _BEHIND.fullmatch(lines[-1], found.end()):
         return None

@@ -9,6 +9,8 @@ from tests.graders.label_sets import CORRECT, PASS, SAME, SCORES, YES
 
 FIVE = tuple("12345")
 POLITE = ("Yes", "No")
+SIMPLE = ("CORRECT", "INCORRECT", "NOT_ATTEMPTED")
+GRADE = ("GRADE: C", "GRADE: I")
 READ = [
     ('{"score": 4, "reason": "1 mistake"}', "4", FIVE),
     ('{"reasoning": "1 mistake", "score": 4}', "4", FIVE),
@@ -30,6 +32,21 @@ READ = [
     ("[ ] INCORRECT [x] CORRECT", "CORRECT", CORRECT),
     ("PASS [ ]\nFAIL [x]", "FAIL", PASS),
     ("\\[\\[NO\\]\\]", "[[NO]]", YES),
+    ("NOT\\_ATTEMPTED", "NOT_ATTEMPTED", SIMPLE),
+    ("**NOT\\_ATTEMPTED**", "NOT_ATTEMPTED", SIMPLE),
+    ("Verdict: NOT\\_ATTEMPTED.", "NOT_ATTEMPTED", SIMPLE),
+    ("\\[\\[A\\>B\\]\\]", "[[A>B]]", ("[[A>B]]", "[[B>A]]")),
+    ("\\boxed{\\text{INCORRECT}}", "INCORRECT", CORRECT),
+    ("$\\boxed{\\textbf{CORRECT}}$", "CORRECT", CORRECT),
+    ("\\boxed{\\mathrm{A}}", "A", ("A", "B")),
+    ("\\boxed{\\text{NOT\\_ATTEMPTED}}", "NOT_ATTEMPTED", SIMPLE),
+    ("\\boxed{\\textbf{\\text{Response A}}}", "Response A", ("Response A", "Response B")),
+    ("\\text{A}", "\\text{A}", ("\\text{A}", "\\text{B}")),
+    ("GRADE:C", "GRADE: C", GRADE),
+    ("GRADE : C", "GRADE: C", GRADE),
+    ("**GRADE**: C", "GRADE: C", GRADE),
+    ("GRADE\uff1aC", "GRADE: C", GRADE),
+    ("The values agree.\nGRADE:C", "GRADE: C", GRADE),
     ("[[ YES ]]", "[[YES]]", YES),
     ("[[ YES ]]", "[[ YES ]]", ("[[ YES ]]", "[[ NO ]]")),
     ("[[A!=B]] they are not equivalent", "[[A!=B]]", SAME),
@@ -37,6 +54,13 @@ READ = [
     ("Yes.\n\nThe assistant was polite throughout. No rude words were used.", "Yes", POLITE),
 ]
 UNCLEAR = [
+    ("\\text{IN}CORRECT", CORRECT),
+    ("IN\\text{CORRECT}", CORRECT),
+    ("not \\boxed{\\text{CORRECT}}", CORRECT),
+    ("\\boxed{\\text{partially CORRECT}}", CORRECT),
+    ("GRADE:CI", GRADE),
+    ("GRADE:C or GRADE:I", GRADE),
+    ("Not GRADE:C", GRADE),
     ("No\n\nReason: Yes, the user asked, but the assistant was rude.", POLITE),
     ('{"verdict": "CORRECT", "reason": "it is not CORRECT"}', CORRECT),
     ("CORRECT, not INCORRECT", CORRECT),
@@ -57,7 +81,9 @@ def test_these_are_unclear(text: str, labels: tuple[str, ...]) -> None:
     assert clear_label(text, labels) is last_label(text, labels) is None
 
 
-@pytest.mark.parametrize("part", ["[ ] CORRECT ", "\nnot INCORRECT ", "Reason: CORRECT, ", "4\uc810 ", "[[ ", "1. a\n"])
+@pytest.mark.parametrize(
+    "part", ["[ ] CORRECT ", "\nnot INCORRECT ", "Reason: CORRECT, ", "4\uc810 ", "[[ ", "1. a\n", "\\text{"]
+)
 def test_these_take_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("CORRECT" + part * 8_000, [*CORRECT, *YES, "4"])

@@ -42,6 +42,13 @@ def test_the_label_of_a_last_line(text: str, label: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["NOT\\_ATTEMPTED", "**Verdict:** NOT\\_ATTEMPTED", "\\text{NOT\\_ATTEMPTED}", "Grade: __NOT\\_ATTEMPTED__"]
+)
+def test_a_label_of_a_last_line_may_be_spelled_by_markdown_or_tex(text: str) -> None:
+    assert label_of_last_line(f"Nothing was said.\n{text}", (*RIGHT, "NOT_ATTEMPTED")) == "NOT_ATTEMPTED"
+
+
+@pytest.mark.parametrize(
     ("text", "label"),
     [
         ("Three of 5 facts hold.\nScore: 7", "7"),
