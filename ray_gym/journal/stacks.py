@@ -45,6 +45,7 @@ class StackFile:
         self._after_s = after_s
         self._file = path.open("ab")
         self._file.truncate(0)
+        self._told_crashes = faulthandler.is_enabled()
         faulthandler.enable(self._file, all_threads=False)
 
     def go_on(self) -> None:
@@ -59,9 +60,12 @@ class StackFile:
         faulthandler.dump_traceback(self._file, all_threads=False)
 
     def stop(self) -> None:
-        """Stops waiting, and deletes the file. A crash is told to stderr again."""
+        """Stops waiting, and deletes the file. A crash is told to stderr again, if it was before."""
         faulthandler.cancel_dump_traceback_later()
-        faulthandler.enable(all_threads=False)
+        faulthandler.disable()
+        if self._told_crashes:
+            with contextlib.suppress(OSError, RuntimeError):  # stderr is no file
+                faulthandler.enable(all_threads=False)
         self._file.close()
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
