@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
@@ -304,11 +304,21 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     return None
 
 
+_GIVE_A_REWARD = "there is no score to keep with it: return the reward that the policy deserves instead"
+_NOBODY_PLAYED = "the policy has not played yet: raise it in `run` or a tool, or a failure of another kind"
+INSTEAD_OF_POLICYS = {
+    "score": _GIVE_A_REWARD,
+    "score_group": _GIVE_A_REWARD,
+    **dict.fromkeys(("setup", "furnish", "tools_for", "opening"), _NOBODY_PLAYED),
+}
+"""Remedy of a failure of the policy's that was raised in a hook that may not, by the hook."""
+
+
 class blame_environment:
     """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook.
 
     EpisodeFailure, EpisodeOver, the end of the coroutine (GeneratorExit) and the cancellation of the task pass
-    unchanged.
+    unchanged; but a failure of the policy's is the environment's where the policy does not play (INSTEAD_OF_POLICYS).
     """
 
     __slots__ = ("_environment", "_hook", "_leaked", "_task")
@@ -324,8 +334,13 @@ class blame_environment:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._leaked.__exit__(kind, error, traceback)
-        if error is None or isinstance(error, EpisodeFailure | EpisodeOver):
+        if error is None or isinstance(error, EpisodeOver):
             return
+        instead = None
+        if isinstance(error, EpisodeFailure):
+            instead = INSTEAD_OF_POLICYS.get(self._hook) if error.failure.kind == FailureKind.POLICY else None
+            if instead is None:
+                return
         if isinstance(error, GeneratorExit) and (self._task is None or running_task() is not self._task):
             return  # the coroutine is being closed: the author's code did not raise it
         if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
@@ -336,7 +351,10 @@ class blame_environment:
             raise EpisodeFailure(FailureKind.INFRA, "sandbox", str(error)) from error
         hook = _inner_hook(error, self._environment) or self._hook
         where, code = f"{type(self._environment).__name__}.{hook}", getattr(type(self._environment), hook, None)
-        raise EpisodeFailure.of(Failure.of(error, where, code=code)) from error
+        failure = Failure.of(error, where, code=code)
+        if instead is not None:
+            failure = replace(failure, message=f"{failure.message}: {instead}")
+        raise EpisodeFailure.of(failure) from error
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:

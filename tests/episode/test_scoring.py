@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from playing import Alone, ScriptModel, with_tokens
 
-from ray_gym import Episode, Options, Participant, Task
+from ray_gym import Episode, Opening, Options, Participant, Task, Turn
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Sampling
 from ray_gym.play.play import Played, play, score_group
 
@@ -92,3 +93,54 @@ async def test_a_group_that_waits_for_a_judge_too_long_fails_by_the_judges_fault
     failure = await score_group([first, second], stage)
     assert failure is not None and (failure.kind.value, failure.where) == ("judge", "judge")
     assert failure.message == "no result within score_deadline_s (0.05 s)"
+
+
+class Blaming(Alone):
+    """Blaming raises a failure of the policy in one of its hooks."""
+
+    def __init__(self, hook: str, together: bool = False) -> None:
+        super().__init__()
+        self.hook, self.together = hook, together
+
+    def scores_groups(self) -> bool:
+        return self.together
+
+    def _may_blame(self, hook: str) -> None:
+        if hook == self.hook:
+            raise EpisodeFailure(FailureKind.POLICY, "policy", "it cheated")
+
+    def setup(self, task: Task, episode: Episode) -> None:
+        self._may_blame("setup")
+
+    def opening(self, task: Task, state: None) -> Opening:
+        self._may_blame("opening")
+        return Opening(messages={"policy": "Play."})
+
+    def next_speaker(self, state: None, episode: Episode, turn: Turn) -> str | None:
+        self._may_blame("next_speaker")
+        return None
+
+    def score(self, state: Any, episode: Episode) -> float:
+        self._may_blame("score")
+        return 0.5
+
+    async def score_group(self, episodes: Sequence[Episode]) -> list[float]:
+        self._may_blame("score_group")
+        return [0.5 for _ in episodes]
+
+
+@pytest.mark.parametrize("hook", ["score", "score_group", "setup", "opening"])
+async def test_a_failure_of_the_policys_where_it_does_not_play_is_the_environments(hook: str) -> None:
+    one, stage = await played(Blaming(hook, together=hook == "score_group"))
+    failure = await score_group([one], stage) if hook == "score_group" else one.failure
+    assert failure is not None and failure.kind == FailureKind.ENVIRONMENT and one.score is None
+    assert failure.where.startswith(f"Blaming.{hook} (test_scoring.py:")
+    instead = "return the reward" if hook.startswith("score") else "the policy has not played yet: raise it in `run`"
+    assert "it cheated" in failure.message and instead in failure.message
+
+
+async def test_a_failure_of_the_policys_where_it_plays_is_scored() -> None:
+    one, _ = await played(Blaming("next_speaker"))
+    assert one.status == "completed", one.failure
+    assert one.score is not None and one.score.reward == 0.5
+    assert one.failure is not None and one.failure.kind == FailureKind.POLICY
