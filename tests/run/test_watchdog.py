@@ -15,11 +15,15 @@ from typing import Any
 
 import pytest
 from conftest import eventually
+from playing import Alone
 
+from ray_gym import Episode, Message, Opening, Participant, Task, Turn, tool, tool_call_message
 from ray_gym.envs.blackjack import Blackjack
 from ray_gym.journal.stacks import LastPlace, StackFile, last_place
+from ray_gym.models.base import CompletionRequest
 from ray_gym.run.driver.fences import Fences
-from ray_gym.run.worker.watchdog import authors_place
+from ray_gym.run.worker.watchdog import authors_place, find_running
+from ray_gym.testing import play_task
 
 HERE = Path(__file__).parent
 MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "leave", "fork")
@@ -67,6 +71,65 @@ def test_a_hook_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str
         r"in Sleepy.score \(watched.py:\d+\); .* run in a thread: `await episode.in_thread\(function, ...\)`$",
         charge["message"],
     )
+
+
+class Looking(Alone):
+    """Looking notes in its hooks what the watchdog would say of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.remedies: dict[str, str] = {}
+
+    def look(self, name: str) -> None:
+        running = find_running(sys._getframe())
+        assert running is not None and running.spec is not None
+        self.remedies[name] = running.remedy
+
+    async def setup(self, task: Task, episode: Episode) -> dict[str, Any]:  # type: ignore[override]
+        self.look("setup")
+        return {}
+
+    def opening(self, task: Task, state: Any) -> Opening:
+        self.look("opening")
+        return Opening(messages={"policy": "Play."})
+
+    def next_speaker(self, state: Any, episode: Episode, turn: Turn) -> str | None:
+        self.look("next_speaker")
+        return None
+
+    def finished(self, state: Any, episode: Episode) -> str | None:
+        self.look("finished")
+        return None
+
+    @tool()
+    def deal(self, state: Any, caller: Participant) -> str:
+        self.look("deal")
+        return "an ace"
+
+    def score(self, state: Any, episode: Episode) -> float:
+        self.look("score")
+        return 1.0
+
+
+async def test_what_blocks_the_loop_is_told_with_what_its_author_can_do() -> None:
+    environment = Looking()
+    answers = [tool_call_message("deal", {}), Message("assistant", "done")]
+
+    def player(request: CompletionRequest) -> Message:
+        environment.look("player")
+        return answers.pop(0)
+
+    played = await play_task(environment, Task(), {"policy": player})
+    assert played.score is not None, played.failure
+    in_a_thread = "have what it waits for run in a thread: `await episode.in_thread(function, ...)`"
+    told = "do it in `setup`, `run` or a tool, since `{}` can't wait: `await episode.in_thread(function, ...)`"
+    assert environment.remedies == {
+        "setup": in_a_thread,
+        "score": in_a_thread,
+        **{hook: told.format(hook) for hook in ("opening", "finished", "next_speaker")},
+        "deal": "declare it with @tool(blocking=True), and it runs in a thread",
+        "player": "write the player with async def, and have it `await asyncio.to_thread(function, ...)`",
+    }
 
 
 def test_a_loop_that_is_stuck_outside_any_episode_charges_none_even_if_nobody_listens(

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn
 
+from ray_gym.engines import scripted_model
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.stacks import StackFile
@@ -186,6 +187,11 @@ class Watchdog:
 # ---- what the loop is doing ----
 
 
+_IN_A_THREAD = "have what it waits for run in a thread: `await episode.in_thread(function, ...)`"
+_CANT_AWAIT = ("tools_for", "opening", "next_speaker", "relay", "narrow", "finished", "render", "perfect")
+_HOOKS = (*_CANT_AWAIT, "setup", "furnish", "run", "score", "score_group")
+
+
 @dataclass(frozen=True, slots=True)
 class RunningCode:
     """Names the episode and the place of the code that runs on an event loop."""
@@ -194,6 +200,8 @@ class RunningCode:
     """Specification of the episode; None if none is running."""
     place: str
     """Function, file and line."""
+    remedy: str = ""
+    """Words for its author, who has to keep it from blocking the loop; empty if the code is nobody's in particular."""
 
 
 def find_running(innermost: FrameType | None) -> RunningCode | None:
@@ -211,8 +219,26 @@ def find_running(innermost: FrameType | None) -> RunningCode | None:
         spec = next(
             (value for frame in stack for value in frame.f_locals.values() if isinstance(value, EpisodeSpec)), None
         )
-        return RunningCode(spec, _place(innermost))
-    return RunningCode(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
+        return RunningCode(spec, _place(innermost), _IN_A_THREAD if spec else "")
+    place = authors_place(stack, episode.environment) or _place(innermost)
+    return RunningCode(episode.spec, place, _remedy(place, stack, episode.environment))
+
+
+def _remedy(place: str, stack: Sequence[FrameType], environment: Any) -> str:
+    """Returns what the author of code that blocks the event loop can do: of a tool, a player, a hook that can't await, or
+    another one. `stack`: frames, the innermost first.
+    """
+    if place.startswith("tool "):
+        return "declare it with @tool(blocking=True), and it runs in a thread"
+    for frame in stack:
+        name = frame.f_code.co_name
+        if frame.f_globals.get("__name__") == scripted_model.__name__:
+            return "write the player with async def, and have it `await asyncio.to_thread(function, ...)`"
+        if name in _HOOKS and any(value is environment for value in frame.f_locals.values()):
+            if name in _CANT_AWAIT:
+                return f"do it in `setup`, `run` or a tool, since `{name}` can't wait: `await episode.in_thread(function, ...)`"
+            break
+    return _IN_A_THREAD
 
 
 def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -247,16 +273,10 @@ def _line(frame: FrameType) -> str:
 
 
 def _hint(reason: str, running: RunningCode) -> str:
-    """Returns what an author can do about code that blocks the event loop or ends the process: a tool, or another part
-    of an environment.
-    """
+    """Returns what an author can do about code that blocks the event loop or ends the process."""
     if reason == "exit":
         return "; @tool(isolated=True) gives such code a process of its own"
-    if reason != "stuck":
-        return ""
-    if running.place.startswith("tool "):
-        return "; declare it with @tool(blocking=True), and it runs in a thread"
-    return "; have what it waits for run in a thread: `await episode.in_thread(function, ...)`" if running.spec else ""
+    return f"; {running.remedy}" if reason == "stuck" and running.remedy else ""
 
 
 def _charge(reason: Literal["stuck", "memory", "exit"], message: str, running: RunningCode | None) -> Charge:
