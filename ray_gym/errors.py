@@ -257,8 +257,14 @@ def remedy_of(error: BaseException | None, then: str = RESUME) -> str:
     """Returns what the user can do about an error, for the end of a message; "" for unknown errors. `then`: what to do
     once the cause is gone.
     """
-    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return f": free some space, and {then}" if is_full else ""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return f": free some space, and {then}"
+    if number == errno.EMFILE:
+        return f": close the files and sockets that your code opens, or raise `ulimit -n`, and {then}"
+    if number == errno.ENFILE:
+        return f": all programs of the machine have too many files open; end some, and {then}"
+    return ""
 
 
 @contextmanager

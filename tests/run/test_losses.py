@@ -23,11 +23,13 @@ def test_losses_for_one_reason_are_told_once_a_minute(
     clock.now = SAY_S
     for number in range(6, 8):
         told.tell(f"1-{number}", "it did not answer for 9 s", 7)
+    told.tell("1-8", "OSError: too many open files", None)
     assert caplog.messages == [
         "worker 1-0 is lost: it did not answer for 0 s; 8 episodes go on elsewhere",
         "worker 1-5 is lost: killed; 2 episodes go on elsewhere",
         "worker 1-6 is lost: it did not answer for 9 s; 7 episodes go on elsewhere; "
         "4 others were lost likewise since it was last said",
+        "worker 1-8 is lost: OSError: too many open files; the run ends by it",
     ]
 
 

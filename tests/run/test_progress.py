@@ -257,4 +257,7 @@ def test_a_receipt_has_the_rewards_of_others() -> None:
 def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
     assert "free some space, and resume the run with --resume" in remedy_of(OSError(number, "full"))
     assert remedy_of(OSError(number, "full"), "try again") == ": free some space, and try again"
+    for other in (OSError(errno.EMFILE, "many"), OSError(errno.ENFILE, "many")):
+        assert "files" in remedy_of(other) and remedy_of(other).endswith(", and resume the run with --resume")
+    assert "raise `ulimit -n`, and try again" in remedy_of(OSError(errno.EMFILE, "many", "part.parquet"), "try again")
     assert remedy_of(OSError(errno.EACCES, "denied")) == remedy_of(None) == remedy_of(ValueError("x")) == ""

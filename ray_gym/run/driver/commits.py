@@ -117,9 +117,10 @@ class Commits:
         """Returns the ids of the worker's episodes that were committed since the last call for this worker."""
         return self._told.pop(worker, [])
 
-    async def lose(self, worker: str, reason: str) -> bool:
+    async def lose(self, worker: str, reason: str, *, ends_run: bool = False) -> bool:
         """Handles the death of a worker: fences its journal, makes its episodes wait for a lease again, and takes those
         that were finished but not committed out of the counts. `reason` says how it died.
+        `ends_run`: True if the run ends by it.
 
         Returns True if the worker made progress, or the cause of its death is known: a file of the worker was
         committed; its journal shows an answered call, a command, a survived step, or an episode that is over for the
@@ -139,7 +140,7 @@ class Commits:
             self.last_charge = charges[0]
             self.tally.charged += bool(known) or is_placed
             self.tally.killed += not (known or is_placed)
-        self._losses.tell(worker, self.last_loss, len(held) - len(charges))
+        self._losses.tell(worker, self.last_loss, None if ends_run else len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         for receipt in self._uncommitted.pop(worker, {}).values():
             self.tally.add(receipt, sign=-1)

@@ -199,7 +199,7 @@ class Driver:
                 if self._prepares and name not in self.workers:
                     reason += f", before {self._prepares} had ended"
                 if missing := _MISSING.search(str(error)):
-                    await self._commits.lose(name, reason)
+                    await self._commits.lose(name, reason, ends_run=True)
                     raise _code_is_missing(missing[1], str(error)) from None
                 if full := _FULL.search(str(error)):
                     raise RunFailed(f"a worker failed: {full[0]}{remedy_of(OSError(int(full[1]), ''))}") from None
@@ -208,7 +208,7 @@ class Driver:
                     raise RunFailed(str(error.cause)) from None
                 if isinstance(error.cause, UserError) and name not in self.workers:
                     raise error.cause from None  # it was never up, so none is lost
-                await self._commits.lose(name, describe(error.cause or error))
+                await self._commits.lose(name, describe(error.cause or error), ends_run=True)
                 if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
                     raise _code_is_missing(error.cause.name, str(error)) from None
                 if isinstance(error.cause, UserError):

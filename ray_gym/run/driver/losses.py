@@ -16,9 +16,12 @@ class Losses:
 
     _seldom: Seldom = field(default_factory=Seldom)
 
-    def tell(self, worker: str, why: str, others: int) -> None:
-        """Logs the loss of a worker, of which `others` episodes go on elsewhere, or counts it for a later line."""
+    def tell(self, worker: str, why: str, others: int | None) -> None:
+        """Logs the loss of a worker, of which `others` episodes go on elsewhere (None: the run ends by it), or
+        counts it for a later line.
+        """
         unsaid = self._seldom.take(why)
         if unsaid is not None:
             more = f"; {unsaid} others were lost likewise since it was last said" if unsaid else ""
-            logger.warning("worker %s is lost: %s; %d episodes go on elsewhere%s", worker, why, others, more)
+            then = "the run ends by it" if others is None else f"{others} episodes go on elsewhere"
+            logger.warning("worker %s is lost: %s; %s%s", worker, why, then, more)
