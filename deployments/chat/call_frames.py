@@ -343,6 +343,11 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     return any(isinstance(read, Between | Suffixed) and read.begin in answer for read in reads)
 
 
+def has_call_or_mention(tool_parser: str | None, answer: str) -> bool:
+    """Returns True if a call of any tool begins in an answer, or a mark of a call's beginning is in it."""
+    return has_mark(tool_parser, answer) or bool(cut(tool_parser, answer, ())[1])
+
+
 def _next(
     frames: Sequence[Frame], begins: Sequence[str], answer: str, position: int
 ) -> tuple[Frame, str, int, int] | None:

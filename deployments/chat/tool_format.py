@@ -207,12 +207,12 @@ class ToolFormat:
         self, parser: Any, text: str, tools: Sequence[ToolSchema] | None, token_ids: Any = NO_TOKENS
     ) -> _Reading:
         """Returns a text as one of vLLM's parsers reads it. If it raises for the calls of a format whose frames are
-        known, the calls are none. `tools`: None reads calls of any tool.
+        known, the calls are none. `tools`: None reads calls of any tool; of none of them, what looks like a call is words.
         """
         choice = None if tools is None else "auto" if tools else "none"
         request = _chat_request(call_values.tools_for_parser(self.tool_parser, tools or ()), choice)
         made = parser(self._tokenizer, request.tools)
-        knows_frames = self.tool_parser in call_frames.FRAMES and choice != "none"
+        knows_frames = self.tool_parser in call_frames.FRAMES
         said = made.extract_reasoning(text, request) if knows_frames else None
         try:
             reasoning, content, calls = made.parse(
@@ -228,6 +228,10 @@ class ToolFormat:
         read = [(call.id or "", call.name, call.arguments) for call in calls or []]
         read = call_values.give_types(self.tool_parser, read, tools or ())
         answer = _behind_reasoning(text, *said) if said else content
+        first = "".join((content or "").split()[:1])
+        is_whole = choice == "none" and said and answer.lstrip().startswith(first)
+        if is_whole and call_frames.has_call_or_mention(self.tool_parser, answer):
+            content = call_frames.words_alone(self.tool_parser, answer)  # parsers take out calls all the same
         return _Reading(reasoning, content or "", read, answer or "")
 
     def _has_reasoning_marks(self, generation: Generation) -> bool:

@@ -431,3 +431,32 @@ def test_ids_without_a_number_are_made_anew() -> None:
     ids = call_ids(["abc123def", "", "abc123def", ""], 7)
     assert ids[0] == "abc123def" and len(set(ids)) == 4 and {len(id) for id in ids} == {9}
     assert ids == call_ids(["abc123def", "", "abc123def", ""], 7)
+
+
+def words_without_tools(parser: str, text: str, reasoning_parser: str | None = None) -> str:
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = tool_format(parser, reasoning_parser).parse(answer, (), None, 7)
+    assert not message.tool_calls
+    return with_thoughts_apart(message).content.strip()
+
+
+@pytest.mark.parametrize(
+    "parser", sorted(SINGLE.keys() - {"inkling", "muse_glimmer"})
+)  # in whose channels words are no answer
+def test_without_tools_what_looks_like_a_call_is_words(parser: str) -> None:
+    around, note, go, bad, _ = SINGLE[parser]
+    for text in (
+        f"One. {around(note)} Two. {around(go)} Three.",
+        f"One. {around(bad)} Two.",
+        f"One. {around(note)}",
+        "One. " + around(note)[:-8],
+    ):
+        assert words_without_tools(parser, text) == text.strip()
+    assert words_without_tools(parser, "One.\n\nTwo.") == "One.\n\nTwo."
+
+
+@pytest.mark.parametrize("parsers", [("qwen3_xml", "qwen3"), ("glm45", "glm45"), ("kimi_k2", "kimi_k2")])
+def test_without_tools_thoughts_are_no_words(parsers: tuple[str, str]) -> None:
+    around, note, *_ = SINGLE[parsers[0]]
+    text = f"One. {around(note)} Two."
+    assert words_without_tools(parsers[0], f"<think>I note.</think>{text}", parsers[1]) == text
