@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from ray_gym.deployments.chat.call_examples import is_no_example
 from ray_gym.deployments.chat.call_pieces import (
     Attempt,
     Between,
@@ -118,6 +119,7 @@ _LLAMA_JSON = Frame(
     rf'(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
     ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*", spell=unwrap_function),
     not_behind=("[", ",", '":'),  # it is within other JSON
+    when=is_no_example,
 )
 _LLAMA_CALL = Frame(
     rf"(?:\A\s*(?=(?:{NAMES})\.)|(?<!`)<\|python_tag\|>\s*)(?=[A-Za-z_]\w*\.call\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d*]))",
@@ -156,6 +158,8 @@ _ATEM_INVOKE = Between(
 )
 _MESSAGE_TO = r"(?:<\|start\|>\s*assistant)?[^\S\n]{0,9}to="
 """Regular expression of the beginning of a message's header in the channels of muse_glimmer."""
+_LIST_LIKE = r"(?=\s*(?:[{\[\]]|\w+\s*\(|\"(?:name|type|function|arguments|parameters)\"|\Z))"
+"""Regular expression of what follows the beginning of a list of calls, and no index."""
 _ECHO = r"(?:(?!<\|tool_call_start\|>).)*<\|tool_call_end\|>"
 """Regular expression of calls that a model repeats behind their end, and ends again."""
 
@@ -183,7 +187,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         Frame(r"\[TOOL_CALLS\]", _MISTRAL),
     ),
     "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[")),),
-    "phi4_mini_json": (Frame(r"functools\[", ListOfJson("functools[", keys=("arguments", "parameters"))),),
+    "phi4_mini_json": (Frame(rf"functools\[{_LIST_LIKE}", ListOfJson("functools[", keys=("arguments", "parameters"))),),
     "llama3_json": _LLAMA,
     "llama4_json": _LLAMA,
     "pythonic": (_PYTHON_LIST,),
@@ -340,12 +344,26 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     some parsers drop all words.
     """
     reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
-    return any(isinstance(read, Between | Suffixed) and read.begin in answer for read in reads)
+    return any(
+        (isinstance(read, Between | Suffixed) and read.begin in answer)
+        or (isinstance(read, ListOfJson) and read.before in answer)
+        for read in reads
+    )
 
 
 def has_call_or_mention(tool_parser: str | None, answer: str) -> bool:
     """Returns True if a call of any tool begins in an answer, or a mark of a call's beginning is in it."""
     return has_mark(tool_parser, answer) or bool(cut(tool_parser, answer, ())[1])
+
+
+def has_example(tool_parser: str | None, answer: str, names: Sequence[str]) -> bool:
+    """Returns True if an answer has a call without marks that is an example (see `is_no_example`)."""
+    frames = [frame for frame in FRAMES.get(tool_parser or "", ()) if frame.when is is_no_example]
+    return any(
+        not is_no_example(answer, *found.span(), begin)
+        for begin in (_begin(frame.begin, tuple(names)) for frame in frames)
+        for found in re.compile(begin).finditer(answer)
+    )
 
 
 def _next(

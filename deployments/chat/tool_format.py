@@ -104,8 +104,11 @@ class ToolFormat:
             said, attempts = call_frames.cut(self.tool_parser, answer, [tool.name for tool in tools])
             if self.tool_parser == escaped_calls.PARSER and attempts:
                 return reasoning, said, escaped_calls.read(attempts, tools)
-            if any(attempt.is_respelled for attempt in attempts):
+            has_example = call_frames.has_example(self.tool_parser, answer, [tool.name for tool in tools])
+            if has_example or any(attempt.is_respelled for attempt in attempts):
                 calls = []  # as they stand, they are misread
+            if has_example and not attempts:
+                return reasoning, answer, []
             if len(calls) <= len(attempts) > 0:
                 made = self._read_attempts(attempts, calls, tools)
                 return reasoning, said, with_own_ids(made, [attempt.id for attempt in attempts])

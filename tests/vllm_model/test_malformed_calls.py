@@ -460,3 +460,25 @@ def test_without_tools_thoughts_are_no_words(parsers: tuple[str, str]) -> None:
     around, note, *_ = SINGLE[parsers[0]]
     text = f"One. {around(note)} Two."
     assert words_without_tools(parsers[0], f"<think>I note.</think>{text}", parsers[1]) == text
+
+
+LLAMA_NOTE = '{"name": "note", "parameters": {"text": "ü"}}'
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "words", "calls"),
+    [
+        ("llama3_json", f"Use `{LLAMA_NOTE}`.", None, []),
+        ("llama4_json", f"Use ``{LLAMA_NOTE}``, or `{LLAMA_NOTE}`.", None, []),
+        ("llama3_json", f"Not `{LLAMA_NOTE}`:\n{LLAMA_NOTE}", f"Not `{LLAMA_NOTE}`:", [NOTE]),
+        ("llama3_json", f"`{LLAMA_NOTE}`", "``", [NOTE]),
+        ("llama3_json", f"So:\n```json\n{LLAMA_NOTE}\n```", "So:", [NOTE]),
+        ("phi4_mini_json", "from functools import x; functools[1]", None, []),
+        ("phi4_mini_json", "So functools[key], functools[0:2] and functools['a'].", None, []),
+        ("phi4_mini_json", "functools[note()]", "", [("", "note()")]),
+        ("phi4_mini_json", 'So: functools["name": "note"]', "So:", [("", '"name": "note"')]),
+        ("phi4_mini_json", f"functools[0] functools[{JSON_CALLS[0]}]", "functools[0]", [NOTE]),
+    ],
+)
+def test_examples_of_calls_and_indexes_are_words(parser: str, text: str, words: str | None, calls: Calls) -> None:
+    assert read(parser, text) == (text if words is None else words, calls)

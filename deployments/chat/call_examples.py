@@ -1,0 +1,22 @@
+"""Tells calls from examples of them, in formats whose calls have no marks."""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.deployments.chat.call_pieces import end_of_json
+
+_QUOTED = re.compile(r"`\{[^`]*\}`")
+
+
+def is_no_example(answer: str, start: int, end: int, _begin: str) -> bool:
+    """Returns True unless a call of JSON is between backquotes, and words are beside it. `start`, `end`: indexes of its
+    beginning, as `Frame.when` takes them.
+    """
+    if start != end or answer[max(start - 1, 0) : start] != "`":
+        return True
+    stop = end_of_json(answer, end)
+    if stop is None or answer[stop : stop + 1] != "`":
+        return True
+    beside = _QUOTED.sub("", answer[: start - 1] + answer[stop + 1 :])
+    return re.search(r"\w", beside) is None
