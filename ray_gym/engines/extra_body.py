@@ -44,7 +44,15 @@ _HOLDERS = frozenset(
         "inference_config",
     }
     | {"vllm_xargs", "extra_args", "custom_params", "custom_args", "generate_kwargs", "generation_args"}
-    | {"decoding_params", "decoding_config", "sampling_config", "inference_params", "inference_parameters"}
+    | {
+        "litellm_params",
+        "additional_model_request_fields",
+        "decoding_params",
+        "decoding_config",
+        "sampling_config",
+        "inference_params",
+        "inference_parameters",
+    }
 )
 """Fields in which some servers take such fields. In all others, but `_DATA`, only a seed is looked for."""
 _DATA = frozenset(
@@ -100,10 +108,19 @@ def _own_fields(given: Any, is_holder: bool) -> Iterator[str]:
             yield from (f"{index}.{inner}" for inner in _own_fields(value, is_holder))
     for name, value in given.items() if isinstance(given, Mapping) else ():
         plain = spelled(name)
-        if _SEED.fullmatch(plain) or (is_holder and plain in OWN_FIELDS | _OTHER_NAMES):
+        if _SEED.fullmatch(plain) or (is_holder and (plain in OWN_FIELDS | _OTHER_NAMES or _asks_cache(plain, value))):
             yield str(name)
         elif plain not in _DATA:
             yield from (f"{name}.{inner}" for inner in _own_fields(value, plain in _HOLDERS))
+
+
+def _asks_cache(name: str, value: Any) -> bool:
+    """Returns True for a field that asks for answers from a cache, as proxies have it (LiteLLM, Portkey): a group's episodes
+    would all have the first one's answer. One that says `no-cache` does not.
+    """
+    if name not in ("cache", "caching") or not value:
+        return False
+    return not (isinstance(value, Mapping) and any(spelled(key) == "no_cache" and value[key] for key in value))
 
 
 def spelled(given: Any) -> str:

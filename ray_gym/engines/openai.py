@@ -57,7 +57,7 @@ class OpenAIOptions(EndpointOptions):
         if taken := own_fields(value):
             raise ValueError(
                 f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine, which asks for one "
-                "answer, and with a seed of each call's own"
+                "answer, with a seed of each call's own, and none of a cache"
             )
         return value
 

@@ -176,6 +176,12 @@ async def test_nothing_is_asked_without_probe() -> None:
         {"extra_body": {"parameters": {"maxNewTokens": 7}}},
         {"extra_body": {"generationConfig": {"topP": 0.5}}},
         {"extra_body": {"best_of": 4}},
+        {"extra_body": {"cache": {"ttl": 600}}},
+        {"extra_body": {"caching": True}},
+        {"extra_body": {"config": {"cache": {"mode": "semantic"}}}},
+        {"extra_body": {"cache": {"no-cache": False, "s-maxage": 60}}},
+        {"extra_body": {"litellm_params": {"temperature": 0}}},
+        {"extra_body": {"additional_model_request_fields": {"top_k": 1}}},
         {"extra_body": {"parameters": {"bestOf": 4}}},
         {"extra_body": {"n": 2}},
         {"extra_body": {"options": {"n": 2}}},
@@ -208,6 +214,13 @@ def test_data_and_schemas_may_have_seeds(name: str) -> None:
 
 
 def test_other_fields_of_a_holder_are_kept() -> None:
+    given = {
+        "cache": {"no-cache": True},
+        "caching": False,
+        "cache_control": {"type": "ephemeral"},
+        "plugin": {"cache": True},
+    }
+    assert options("http://host/v1", extra_body=given).extra_body == given
     given = {"nvext": {"annotations": []}, "provider": {"seed_models": ["a"], "n": 2}, "reseeded": 1}
     assert options("http://host/v1", extra_body=given).extra_body == given
 
