@@ -321,9 +321,16 @@ def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) ->
     """Returns the start and the end of each frame in a text that is closed, so that marks within it are arguments."""
     return [
         (start, end)
-        for frame, start, end, _ in _frames_in(tool_parser, text, names)
-        if text[start:end].rstrip().endswith(frame.read.end if isinstance(frame.read, Between) else ("}", "]", ")"))
+        for frame, start, end, read in _frames_in(tool_parser, text, names)
+        if _is_closed(frame, text[start:end], read[-1])
     ]
+
+
+def _is_closed(frame: Frame, text: str, last: Attempt) -> bool:
+    """Says whether a frame has its end: its mark, or the bracket behind its last call."""
+    if isinstance(frame.read, Between):
+        return text.rstrip().endswith(frame.read.end)
+    return last.written.endswith(("}", "]", ")"))
 
 
 def _frames_in(

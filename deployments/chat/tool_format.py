@@ -173,6 +173,9 @@ class ToolFormat:
         text, token_ids = generation.text, generation.token_ids
         if self._parser is None:
             return _Reading(None, text, [], text)
+        is_mark_alone = not tools and call_frames.has_call_or_mention(self.tool_parser, text)
+        if is_mark_alone and not self._has_reasoning_marks(generation):  # parsers take what is before it for reasoning
+            return _Reading(None, call_frames.words_alone(self.tool_parser, text), [], text)
         reading = self._parse_by(self._parser, text, tools, token_ids)
         if self._tells_thoughts and (apart := self._parse_interleaved(generation, tools)) is not None:
             return apart

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from pathlib import Path
 from types import CodeType
@@ -31,17 +31,42 @@ def command(
     """Makes a method a command: until its coroutine begins, its call is in `unawaited`."""
 
     @wraps(method)
-    async def begin(owner: Owner, token: object, arguments: tuple[Any, ...], options: dict[str, Any]) -> Result:
-        owner.unawaited.pop(token, None)
-        return await method(owner, *arguments, **options)
-
-    @wraps(method)
     def call(owner: Owner, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
-        frame, token = sys._getframe(1), object()
-        owner.unawaited[token] = (method.__name__, frame.f_code, frame.f_lineno)
-        return begin(owner, token, arguments, options)
+        frame = sys._getframe(1)
+        begun = _Command(method(owner, *arguments, **options), owner)
+        owner.unawaited[begun.token] = (method.__name__, frame.f_code, frame.f_lineno)
+        return begun
 
     return call
+
+
+class _Command(Coroutine[Any, Any, Result]):
+    """Passes on to a command's coroutine what is done with it, of which the first is noted: also that a task is cancelled
+    before it begins, so nobody forgot it.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Result], owner: Commanded) -> None:
+        self.token = object()
+        self._coroutine, self._owner = coroutine, owner
+
+    def __await__(self) -> Generator[Any, Any, Result]:
+        self._note()
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        self._note()
+        return self._coroutine.send(value)
+
+    def throw(self, *given: Any) -> Any:
+        self._note()
+        return self._coroutine.throw(*given)
+
+    def close(self) -> None:
+        self._note()
+        self._coroutine.close()
+
+    def _note(self) -> None:
+        self._owner.unawaited.pop(self.token, None)
 
 
 def require_awaited(owner: Commanded) -> None:

@@ -88,3 +88,22 @@ async def test_commands_that_are_awaited_later_or_together_are_none() -> None:
 
     game = await play_script(Later(), ["42", "56", "56"])
     assert game.played.status == "completed" and game.played.failure is None
+
+
+async def test_commands_that_are_cancelled_or_closed_before_they_begin_are_not_forgotten() -> None:
+    class Cancels(Alone):
+        async def run(self, episode: Episode) -> None:
+            later = asyncio.create_task(episode.turn("policy"))
+            later.cancel()
+            await asyncio.wait([later])
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(episode.turn("policy"), 0)
+            episode.turn("policy").close()
+            with pytest.raises(ExceptionGroup):
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(episode.turn("policy"))
+                    raise ValueError
+            await asyncio.wait_for(episode.turn("policy"), 60)
+
+    game = await play_script(Cancels(), ["42"])
+    assert game.played.status == "completed" and game.played.failure is None

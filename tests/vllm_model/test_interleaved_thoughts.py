@@ -124,3 +124,17 @@ def test_one_thought_before_all_else_is_read_as_before(text: str, monkeypatch: p
     monkeypatch.setattr(interleaved, "thoughts_and_answer", none)
     thoughts, words, calls = read("hermes", "qwen3", text)
     assert (thoughts.strip() or "plan") == "plan" and words.strip() in ("Hi", "", text) and not calls
+
+
+def test_the_first_of_two_json_calls_may_hold_a_mark() -> None:
+    first, second = (
+        f'{{"type": "function", "name": "note", "parameters": {{"text": "{text}"}}}}' for text in ("a </think> b", "c")
+    )
+    read_both = read("llama3_json", "deepseek_r1", f"<think>\nhm\n</think>\n\n{first}; {second}")
+    assert read_both == ("hm", "", note("a </think> b") + note("c"))
+
+
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+def test_words_before_a_call_are_no_thoughts_where_no_tool_may_be_called(parsers: tuple[str, str], call: str) -> None:
+    text = f"Words. {call}"
+    assert read(*parsers, text, tools=()) == ("", text, [])
