@@ -25,7 +25,7 @@ _STEM = "(?:thinking|thoughts?|think|reasoning|working_out)"
 _TAG = (
     rf"(?!no[_-]|{_STEM}_(?:start|begin|end)\b|(?:begin|start|end)_(?:of_)?{_STEM}\b)(?:[\w-]{{1,20}}[:_|-])?"
     r"(?:think(?:[:_-]\w{1,60})?|thinking|antthinking"
-    r"|thoughts?|(?:thought|thinking)[_-](?:process|steps)|cot|reasoning(?:[_-](?:content|process|steps))?|scratch[_-]?pad|inner_monologue)"
+    r"|thoughts?|(?:thought|thinking)[_-]process|cot|reasoning(?:[_-]content)?|scratch[_-]?pad|inner_monologue)"
 )
 _ATTRIBUTES = r"(?:\s[^<>=]{0,60}=[^<>]*+)?\s*"
 
@@ -71,7 +71,6 @@ MARKS = (
     ),
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
-    Marks(r"\[unused16\]", r"\[unused17\]"),  # openPangu
     Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     # gpt-oss, whose format is harmony: a thought ends where the final channel begins, or commentary, which is words to the
     # user (a preamble), or a call, which stays as it is written: https://cookbook.openai.com/articles/openai-harmony
