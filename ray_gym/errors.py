@@ -12,6 +12,7 @@ import errno
 import inspect
 import sys
 import sysconfig
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ DEEPEST = 5
 """Most lines of a failure's traceback."""
 MOST_TOLD = 3
 """Most exceptions of a group that are told."""
+MOST_BESIDE = 300
+"""Most characters of a note, or of the exception before, that are told."""
 _ENGINE = Path(__file__).parent
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -141,12 +144,19 @@ def _told_beside(error: BaseException) -> str:
     """Returns the notes of an exception, and the one in whose handling it was raised, if an author's line raised that:
     `; of row 7 (after KeyError: 'price' (shop.py:12))`; "" if there are none.
     """
-    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    kept = error.__dict__.get("__notes__")
+    notes = "".join(f"; {_cut(note)}" for note in kept if isinstance(note, str)) if isinstance(kept, list) else ""
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if earlier is None or isinstance(earlier, StopIteration | StopAsyncIteration):
+    if earlier is None or isinstance(earlier, StopIteration | StopAsyncIteration | CancelledError):
         return notes
     frames = _authors_frames(earlier)
-    return f"{notes} (after {describe(earlier)}{_place(frames[-1])})" if frames else notes
+    return f"{notes} (after {_cut(describe(earlier))}{_place(frames[-1])})" if frames else notes
+
+
+def _cut(text: str) -> str:
+    """Returns the beginning of a text, on one line."""
+    line = " ".join(text[: 2 * MOST_BESIDE].split())
+    return line if len(line) <= MOST_BESIDE else f"{line[:MOST_BESIDE]}..."
 
 
 def own_frames(error: BaseException) -> list[FrameSummary]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -29,10 +30,8 @@ hooks are common in helpers (`check_answer`, `score_one`).
 """
 _OF_CALLERS = ("narrows", "brings_tools", "renders", "has_metrics")
 """Methods that say what a class overrides, and are no hooks."""
-_OF_EPISODES = ("task", "state", "episode", "turn", "listener", "caller", "tool")
-"""Parameters of hooks that are called in an episode."""
-_GIVEN = (*_OF_EPISODES, "rng", "index", "rows")
-"""Names of what hooks are given: a parameter of such a name is taken for that."""
+_GIVEN = ("task", "state", "episode", "turn")
+"""Names of what hooks of an episode are given: a parameter of such a name is taken for that."""
 _MAY_BE_ASYNC = ("setup", "score")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -138,15 +137,19 @@ def _unfit(cls: type[Environment[Any, Any]], hook: str) -> str | None:
         except TypeError:
             fits = False
         else:
-            fits = not any(map(_is_anothers, own.parameters, expected.parameters))
+            fits = not any(map(partial(_is_anothers, tuple(expected.parameters)), own.parameters, expected.parameters))
         if not fits:
             return f"takes ({', '.join(own.parameters)}), and is called with ({', '.join(expected.parameters)})"
     return None
 
 
-def _is_anothers(own: str, given: str) -> bool:
-    """Says whether a parameter has the name of something else that hooks are given. `given`: name of what it is given."""
-    return own != given and own in _GIVEN and given in _OF_EPISODES
+def _is_anothers(of_hook: Sequence[str], own: str, given: str) -> bool:
+    """Says whether a parameter has the name of something else that this hook, or most others, are given. A state may be
+    the task. `of_hook`: names of what the hook is given; `given`: name of what is given in this place.
+    """
+    if own == given:
+        return False
+    return own in of_hook or (own in _GIVEN and given in _GIVEN and (own, given) != ("task", "state"))
 
 
 def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, str]]:

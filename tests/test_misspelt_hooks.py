@@ -93,13 +93,17 @@ class FurtherNames(Good):
 @pytest.mark.parametrize(
     "turned",
     [
-        *(Turned, TurnedRelay, TurnedSetup, EpisodeForState, StateForEpisode, TaskForState, TaskForEpisode),
-        *(CallerForListener, TurnForEpisode, RngForEpisode),
+        *(Turned, TurnedRelay, TurnedSetup, EpisodeForState, StateForEpisode, TaskForEpisode, TurnForEpisode),
     ],
 )
 def test_a_hook_with_the_parameters_of_another_place_is_refused(turned: type[Environment[Any, Any]]) -> None:
     assert len(wrong_hooks(turned)) == 1 and ", and is called with (" in wrong_hooks(turned)[0]
-    assert not wrong_hooks(Renamed) and not wrong_hooks(FurtherNames)
+
+
+@pytest.mark.parametrize("named", [Renamed, FurtherNames, TaskForState, CallerForListener, RngForEpisode])
+def test_parameters_may_have_names_of_their_own(named: type[Environment[Any, Any]]) -> None:
+    """A state may be the task."""
+    assert not wrong_hooks(named)
 
 
 class InGroups(Environment[Task, None]):

@@ -111,9 +111,10 @@ _OBJECT = (  # it has a tool's name, or any name that parameters follow
     r'\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"(?:name|function)"\s*:\s*'
     rf'"(?:(?:{NAMES})"\s*(?:[,;\n]|\}}\s*(?:[;`\n]|<\||\Z)|\Z)|[^"\n]*"\s*,\s*"(?:parameters|arguments)")'
 )
+_NO_SCHEMA = r'(?!\s*\{\s*"(?:type"\s*:\s*"object|properties|\$schema|\$ref)")'
 _FUNCTION = (  # it has parameters, and no description, as the definition of a tool has
     r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"function"\s*:\s*\{\s*"name"\s*:\s*"[^"\n]*"\s*'
-    r'(?:,\s*"(?:parameters|arguments)"|\}\s*[,}])'
+    rf'(?:,\s*"(?:parameters|arguments)"\s*:{_NO_SCHEMA}|\}}\s*[,}}])'
 )
 _LLAMA_JSON = Frame(
     rf'(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
@@ -122,7 +123,8 @@ _LLAMA_JSON = Frame(
     when=is_no_example,
 )
 _LLAMA_CALL = Frame(
-    rf"(?:\A\s*(?=(?:{NAMES})\.)|(?<!`)<\|python_tag\|>\s*)(?=[A-Za-z_]\w*\.call\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d*]))",
+    rf"(?:\A\s*(?=(?:{NAMES})\.)|(?<!`)<\|python_tag\|>\s*)(?=[A-Za-z_]\w*\.call\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d*]))"
+    r"(?=[^(]*\((?:[^\n]*\)\s*(?:[;\n]|<\||\Z)|[\s\S]*\)\s*(?:;|<\||\Z)))",  # nothing else is on its line
     read_python_call,
 )
 """Frame of a call as Llama 3.1 writes those of its built-in tools."""
@@ -142,8 +144,12 @@ _PYTHON_LIST = Frame(
     when=is_called,
 )
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
+_OBJECT_OF_XLAM = (  # it has a tool's name, or any name that arguments follow
+    rf'\{{\s*"name"\s*:\s*"(?:(?:{NAMES})"\s*(?:,\s*"(?:arguments|parameters)"\s*:{_NO_SCHEMA}|\}}\s*,[^\]]*"arguments"\s*:)'
+    r'|[^"\n]*"\s*,\s*"arguments"\s*:)'
+)
 _JSON_LIST_OF_XLAM = Frame(
-    rf"(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT}|{{\s*\"name\"\s*:\s*\"(?:{NAMES})\"\s*}}\s*,))",
+    rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*{_OBJECT_OF_XLAM})",
     ListOfJson("["),
     not_behind=("[", ",", '":'),
 )

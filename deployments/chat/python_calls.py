@@ -113,12 +113,36 @@ def find_list_end(text: str, start: int, again: str) -> tuple[int, int]:
     return (malformed.end() - 1, malformed.end()) if malformed else (line, line)
 
 
+_IN_CODE = re.compile(r"(?:[\w)]|(?:^|(?<=\W))(?:return|yield|in|await|print)\s+|(?:^|(?<=\n))[ \t]*>[ \t]*)\Z")
+"""Code before a list that is no call's, or the mark of a quotation."""
+
+
+def _goes_on(rest: str) -> bool:
+    """Says whether other code follows a list in its code block, or a sentence goes on behind the block."""
+    block, _, behind = rest.partition("```")
+    has_code = any(not line.strip().startswith("[") for line in block.splitlines() if line.strip(" \t,;"))
+    return has_code or behind.lstrip()[:1].islower()
+
+
+def _block_before(text: str) -> bool:
+    """Says whether a text ends within a code block that has other lines than lists."""
+    _, mark, block = text.rpartition("```")
+    if not mark or text.count("```") % 2 == 0:
+        return False
+    lines = [line.strip() for line in block.splitlines()[1:] if line.strip()]
+    return any(not line.startswith("[") for line in lines)
+
+
 def is_called(text: str, start: int, inside: int, again: str) -> bool:
     """Returns True if a list of Python calls is meant to be called, and not mentioned: it begins the text, a code block
     or a line, or its end is one of a sentence. `start`: index where it begins; `inside`: index behind its bracket.
     """
-    if not text[:start].strip() or text[start] != "[":  # a mark, such as that of a code block, is before it
+    if text[start] == "`":  # the mark of a code block is before it
+        return not _goes_on(text[find_list_end(text, inside, again)[1] :])
+    if not text[:start].strip() or text[start] != "[":  # another mark is before it
         return True
+    if _IN_CODE.search(text, max(0, start - 20), start) or _block_before(text[:start]):
+        return False
     line = text[text.rfind("\n", 0, start) + 1 : start].strip()
     if line.endswith(("=", "(", "[")):  # it is within other Python
         return False

@@ -76,7 +76,7 @@ _TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa
 _TIMES_TEN = re.compile(r"(?<=\d)\s{0,9}[xX]\s{0,9}(?=10\s{0,9}(?:\^|\*\*))")
 """Letter x for a sign of multiplication: 3.2 x 10^5."""
 _TEN_TO = re.compile(r"(?<![\w.,])10\s?\*\*\s?(?=[-({\d])")
-_MINUS_POWER = re.compile(r"(?<=[\w)}\]])\s?\^\s?(-(?:\d+|[a-z](?![\w^])))")
+_MINUS_POWER = re.compile(r"(?<=[\w)}\]])\s?\^\s?(-(?:\d+(?:\.\d+)?(?![\d.,]|\s?[/^])|[a-z](?![\w^])))")
 _IN_TEXT = re.compile(r"\\(?:text\w*|math(?:rm|sf|bf)|mbox)\s?\{[^{}]*[×·⋅][^{}]*\}")  # noqa: RUF001
 _ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
 """Number before a power of ten, which math-verify would lose: without it, `10^5` is left to compute."""
@@ -153,7 +153,9 @@ def bare_expression(text: str) -> str:
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
-    plain = _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
+    plain = _MINUS_POWER.sub(
+        r"^{\1}", _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
+    )
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
     value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
@@ -209,7 +211,7 @@ def _with_commands(text: str) -> str:
     raised = _POWER.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", fractions)
     rooted = _ROOT.sub(lambda found: f"\\sqrt{{{found[1] or found[2] or found[3] or ''}}}", raised)
     tens = _TEN_TO.sub("10^", _TIMES_TEN.sub(r" \\times ", _IN_TEXT.sub(_with_stars, rooted)))
-    return _ONE.sub("1.0", _TIMES.sub(r" \\times ", _MINUS_POWER.sub(r"^{\1}", tens)))
+    return _ONE.sub("1.0", _TIMES.sub(r" \\times ", tens))
 
 
 def _with_stars(found: re.Match[str]) -> str:

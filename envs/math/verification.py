@@ -280,7 +280,8 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
     is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
     is_percentage = _equal_percentages(expected, end, question) is not None
-    return found[1] if is_quantity or is_number or is_percentage else None
+    are_none = end == expected == "\\emptyset"
+    return found[1] if is_quantity or is_number or is_percentage or are_none else None
 
 
 def _is_same_outside_mathematics(expected: str, answer: str) -> bool | None:

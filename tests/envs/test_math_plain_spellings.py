@@ -16,6 +16,9 @@ from ray_gym.envs.math.verification import verify_answer
         ("3.2\\times 10^5", ["3.2 x 10^5", "3.2e5"], ["3.2", "10^5"]),
         ("0.00032", ["3.2 \\times 10^-4", "3.2 x 10^-4", "3.2*10**-4"], ["3.2 x 10^4"]),
         ("x^{-2}", ["x^-2"], ["x^2", "x-2"]),
+        ("0.05", [], ["10^-1.5"]),
+        ("0.5", [], ["10^-0.5", "e^-0.5"]),
+        ("10^{-3.5}", ["10^-3.5"], ["10^-3"]),
         ("e^{-x}", ["e^-x"], ["e^x"]),
         ("3x", ["3 x", "x3"], ["3 x 10^2"]),
         (
@@ -53,6 +56,10 @@ def test_in_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
         ("3-2i", ["3 - 2i", "3-2i"], ["3", "-2i", "3 + 2i"]),
         ("i", ["i"], ["1", "-i"]),
         ("-1", ["negative one"], ["one"]),
+        ("2^{-3}", ["2^-3", "$2^{-3}$"], ["2^-4"]),
+        ("10^{-5}", ["10^-5"], ["10^-4"]),
+        ("\\text{No solution}", ["\\text{No solution}", "no solution"], ["\\text{one solution}"]),
+        ("\\text{There are no real roots}", ["\\text{There are no real roots}"], ["3"]),
     ],
 )
 def test_without_a_box(expected: str, right: list[str], wrong: list[str]) -> None:

@@ -242,6 +242,22 @@ def hide_it() -> str:
         raise RuntimeError("no such price") from None
 
 
+def time_out() -> str:
+    async def wait() -> None:
+        async with asyncio.timeout(0):
+            await asyncio.sleep(60)
+
+    asyncio.run(wait())
+    return "never"
+
+
+def note_much() -> str:
+    error = ValueError("x")
+    error.add_note("n" * 5000)
+    error.add_note("two\nlines")
+    raise error
+
+
 @pytest.mark.parametrize(
     ("function", "told"),
     [
@@ -252,6 +268,8 @@ def hide_it() -> str:
         (replace_it, "KeyError: 'price' (after RuntimeError: the tool failed (FILE:"),
         (note_it, "ZeroDivisionError: division by zero; of row 7"),
         (hide_it, "RuntimeError: no such price"),
+        (time_out, "TimeoutError"),
+        (note_much, f"ValueError: x; {'n' * 300}...; two lines"),
         (
             lambda: json.loads("{"),
             "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",

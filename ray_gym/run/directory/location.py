@@ -16,9 +16,11 @@ from ray_gym.run.directory.storage import Storage
 
 ONE_SLASH = re.compile(rf"({'|'.join((*SCHEMES, 'file'))}):(/(?!/).*)", re.DOTALL)
 """A location with one slash after its scheme, where two belong."""
-FILE_ON_HOST = re.compile(r"file://([^/~.].*)", re.DOTALL)
+LOCAL = "file://localhost/"
+"""Beginning of a file:// URI that names this machine."""
+FILE_ON_HOST = re.compile(r"file://(?!localhost/)([^/~.].*)", re.DOTALL)
 """A file:// URI that names a host before its path, or whose path has no slash in front."""
-VARIABLE = re.compile(r"\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*))")
+VARIABLE = re.compile(r"\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*)(?![A-Za-z0-9_]))")
 """A variable as shells write it."""
 
 
@@ -87,7 +89,7 @@ def _path(location: str) -> Path:
         raise UserError(f"{location}: did you mean {meant}? (a folder of that name: ./{location})")
     if (host := FILE_ON_HOST.fullmatch(location)) is not None:
         raise UserError(f"{location}: a file:// URI has three slashes before its path: did you mean file:///{host[1]}?")
-    return home_expanded(location.removeprefix("file://"))
+    return home_expanded(location.removeprefix("file://localhost" if location.startswith(LOCAL) else "file://"))
 
 
 def _with_path(parts: SplitResult, path: str) -> str:

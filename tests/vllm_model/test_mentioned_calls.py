@@ -1,0 +1,73 @@
+"""Reads answers that show a call, or the definition of a tool, in prose and code: they are words, in formats without marks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_malformed_calls import tool_format
+
+from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.messages import ToolSchema
+
+TOOLS = (
+    ToolSchema("search", "", {"type": "object", "properties": {"query": {"type": "string"}}}),
+    ToolSchema("add", "", {"type": "object", "properties": {"a": {"type": "integer"}}}),
+)
+
+
+def read(parser: str, text: str) -> tuple[str, list[str]]:
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+    message = tool_format(parser, None).parse(answer, TOOLS, None, 7)
+    return message.content, [call.name for call in message.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("parser", "text"),
+    [
+        (
+            "pythonic",
+            "Here is code:\n\n```python\ndef f():\n    return [search(query='a')]\n\nprint(f())\n```\nIt prints x.",
+        ),
+        ("pythonic", "```python\nimport x\n[search(query='a')]\n```"),
+        ("pythonic", "def f():\n    return [search(query='a')]"),
+        ("pythonic", "matrix[add(a=1)][0]"),
+        ("pythonic", "```python\n[search(query='a')]\n```\nis how you call it."),
+        ("pythonic", "> [search(query='a')]"),
+        ("pythonic", "for x in [search(query='a')]:"),
+        (
+            "llama3_json",
+            'The schema: {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}',
+        ),
+        ("llama3_json", "search.call() is a method."),
+        ("llama3_json", 'Write `{"name": "search", "parameters": {}}`, and wait.'),
+        ("xlam", 'The format `[{"name": "search", "arguments": {"query": "x"}}]` is used.'),
+        ("xlam", 'The tools are: [{"name": "search", "description": "d"}, {"name": "add", "description": "e"}]'),
+        ("xlam", '[{"name": "search"}, {"name": "add"}]'),
+        ("xlam", '[{"name": "search", "description": "d", "parameters": {"type": "object"}}]'),
+        ("xlam", '[{"name": "Ann", "parameters": {"x": 1}}]'),
+    ],
+)
+def test_they_are_words(parser: str, text: str) -> None:
+    assert read(parser, text) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "words", "names"),
+    [
+        ("pythonic", "Hi [search(query='a')]", "Hi", ["search"]),
+        ("pythonic", "Sure:\n```python\n[search(query='a')]\n```", "Sure:", ["search"]),
+        ("pythonic", "```python\n[search(query='a')]\n[add(a=1)]\n```", "", ["search", "add"]),
+        (
+            "llama3_json",
+            '{"type": "function", "function": {"name": "search", "parameters": {"query": "x"}}}',
+            "",
+            ["search"],
+        ),
+        ("llama3_json", 'search.call(\n  query="x"\n)', "", ["search"]),
+        ("llama3_json", 'Sure: `{"name": "search", "parameters": {"query": "x"}}`', "Sure: ``", ["search"]),
+        ("xlam", '```json\n[{"name": "search", "arguments": {"query": "x"}}]\n```', "", ["search"]),
+        ("xlam", '[{"name": "nix", "arguments": {"query": "x"}}]', "", ["nix"]),
+    ],
+)
+def test_calls_stay_calls(parser: str, text: str, words: str, names: list[str]) -> None:
+    assert read(parser, text) == (words, names)
