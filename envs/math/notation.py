@@ -76,7 +76,9 @@ _TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa
 _TIMES_TEN = re.compile(r"(?<=\d)\s{0,9}[xX]\s{0,9}(?=10\s{0,9}(?:\^|\*\*))")
 """Letter x for a sign of multiplication: 3.2 x 10^5."""
 _TEN_TO = re.compile(r"(?<![\w.,])10\s?\*\*\s?(?=[-({\d])")
-_MINUS_POWER = re.compile(r"(?<=[\w)}\]])\s?\^\s?(-(?:\d+(?:\.\d+)?(?![\d.,]|\s?[/^])|[a-z](?![\w^])))")
+_MINUS_POWER = re.compile(
+    r"\\text\{[^{}]*\}|(?<=[\w)}\]])\s?\^\s?(-(?:\d+(?:\.\d+)?(?![\d.,]|\s?[/^])|[a-z](?![\w^])))"
+)
 _IN_TEXT = re.compile(r"\\(?:text\w*|math(?:rm|sf|bf)|mbox)\s?\{[^{}]*[×·⋅][^{}]*\}")  # noqa: RUF001
 _ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
 """Number before a power of ten, which math-verify would lose: without it, `10^5` is left to compute."""
@@ -154,11 +156,15 @@ def bare_expression(text: str) -> str:
     bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
     plain = _MINUS_POWER.sub(
-        r"^{\1}", _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
+        _in_braces, _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
     )
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
     value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
+
+
+def _in_braces(found: re.Match[str]) -> str:
+    return f"^{{{found[1]}}}" if found[1] else found[0]
 
 
 def without_marks(text: str) -> str:
