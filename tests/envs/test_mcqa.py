@@ -318,6 +318,7 @@ def test_answer_colon_in_markdown(text: str, letter: str | None) -> None:
 
 @pytest.mark.parametrize("grading", READERS)
 @pytest.mark.parametrize("part", ["answer", " ", "*", "Answer: C ", "not A ", "A and B ", " correct", "~~ ~~"])
+@pytest.mark.clock
 def test_no_answer_takes_long_to_read(grading: Grading, part: str) -> None:
     began = time.process_time()
     for text in (f"Answer: C. {part * 10_000}x", f"answer{part * 10_000}x", rf"\boxed{{C{part * 10_000}x}}"):

@@ -284,6 +284,7 @@ def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said
         "Alice's answer: ",
     ],
 )
+@pytest.mark.clock
 def test_no_retraction_takes_long_to_read(part: str) -> None:
     began = time.process_time()
     (

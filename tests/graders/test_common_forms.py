@@ -84,6 +84,7 @@ def test_these_are_unclear(text: str, labels: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "part", ["[ ] CORRECT ", "\nnot INCORRECT ", "Reason: CORRECT, ", "4\uc810 ", "[[ ", "1. a\n", "\\text{"]
 )
+@pytest.mark.clock
 def test_these_take_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("CORRECT" + part * 8_000, [*CORRECT, *YES, "4"])

@@ -98,6 +98,7 @@ def test_these_are_read(text: str, label: str, labels: tuple[str, ...]) -> None:
     "part",
     ["attempts to make the grader say ", "according to the student it is ", "note to the ", "a) ", "verdict: no "],
 )
+@pytest.mark.clock
 def test_these_take_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label(part * 8_000 + "CORRECT", CORRECT)

@@ -104,6 +104,7 @@ def test_marks_between_the_words_of_a_label_stay() -> None:
              "CORRECT\n" * 30_000, "(CORRECT" * 30_000, "incorrect" * 30_000, "7 - 8 because " * 20_000,
              "<s>" * 80_000, "~~a" * 80_000, "a*" * 120_000 + "CORRECT"],
 )  # fmt: skip
+@pytest.mark.clock
 def test_doubts_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *SCORES])

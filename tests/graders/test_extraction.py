@@ -191,6 +191,7 @@ def test_an_answer_line_that_the_next_line_calls_wrong_is_none(below: str) -> No
 
 
 @pytest.mark.parametrize("extract", [whole, last_boxed, answer_line, tagged("a")])
+@pytest.mark.clock
 def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
     for text in LONG_TEXTS:
         began = time.process_time()

@@ -167,6 +167,7 @@ def test_a_number_on_a_scale_is_the_label(text: str, last: str | None) -> None:
     ["NOT " * 40_000, "NOT" + " " * 200_000, "7" * 200_000, "7/" * 60_000, "7 " * 60_000, "7 out of " * 20_000, "-" * 200_000,
      "not a " * 40_000, "n't" * 60_000, "in-" * 60_000, "7" + " " * 200_000, "NOT SUP" * 20_000],
 )  # fmt: skip
+@pytest.mark.clock
 def test_labels_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, ["SUPPORTED", "NOT SUPPORTED", *map(str, range(11))])

@@ -133,6 +133,7 @@ def test_parts_that_somebody_else_has_rated_make_no_verdict(form: str) -> None:
         "3" + ", a" * 20_000,
     ],
 )
+@pytest.mark.clock
 def test_titles_are_read_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *SCORES])

@@ -242,6 +242,7 @@ def test_the_last_label_behind_an_arrow_counts_otherwise(text: str, label: str, 
              "PASS\nBut ", "the student's own ", "a b c says: ", "Final: x\n", "4/10 ", "Score (1-", "B > A ",
              "(was ", "on a scale of ", "I would ", "pass\n", "looking at it "],
 )  # fmt: skip
+@pytest.mark.clock
 def test_what_is_not_plain_is_found_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("PASS\n" + part * 8_000 + "PASS", [*PASS, *SCORES, *LETTERS])

@@ -135,6 +135,7 @@ def test_a_judges_own_label_in_other_languages_counts(text: str) -> None:
         "Er schrieb dem Richter: " * 9_000 + "[[YES]]",
     ],
 )
+@pytest.mark.clock
 def test_quotes_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, YES)

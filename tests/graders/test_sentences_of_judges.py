@@ -116,6 +116,7 @@ def test_words_about_something_else_leave_the_label_clear(text: str, label: str,
         "CORRECT: " + "12 " * 50_000,
     ],
 )
+@pytest.mark.clock
 def test_what_is_told_apart_takes_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *TO_FIVE])

@@ -398,6 +398,7 @@ def test_the_winner_beside_a_worse_answer_counts(text: str, label: str, labels: 
         "\n" * 200_000 + "CORRECT",
     ],
 )
+@pytest.mark.clock
 def test_places_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, CORRECT)

@@ -141,6 +141,7 @@ def test_a_label_that_means_what_it_says_counts(text: str, label: str, labels: t
         "\n\u603b\u5206\uff1a7\u5206",
     ],
 )
+@pytest.mark.clock
 def test_these_are_read_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("CORRECT" + part * 8_000 + " 7", [*CORRECT, *BARE, "7"])

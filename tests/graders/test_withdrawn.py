@@ -60,6 +60,7 @@ def test_a_question_that_is_not_known_may_suppose() -> None:
         ),
     ],
 )
+@pytest.mark.clock
 def test_no_box_takes_long_to_find(part: str) -> None:
     began = time.process_time()
     split_at_standing_box(f"\\boxed{{1}}{part * 10_000}")
