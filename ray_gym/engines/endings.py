@@ -68,6 +68,13 @@ _CONTEXT_IS_FULL = re.compile(
     r"|input_len exceeds session_len",  # lmdeploy
     re.IGNORECASE,
 )
+_PROMPT_IS_TOO_LONG = re.compile(
+    r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
+    r"|too many (?:input )?tokens\b(?:: total|\. max input)|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f)",
+    re.IGNORECASE,
+)
+"""Other words by which a prompt is too long. Those of a rate limit may be like them."""
+_RATE = re.compile(r"rate.?limit|quota|per[ -](?:minute|hour|day|month)|\b[tr]p[md]\b", re.IGNORECASE)
 
 _LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
 _TOO_LARGE = re.compile(
@@ -159,7 +166,9 @@ def is_context_full(body: str) -> bool:
     """Returns True if the body of an HTTP 400, 413 or 422 says in words that the conversation doesn't fit the model's
     context.
     """
-    return _CONTEXT_IS_FULL.search(_own_words(body)) is not None
+    words = _own_words(body)
+    is_too_long = _PROMPT_IS_TOO_LONG.search(words) is not None and _RATE.search(words) is None
+    return is_too_long or _CONTEXT_IS_FULL.search(words) is not None
 
 
 def is_limit_too_large(body: str) -> bool:
@@ -180,8 +189,8 @@ def _own_words(body: str) -> str:
     """
     answer = _decoded(body)
     problems = answer.get("detail") if isinstance(answer, dict) else None
-    if not isinstance(problems, list):
-        return body
+    if not isinstance(problems, list):  # JSON may have letters in an escaped form
+        return json.dumps(answer, ensure_ascii=False) if isinstance(answer, dict) else body
     found = [problem for problem in problems if isinstance(problem, dict)]
     return "\n".join(f"{_last(problem.get('loc'))}: {problem.get('msg')}" for problem in found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.messages import Message
+from ray_gym.messages import Message, is_blank
 from ray_gym.openai_api.conversation import Conversation, policy_view, user_view
 from ray_gym.task import Opening
 
@@ -41,10 +41,10 @@ def first_messages(opening: Opening, name: str, earlier: Sequence[Message] | Non
 
     The policy's opening messages are left out if there are earlier ones, for they would begin the conversation a second
     time. Other participants keep theirs, which may tell them a goal. If the opening `observes`, its messages follow the
-    earlier ones, for every participant.
+    earlier ones, for every participant. A blank text tells nothing.
     """
     given = opening.messages.get(name, [])
-    told = [Message("user", given)] if isinstance(given, str) else list(given)
+    told = ([] if is_blank(given) else [Message("user", given)]) if isinstance(given, str) else list(given)
     if observes:
         return [*(earlier or []), *told]
     return [*(told if name != "policy" or not earlier else []), *(earlier or [])]

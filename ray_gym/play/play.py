@@ -361,8 +361,12 @@ def _inner_hook(error: BaseException, environment: Rules) -> str | None:
     """Returns the name of the last overridden method of the environment in the traceback; None if there is none. It may
     be another than the hook that was called, since `run` also calls `relay`, `narrow` and `finished`.
     """
-    names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
-    overridden = [
-        name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)
-    ]
-    return overridden[-1] if overridden else None
+    hooks = {
+        getattr(inspect.unwrap(getattr(method, "__func__", method)), "__code__", None): name
+        for cls in type(environment).__mro__
+        if issubclass(cls, Environment) and cls is not Environment
+        for name, method in vars(cls).items()
+        if callable(getattr(method, "__func__", method)) and hasattr(Environment, name)
+    }
+    raised = [hooks[frame.f_code] for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code in hooks]
+    return raised[-1] if raised else None

@@ -452,6 +452,13 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "Request body too large for gpt-4o model. Max size: 8000 tokens.",
         "tokens_limit_reached: Request body too large for DeepSeek-R1 model. Max size: 4000 tokens.",
         "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - received 6354.",
+        "Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens). Use a shorter input.",
+        "Unable to submit request because the input token count is 35000 but model only supports up to 32768.",
+        "Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
+        "Validation: Too many input tokens. Max input tokens: 8192, request input token count: 10000",
+        "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.",
+        "Prompt \u8d85\u957f",
+        "Input token length too long",
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -461,6 +468,21 @@ async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str,
     assert (completion.finish_reason, completion.message.content) == ("context_full", "")
     endpoint.will_answer(Reply({"error": {"message": "no such field"}}, 400))
     with pytest.raises(EpisodeFailure, match=r"HTTP 400: no such field$"):
+        await complete(endpoint)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Number of input tokens per minute exceeded: 30000",
+        "Your input tokens exceed the quota of this project",
+        "Rate limit of prompt tokens is exceeded",
+        "the length of the input's name exceeds",
+    ],
+)
+async def test_a_rate_that_is_exceeded_is_no_full_context(endpoint: EndpointDouble, said: str) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 400))
+    with pytest.raises(EpisodeFailure, match="HTTP 400"):
         await complete(endpoint)
 
 

@@ -284,3 +284,40 @@ def test_causes_and_notes_are_told(function: Callable[[], str], told: str) -> No
         failure = Failure.of(error, "tool look")
     expected = told.replace("FILE", Path(__file__).name).replace("DIVIDES", str(line_of("divides")))
     assert failure.message == expected or (told.endswith(":") and failure.message.startswith(expected))
+
+
+class Board:
+    """Has methods with names of hooks, which are none."""
+
+    def __call__(self) -> str:
+        return str(divide(8))  # called
+
+    def render(self) -> str:
+        return str(divide(9))  # drawn
+
+
+class OfABoard(Alone):
+    def render(self, state: Any) -> Any:
+        return None
+
+    def score(self, state: Any, episode: Episode) -> Any:
+        return Board().render()  # asks the board
+
+
+class Calls(OfABoard):
+    def score(self, state: Any, episode: Episode) -> Any:
+        return Board()()  # calls the board
+
+
+class Further(OfABoard):
+    def score(self, state: Any, episode: Episode) -> Any:
+        return super().score(state, episode)
+
+
+@pytest.mark.parametrize("environment", [OfABoard, Calls, Further])
+async def test_methods_of_other_objects_are_no_hooks(environment: type[Alone]) -> None:
+    failure = (await play_script(environment(), ["42"])).played.failure
+    assert (
+        failure is not None
+        and failure.where == f"{environment.__name__}.score ({Path(__file__).name}:{line_of('divides')})"
+    )

@@ -203,3 +203,10 @@ async def test_a_grader_returns_a_verdict_with_a_number(verdict: Any) -> None:
     failure = (await play_script(type("Odd", (Alone,), {"score": score})(), ["42"])).played.failure
     assert failure is not None and bare(failure.where) == "_Odd.grade"
     assert failure.message.endswith("expected a Verdict whose value is a number")
+
+
+@pytest.mark.parametrize("opening", [Opening(messages={"policy": ""}), Opening(messages={"policy": "  \n"}), Opening()])
+async def test_an_opening_that_says_nothing_asks_nothing(opening: Opening) -> None:
+    failure = (await play_script(returning("opening", opening), ["42"])).played.failure
+    assert failure is not None and failure.message.endswith("so nobody was asked anything")
+    assert failure.where.startswith("Odd.opening (test_wrong_returns.py:")
