@@ -42,12 +42,13 @@ _WIDE = "＋－＝（）［］：％．／＜＞｜＊＾"  # noqa: RUF001
 _PLAIN = {
     **{wide: chr(wide - 0xFEE0) for wide in [*range(0xFF10, 0xFF1A), *map(ord, _WIDE)]},
     **{0xFF0C: ", ", 0x2044: "/", 0xFFE5: "¥", 0x3A9: "\\Omega ", 0x2126: "\\Omega "},
+    **dict.fromkeys((0x1D6D1, 0x1D70B, 0x1D745, 0x1D77F, 0x1D7B9), "\\pi "),
     **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212), "-"),
     **{
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
         for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
     },
-    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("→"): "\\to ", ord("℃"): "°C", ord("℉"): "°F"},
+    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("→"): "\\to ", 0x2236: ":", ord("º"): "°", ord("℃"): "°C", ord("℉"): "°F"},
 }
 """Plain text of digits and signs in full width, of ohms, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
 set, temperatures and an arrow, by their codes.
@@ -100,7 +101,7 @@ _BRACED = r"\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}"
 _BEGINS_AS_A_VALUE = r"(?=\{\s*(?:[A-Za-z]\s*=\s*)?[-+(]?\s*(?:\.?\d|\\(?:[dtc]?frac|sqrt|pi)))"
 _DRESS = re.compile(
     rf"(?<![\^_}}A-Za-z])(?:\\(?:boldsymbol|bm|pmb|underline|textcolor\s*\{{[^{{}}]*\}}"
-    rf"|(?:math(?:bf|rm|it|sf|tt|normal)|text(?:bf|it|rm)|symbf|emph)\s*{_BEGINS_AS_A_VALUE})\s*{_BRACED}"
+    rf"|(?:math(?:bf|rm|it|sf|tt|normal)|text(?:bf|it|rm)|bf|it|sf|tt|symbf|emph)\s*{_BEGINS_AS_A_VALUE})\s*{_BRACED}"
     rf"|\{{\s*\\color\s*\{{[^{{}}]*\}}([^{{}}]*)\}})"
 )
 """Bold and other fonts of values, a line below and colour, which make no other value."""
@@ -125,7 +126,7 @@ _OHM = re.compile(
 _ANGSTROM = re.compile(
     r"(?<=\d)(\s{0,9})(?:(?:\\(?:text|mathrm)\s?(\{\s?))?(?:\\(?:AA|angstrom)(?![A-Za-z])|[Å\u212b]|\\mathring\s*(?:\{A\}|A))(?(2)\s?\}))"
 )
-_DEGREE = re.compile(r"°|\\(?:text)?degrees?(?![A-Za-z])")
+_DEGREE = re.compile(r"°|(?<=\d)\s?\^\s?(?:o(?![A-Za-z])|\{\s?o\s?\}|\\text\{\s?o\s?\})|\\(?:text)?degrees?(?![A-Za-z])")
 _EQUALS = re.compile(
     r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
     r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly|exactly|precisely)\s*\}?(?=[\s\d\\$])))+\s*",
@@ -134,7 +135,7 @@ _EQUALS = re.compile(
 """Signs and words before a value that say that something equals it, or nearly does."""
 _ROUGHLY = r"\(?(?:approximately|approx\.?|exact(?:ly)?|rounded)\)?"
 _ROUGHLY_BEHIND = re.compile(rf"(?<=[\d}})%])\s{{0,5}}(?:\\text\s?\{{\s{{0,5}}{_ROUGHLY}\s{{0,5}}\}}|\s{_ROUGHLY})$")
-_SIGN_IN_TEXT = re.compile(r"\\(?:text|mathrm)\s?\{\s?([-+])\s?\}\s?(?=[\d.\\])")
+_SIGN_IN_TEXT = re.compile(r"(?:\\(?:text|mathrm)\s?|(?<![\w\\}^]))\{\s?([-+])\s?\}\s?(?=[\d.\\])")
 _RATIO = re.compile(r"\\colon(?![A-Za-z])|(?<=\d)\s?(?:\\text\{\s?to\s?\}|\sto\s)\s?(?=\d)")
 _IS_RATIO = re.compile(r"\d+\s?:\s?\d+(?:\s?:\s?\d+)*")
 _FULL_STOP = re.compile(r"(?<=[\w})\]$%])\s*(?:\\?[.。]|[;,]|\\\\)(?:\\!){0,3}$")

@@ -39,6 +39,11 @@ from ray_gym.envs.math.verification import verify_answer
         ("\\emptyset", ["\\text{no solution}", "\\text{There are no real solutions}"], ["\\{0\\}"]),
         ("\\frac12", ["\\left.\\frac12\\right."], ["\\left.\\frac13\\right."]),
         ("12", ["x→12", "x \\to 12"], ["x→13"]),
+        ("1000", ["\\bf{1000}", "\\it{1000}"], ["\\bf{100}"]),
+        ("90^\\circ", ["90^o", "90^{o}", "90^\\text{o}", "90º"], ["91^o"]),
+        ("1:2", ["1\u22362"], ["1\u22363"]),
+        ("2\\pi", ["2\U0001d70b"], ["3\U0001d70b"]),
+        ("-3", ["{-}3", "{-} 3"], ["{+}3"]),
     ],
 )
 def test_in_a_box(expected: str, right: list[str], wrong: list[str]) -> None:
