@@ -7,8 +7,9 @@ calls, and they take marks out of arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ray_gym.messages import is_blank
 from ray_gym.models.thoughts import first_end, has_mark, has_mention, has_one_at_most, start_of_unclosed, tell_apart
 
 _FIRST = 0xF0000
@@ -29,6 +30,20 @@ def is_interleaved(text: str, frames: Sequence[tuple[int, int]]) -> bool:
         or has_mention(hidden)
         or any(has_mark(call) or has_mention(call) for call in inside)
     )
+
+
+def is_weighed_up(
+    text: str, is_opened: bool, frames: Sequence[tuple[int, int]], has_call_mark: Callable[[str], bool]
+) -> bool:
+    """Says whether a call, or its mark, stands in the first thought, and an answer behind it: parsers end the thought
+    there. `is_opened`: whether the prompt opened the thought. `has_call_mark`: finds a call's beginning in a text.
+    """
+    hidden = _with_stand_ins(text, frames)
+    stop, end = first_end(hidden)
+    thought = hidden[:stop]
+    if is_blank(hidden[end:]) or not (is_opened or has_mark(thought)):
+        return False
+    return _STAND_IN.search(thought) is not None or has_call_mark(thought)
 
 
 def thoughts_and_answer(text: str, is_opened: bool, frames: Sequence[tuple[int, int]]) -> tuple[str, str]:

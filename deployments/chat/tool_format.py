@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from ray_gym.deployments.chat import (
@@ -197,13 +197,17 @@ class ToolFormat:
         """Returns an answer with several thoughts, or marks of thoughts that are text, as `interleaved` and the parser of
         calls read it; None for any other answer.
         """
-        frames = call_frames.complete_frames(self.tool_parser, generation.text, [tool.name for tool in tools])
-        if not interleaved.is_interleaved(generation.text, frames):
+        text, names = generation.text, [tool.name for tool in tools]
+        frames = call_frames.complete_frames(self.tool_parser, text, names)
+        opened = is_opened(self._end_of_prompt(generation))
+        has_call_mark = partial(call_frames.has_mark, self.tool_parser)
+        if not interleaved.is_interleaved(text, frames) and not interleaved.is_weighed_up(
+            text, opened, frames, has_call_mark
+        ):
             return None
         if self._plain:  # it tells thoughts from calls by itself
-            return _Reading(None, generation.text, [], "")
-        opened = is_opened(self._end_of_prompt(generation))
-        thoughts, answer = interleaved.thoughts_and_answer(generation.text, opened, frames)
+            return _Reading(None, text, [], "")
+        thoughts, answer = interleaved.thoughts_and_answer(text, opened, frames)
         if self._call_parser is None:
             return _Reading(thoughts or None, answer, [], answer)
         read = self._parse_by(self._call_parser, answer, tools)

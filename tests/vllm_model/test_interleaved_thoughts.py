@@ -138,3 +138,31 @@ def test_the_first_of_two_json_calls_may_hold_a_mark() -> None:
 def test_words_before_a_call_are_no_thoughts_where_no_tool_may_be_called(parsers: tuple[str, str], call: str) -> None:
     text = f"Words. {call}"
     assert read(*parsers, text, tools=()) == ("", text, [])
+
+
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+def test_a_call_that_a_closed_thought_weighs_up_is_none(parsers: tuple[str, str], call: str) -> None:
+    draft, real = call.replace("TEXT", "draft"), call.replace("TEXT", "real")
+    thought = f"<think>\nIf I call {draft} it fails.\n</think>\n\n"
+    assert read(*parsers, f"{thought}I am done.") == (f"If I call {draft} it fails.", "I am done.", [])
+    assert read(*parsers, thought + real) == (f"If I call {draft} it fails.", "", note("real"))
+    thoughts, words, calls = read(*parsers, f"If I call {draft} it fails.\n</think>\n\nDone.", "<think>\n")
+    assert (thoughts, words.strip(), calls) == (f"If I call {draft} it fails.", "Done.", [])
+
+
+def test_a_mark_of_a_call_in_a_closed_thought_is_none() -> None:
+    real = JSON.replace("TEXT", "real")
+    assert read("hermes", "qwen3", f"<think>\nI emit <tool_call>.\n</think>\n\n{real}") == (
+        "I emit <tool_call>.",
+        "",
+        note("real"),
+    )
+    thought = "The format is <tool_call> then JSON </tool_call>."
+    assert read("hermes", "qwen3", f"<think>\n{thought}\n</think>\n\nI am done.") == (thought, "I am done.", [])
+
+
+def test_a_call_at_the_end_of_all_is_one() -> None:
+    """Qwen3 sometimes closes its thought behind the call, and says nothing more."""
+    call = JSON.replace("TEXT", "real")
+    assert read("hermes", "qwen3", f"<think>plan {call}\n</think>")[2] == note("real")
+    assert read("hermes", "qwen3", f"<think>plan {call}")[2] == note("real")
