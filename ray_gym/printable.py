@@ -70,8 +70,12 @@ def masked(text: str, secret: str, shown: str = "***") -> str:
 
 
 def secret_pattern(secret: str) -> re.Pattern[str]:
-    """Returns a regular expression of a secret in all the spellings that `masked` knows. `secret` is not empty."""
-    return re.compile("".join(map(_spellings, secret)))
+    """Returns a regular expression of a secret in all the spellings that `masked` knows. `secret` is not empty. White space
+    at its ends, which programs strip, need not be there, and any other stands for that within it.
+    """
+    parts = re.split(r"(\s+)", secret.strip()) if secret.strip() else [secret]
+    spelled = ["".join(map(_spellings, part)) for part in parts]
+    return re.compile("".join(f"(?:{_SPACE}|{part})" if number % 2 else part for number, part in enumerate(spelled)))
 
 
 def _spellings(letter: str) -> str:
@@ -81,6 +85,10 @@ def _spellings(letter: str) -> str:
     forms = [letter, *_in_json(letter), repr(letter)[1:-1], html.escape(letter), *_OTHER_SPELLINGS.get(letter, ())]
     anyhow = [re.escape(coded), rf"&#0*{ord(letter)};", f"&#x0*{ord(letter):x};", rf"\\{{1,16}}u{ord(letter):04x}"]
     return "(?:" + "|".join([*map(re.escape, dict.fromkeys(forms)), f"(?i:{'|'.join(anyhow)})"]) + ")"
+
+
+_SPACE = r"(?:\s|\\{1,16}[nrt]|(?i:%0[9ad]|%20)|\+|&nbsp;)+"
+"""Regular expression of white space in all its spellings."""
 
 
 def _in_json(letter: str) -> list[str]:

@@ -17,7 +17,7 @@ from rich.markup import render
 from ray_gym import Environment, Task, plugins
 from ray_gym.cli.app import envs
 from ray_gym.cli.output import DataTable, make_console
-from ray_gym.printable import data, data_line, printable
+from ray_gym.printable import data, data_line, masked, printable
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
 EVIL = [
@@ -170,3 +170,20 @@ def test_a_long_word_is_printed_at_once(capsys: pytest.CaptureFixture[str]) -> N
     make_console().print("x" * 20_000, soft_wrap=True)
     assert capsys.readouterr().out == "x" * 20_000 + "\n"
     assert time.perf_counter() - began < 0.5, "rich's highlighter takes 3 s, and hours for a million"
+
+
+@pytest.mark.parametrize("secret", ["pw-123456\n", " pw-123456 ", "\tpw-123456"])
+def test_a_secret_is_masked_without_the_white_space_at_its_ends(secret: str) -> None:
+    """As programs strip it that read it from a file or from the environment."""
+    assert masked("bad password pw-123456.", secret) == "bad password ***."
+    assert masked("of Pw-123456", secret) == "of Pw-123456"
+
+
+@pytest.mark.parametrize("told", ["line1 line2", "line1\n line2", "line1\\nline2", "line1%0Aline2", "line1+line2"])
+def test_a_secret_of_several_lines_is_masked_on_one(told: str) -> None:
+    assert masked(f"z {told}!", "line1\nline2") == "z ***!"
+    assert masked("line1line2", "line1\nline2") == "line1line2"
+
+
+def test_white_space_alone_is_a_secret_as_it_is() -> None:
+    assert masked("a\t\tb c", "\t\t") == "a***b c"

@@ -108,11 +108,13 @@ def read_json_call(attempt: str) -> Call | None:
         given = json.loads(attempt)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(given, dict) or given.keys() != {"name", "arguments"}:
+    if not isinstance(given, dict) or given.keys() - {"id", "type", "index"} != {"name", "arguments"}:
         return None
     if not isinstance(given["name"], str) or not isinstance(given["arguments"], dict):
         return None
-    return spell_as_written([("", given["name"], json.dumps(given["arguments"], ensure_ascii=False))], attempt)[0]
+    own_id = given.get("id") if isinstance(given.get("id"), str) else ""
+    call = (own_id or "", given["name"], json.dumps(given["arguments"], ensure_ascii=False))
+    return spell_as_written([call], attempt)[0]
 
 
 def read_bare_name(attempt: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -79,6 +79,10 @@ class ToolOptions:
             raise TypeError(f"@tool: participants is a tuple of names (found {names!r:.60}){hint}")
         if names is not None and not names:
             raise TypeError("@tool: participants: nobody may call it; leave it out, or name one")
+        if self.effect not in (None, *get_args(WhenLost)):
+            raise TypeError(
+                f"@tool: effect is one of {', '.join(map(repr, get_args(WhenLost)))} (found {self.effect!r:.60})"
+            )
         if self.isolated and self.blocking:
             raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
         if self.memory_mb is not None and (not self.isolated or self.memory_mb <= 0):
@@ -176,14 +180,17 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     place = code_place(method)
     parameters = list(inspect.signature(method).parameters.values())
     names = [parameter.name for parameter in parameters]
-    if len(parameters) < 3 or names[1] == "caller" or names[2] == "state":
-        raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     hints = get_type_hints(method, include_extras=True)
+    is_of_model = len(names) > 2 and _is_of_model(hints.get(names[2]))
+    if len(parameters) < 3 or names[1] in ("caller", "episode") or names[2] in ("state", "episode") or is_of_model:
+        raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     fields: dict[str, Any] = {}
     key_parameter = None
     for parameter in parameters[3:]:
         if parameter.name not in hints:
             raise TypeError(f"tool {name}{place}: parameter {parameter.name} has no type")
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise TypeError(f"tool {name}{place}: parameter {parameter.name} is given by name: drop the / behind it")
         if hints[parameter.name] is IdempotencyKey:
             key_parameter = parameter.name
             continue
@@ -197,6 +204,11 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
             f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets"
         )
     return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
+
+
+def _is_of_model(hint: Any) -> bool:
+    """Says whether a parameter's type is one of arguments that a model gives, and none of a caller's."""
+    return hint in (int, float, str, bool) or get_origin(hint) in (list, dict, Literal)
 
 
 class _ClosedModels(GenerateJsonSchema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -143,6 +144,15 @@ def test_an_object_store_has_no_place_for_journals() -> None:
     told = r"output\.journal_dir: s3://bucket/runs/mine\S* is on an object store.* set output\.journal_dir to a folder.*durability=off"
     with pytest.raises(UserError, match=told):
         plan_directory(config(dir=HERE), Path("mine.yaml"))
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/journals", "gs://bucket/journals", HERE])
+def test_journals_are_no_objects(place: str, tmp_path: Path) -> None:
+    """A folder of that name was made in the working directory."""
+    with pytest.raises(
+        UserError, match=rf"output\.journal_dir: {re.escape(place)}: journals need a filesystem; name a folder"
+    ):
+        plan_directory(config(dir=str(tmp_path), journal_dir=place), Path("mine.yaml"))
 
 
 def test_a_store_that_is_down_is_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -239,7 +240,7 @@ async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("crash")
     failure = caught.value.failure
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:74)")
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:75)")
     assert failure.message == "ZeroDivisionError: division by zero"
 
 
@@ -249,7 +250,7 @@ async def test_an_async_tool_has_a_deadline() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("wait", '{"for_ever": true}', deadline_s=0.01)
     assert (
-        caught.value.failure.where == "tool wait (test_tools.py:78)" and "TimeoutError" in caught.value.failure.message
+        caught.value.failure.where == "tool wait (test_tools.py:79)" and "TimeoutError" in caught.value.failure.message
     )
     assert time.monotonic() - began < 5
 
@@ -365,3 +366,50 @@ async def test_a_tool_whose_task_is_cancelled_is_cancelled() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+def of_no_caller(self: Any, state: Any, x: int) -> str:
+    return "taken"
+
+
+def of_an_episode(self: Any, state: Any, episode: Any, x: int) -> str:
+    return "taken"
+
+
+def of_a_state_behind(self: Any, episode: Any, caller: Any, x: int) -> str:
+    return "taken"
+
+
+def of_a_list(self: Any, state: Any, names: list[str]) -> str:
+    return "taken"
+
+
+def by_place(self: Any, state: Any, caller: Any, x: int, /) -> str:
+    return "taken"
+
+
+def of_an_agent(self: Any, office: Any, agent: object, x: int) -> str:
+    return "taken"
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        *((method, "expected (self, state, caller, ...)") for method in (of_no_caller, of_an_episode, of_a_list)),
+        (of_a_state_behind, "expected (self, state, caller, ...)"),
+        (by_place, "parameter x is given by name: drop the / behind it"),
+        (of_an_agent, None),
+    ],
+)
+def test_what_a_tool_is_given(method: Any, told: str | None) -> None:
+    if told is None:
+        assert tools_of(type("Own", (), {"go": tool()(method)})).keys() == {"go"}
+        return
+    with pytest.raises(TypeError, match=re.escape(told)):
+        tools_of(type("Own", (), {"go": tool()(method)}))
+
+
+@pytest.mark.parametrize("effect", ["retyr", True, ""])
+def test_what_an_effect_may_be(effect: Any) -> None:
+    with pytest.raises(TypeError, match=r"@tool: effect is one of 'retry', 'fail' \(found "):
+        tool(effect=effect)

@@ -313,3 +313,17 @@ def test_mentions_of_such_calls_of_llama_stay_words(text: str) -> None:
 
 def test_a_built_in_call_of_llama_needs_no_mark() -> None:
     assert read("llama3_json", 'note.call(text="ü")') == ("", [NOTE])
+
+
+def test_mistrals_list_of_calls_with_ids() -> None:
+    """As its templates show earlier calls."""
+    one, two = (
+        '{"name": "note", "arguments": {"text": "ü"}, "id": "abc123def"}',
+        '{"name": "go", "arguments": {"to": "x"}, "id": "abc123deg"}',
+    )
+    assert read("mistral", f"[TOOL_CALLS] [{one}]") == ("", [NOTE])
+    assert read("mistral", f"[TOOL_CALLS] [{one}, {two}]") == ("", [NOTE, GO])
+    assert read("mistral", f'Hi [TOOL_CALLS][{{"id": "abc123def", "type": "function", {JSON_NOTE[1:]}]') == (
+        "Hi",
+        [NOTE],
+    )

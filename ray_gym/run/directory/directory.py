@@ -26,6 +26,7 @@ from ray_gym.run.directory.location import (
     absolute,
     child_of,
     is_relative,
+    is_uri,
     parent_of,
     refuse_variable,
     shell_quoted,
@@ -389,6 +390,8 @@ def _with_absolute_journals(output: OutputSection) -> OutputSection:
     if output.journal_dir is None:
         return output
     _check_place("journal_dir", output.journal_dir, "/shared/journals")
+    if is_uri(output.journal_dir):
+        raise UserError(f"output.journal_dir: {output.journal_dir}: journals need a filesystem; name a folder")
     return output.model_copy(update={"journal_dir": absolute(output.journal_dir)})
 
 
