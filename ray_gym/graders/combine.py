@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat
 
 from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.graders.grader import Grader, Verdict
@@ -84,19 +84,31 @@ class FirstThatPasses(Grader):
 
 @dataclass(frozen=True)
 class Constraints(Grader):
-    """Gives 1 if all named conditions hold, else 0; with `partial`, the share of the conditions that hold."""
+    """Gives 1 if all named conditions hold, else 0; with `partial`, the share of the conditions that hold.
+
+    Errors: ValueError without conditions; TypeError for one that is neither true nor false (1 and 0 are, too).
+    """
 
     conditions: Mapping[str, bool]
     """Conditions that were checked already, by name. Each becomes a part of the verdict."""
     partial: bool = False
     """True for a value between 0 and 1."""
 
+    def __post_init__(self) -> None:
+        if not self.conditions:
+            raise ValueError("Constraints: there are no conditions, so any answer would have all of the reward")
+        for name, holds in self.conditions.items():
+            if isinstance(holds, str | bytes) or not isinstance(holds, SupportsFloat) or holds not in (0, 1):
+                raise TypeError(
+                    f"Constraints: {name!r} is {holds!r:.60}, a {type(holds).__name__}; expected True or False"
+                )
+
     async def grade(self, episode: Episode) -> Verdict:
         """Returns 1 if all conditions hold, else 0 (with `partial` the share that holds), with 1 or 0 for each
         condition.
         """
         broken = [name for name, holds in self.conditions.items() if not holds]
-        share = 1 - len(broken) / len(self.conditions) if self.conditions else 1.0
+        share = 1 - len(broken) / len(self.conditions)
         value = share if self.partial else float(not broken)
         why = f"broken: {', '.join(broken)}" if broken else "all hold"
         return Verdict(value, why, {name: float(holds) for name, holds in self.conditions.items()})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from grading import failure_of, graded, value, verdicts
 
@@ -131,7 +134,7 @@ async def test_the_first_error_wins_keeps_its_kind_and_ends_the_others(kind: Fai
 async def test_a_graders_own_mistake_is_the_environments() -> None:
     failure = failure_of(await graded(AllOf(good=Fixed(1), bad=Fixed(ZeroDivisionError("by zero")))))
     assert failure.kind == "environment" and failure.message == "ZeroDivisionError: by zero"
-    assert failure.where == "Graded.score (test_combining.py:38)"
+    assert failure.where == "Graded.score (test_combining.py:41)"
     assert "no reward" in failure_of(await graded(Fixed(float("nan")))).message
 
 
@@ -167,3 +170,19 @@ async def test_the_example_of_the_documentation() -> None:
     shown = Path(__file__).parents[2].joinpath("docs/graders.md").read_text()
     for worth, text in verdicts(await graded(makes, "so " * 200 + r"\boxed{42}")):
         assert f"\nverdict {worth:g}: {text}\n" in shown
+
+
+@pytest.mark.parametrize("holds", ["text".find("x"), 2, 0.5, "0.5", None, [], re.search("a", "a"), float("nan")])
+def test_a_condition_holds_or_does_not(holds: Any) -> None:
+    told = rf"Constraints: 'has x' is {re.escape(f'{holds!r:.60}')}, a {type(holds).__name__}; expected True or False"
+    with pytest.raises(TypeError, match=told):
+        Constraints({"fine": True, "has x": holds})
+
+
+def test_without_conditions_there_is_no_reward() -> None:
+    with pytest.raises(ValueError, match="there are no conditions, so any answer would have all of the reward"):
+        Constraints({})
+
+
+async def test_conditions_of_numpy_and_numbers() -> None:
+    assert await value(Constraints({"a": np.bool_(True), "b": 1, "c": 0.0, "d": np.int64(1)}, partial=True)) == 0.75
