@@ -28,6 +28,7 @@ from ray_gym.deployments.chat.call_pieces import (
 )
 from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
+from ray_gym.deployments.chat.quoted_marks import STRING, hide
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -199,7 +200,9 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "pythonic": (_PYTHON_LIST,),
     "llama4_pythonic": (_PYTHON_LIST, _between("<|python_start|>", "<|python_end|>", **_PYTHON)),
     "olmo3": (_tagged("function_calls", parts=split_lines, spell=spell_call),),
-    "lfm2": (_between("<|tool_call_start|>", "<|tool_call_end|>", echo=_ECHO, **_PYTHON),),
+    "lfm2": (
+        _between("<|tool_call_start|>", "<|tool_call_end|>", value=rf"[=\[({{,:]\s*{STRING}", echo=_ECHO, **_PYTHON),
+    ),
     "functiongemma": (
         _between(
             "<start_function_call>",
@@ -312,7 +315,7 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
     for _, start, end, read in _frames_in(tool_parser, answer, names):
         words.append(answer[position:start])
         position = end
-        attempts += read
+        attempts += (hide(tool_parser, attempt) for attempt in read)
     if not attempts:
         return answer, []
     return words_alone(tool_parser, "".join([*words, answer[position:]])).strip(), attempts

@@ -110,9 +110,8 @@ def test_a_mention_of_a_mark_is_no_call(parser: str, mention: str) -> None:
 def test_marks_within_the_arguments_are_text(parser: str, call: str) -> None:
     first = "" if parser == "pythonic" else "First "  # its list begins the answer
     words, (attempt,) = cut(parser, f"{first}{call}\nThen", NAMES)
-    assert (
-        words == f"{first}\nThen".strip() and attempt.written in call and attempt.written.strip("[]") in attempt.alone
-    )
+    alone = attempt.alone.replace("\\u003c", "<").replace("\\u005b", "[")  # marks that the parser would find
+    assert words == f"{first}\nThen".strip() and attempt.written in call and attempt.written.strip("[]") in alone
 
 
 @pytest.mark.parametrize("parser", ["granite4", "qwen3_coder"])
