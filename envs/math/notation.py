@@ -7,6 +7,7 @@ import re
 from ray_gym.envs.math.both_signs import with_both_signs
 from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
+from ray_gym.envs.math.number_words import cardinal
 from ray_gym.envs.math.rows import as_list, with_plain_breaks
 from ray_gym.envs.math.scripts import with_latin_units
 from ray_gym.envs.math.unit_table import MONEY_CODES
@@ -48,7 +49,15 @@ _PLAIN = {
         ord(sign): f"\\frac{{{over}}}{{{under}}}"
         for sign, over, under in ("½12", "⅓13", "⅔23", "¼14", "¾34", "⅕15", "⅛18")
     },
-    **{ord("∞"): "\\infty ", ord("∅"): "\\emptyset ", ord("→"): "\\to ", 0x2236: ":", ord("º"): "°", ord("℃"): "°C", ord("℉"): "°F"},
+    **{
+        ord("∞"): "\\infty ",
+        ord("∅"): "\\emptyset ",
+        ord("→"): "\\to ",
+        0x2236: ":",
+        ord("º"): "°",
+        ord("℃"): "°C",
+        ord("℉"): "°F",
+    },
 }
 """Plain text of digits and signs in full width, of ohms, of dashes that stand for a minus, and of signs for fractions, infinity, the empty
 set, temperatures and an arrow, by their codes.
@@ -84,8 +93,15 @@ _IN_TEXT = re.compile(r"\\(?:text\w*|math(?:rm|sf|bf)|mbox)\s?\{[^{}]*[×·⋅][
 _ONE = re.compile(r"(?<![\w.,^}])1(?=\s{0,9}(?:\\times|\\cdot|\*)\s{0,9}10\s{0,9}\^)")
 """Number before a power of ten, which math-verify would lose: without it, `10^5` is left to compute."""
 _PI = re.compile(r"(?<![A-Za-z\\{])pi(?![A-Za-z}])")
+_BASE = re.compile(
+    r"\(([\dA-Fa-f]{1,40})\)\s?_\s?(?:(\d)|\{\s?(\d{1,2})\s?\})"
+    r"|(?<=[\dA-F])\s?_\s?\{\s?(?:\(\s?(\d{1,2})\s?\)|(?:\\text\s?\{\s?)?([a-z]{3,8})\s?\}?)\s?\}"
+)
+"""Number in brackets with its base behind it, or a base in words or brackets."""
 _NO_BRACKETS = re.compile(r"\\left\s?\.((?:(?!\\(?:left|right|middle)).)*)\\right\s?\.", re.DOTALL)
 """Brackets that are not drawn, around an expression."""
+_ONLY_TEXT = re.compile(r"\A\\(?:text|mathrm|textbf|mbox)\s?\{(?=[^{}]*[\d\u221e])((?:(?![A-Za-z]{2})[^{}\\])*)\}\.?\Z")
+"""Answer without words that is all in LaTeX's text."""
 _MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1\.?")
 _SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
@@ -126,7 +142,9 @@ _OHM = re.compile(
 _ANGSTROM = re.compile(
     r"(?<=\d)(\s{0,9})(?:(?:\\(?:text|mathrm)\s?(\{\s?))?(?:\\(?:AA|angstrom)(?![A-Za-z])|[Å\u212b]|\\mathring\s*(?:\{A\}|A))(?(2)\s?\}))"
 )
-_DEGREE = re.compile(r"°|(?<=\d)\s?\^\s?(?:o(?![A-Za-z])|\{\s?o\s?\}|\\text\{\s?o\s?\})|\\(?:text)?degrees?(?![A-Za-z])")
+_DEGREE = re.compile(
+    r"°|(?<=\d)\s?\^\s?(?:o(?![A-Za-z])|\{\s?o\s?\}|\\text\{\s?o\s?\})|\\(?:text)?degrees?(?![A-Za-z])"
+)
 _EQUALS = re.compile(
     r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
     r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly|exactly|precisely)\s*\}?(?=[\s\d\\$])))+\s*",
@@ -153,6 +171,7 @@ def bare_expression(text: str) -> str:
     plain spaces that group its digits, and signs of equality before it; with a sign for the word pi, and as a list or a set if
     it is a system of equations or has two signs.
     """
+    text = _BASE.sub(_in_base, _ONLY_TEXT.sub(r"\1", text.strip()))
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
     bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
@@ -162,6 +181,12 @@ def bare_expression(text: str) -> str:
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
     value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
+
+
+def _in_base(found: re.Match[str]) -> str:
+    """Returns a number with its base in digits; what is no base as it is."""
+    base = found[2] or found[3] or found[4] or cardinal(found[5])
+    return found[0] if base is None else f"{found[1] or ''}_{{{base}}}"
 
 
 def _in_braces(found: re.Match[str]) -> str:

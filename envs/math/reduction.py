@@ -33,6 +33,7 @@ from sympy.logic.boolalg import Boolean
 
 PERCENT = UnevaluatedExpr(Rational(1, 100))
 """Factor that math-verify reads for a percent sign."""
+_I = Symbol("i")
 _LARGEST_EXPONENT = 100
 """Largest exponent of a power, or number with a factorial, that is carried out to compare the sides of an equation."""
 _MOST_PLACES = 15
@@ -95,16 +96,24 @@ def is_false(written: Any) -> bool:
 
 
 def to_exact(written: Any) -> Any:
-    """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places."""
+    """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places, and with
+    one symbol i, of which math-verify makes two, by what is before it.
+    """
+    if isinstance(written, Basic | MatrixBase):
+        written = written.xreplace({one: _I for one in written.free_symbols if one.name == _I.name and one != _I})
+    return _with_fractions(written)
+
+
+def _with_fractions(written: Any) -> Any:
     if isinstance(written, Float):
         return Rational(str(written)) if written.is_finite else written
     if isinstance(written, MatrixBase):
-        return written.applyfunc(to_exact)
+        return written.applyfunc(_with_fractions)
     if not isinstance(written, Basic) or not written.has(Float):
         return written
     if len(equations := _chain(written)) > 1:
-        return to_exact(equations[-1])
-    parts = [to_exact(part) for part in _in_order(written)]
+        return _with_fractions(equations[-1])
+    parts = [_with_fractions(part) for part in _in_order(written)]
     return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
 
 

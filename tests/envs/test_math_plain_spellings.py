@@ -39,6 +39,17 @@ from ray_gym.envs.math.verification import verify_answer
         ("\\emptyset", ["\\text{no solution}", "\\text{There are no real solutions}"], ["\\{0\\}"]),
         ("\\frac12", ["\\left.\\frac12\\right."], ["\\left.\\frac13\\right."]),
         ("12", ["x→12", "x \\to 12"], ["x→13"]),
+        ("6-5i", ["6 - 5\\,i", "6 - 5 i", "-5i + 6"], ["6 + 5i", "6-5j"]),
+        ("2i", ["2\\cdot i", "2*i"], ["2", "i^2"]),
+        ("1+2\\sqrt{3}i", ["1+2i\\sqrt{3}", "1 + 2\\sqrt{3} i"], ["1-2i\\sqrt{3}"]),
+        ("\\frac{3+4i}{5}", ["\\frac{3}{5}+\\frac{4}{5}i", "\\frac35+\\frac{4i}5"], ["\\frac{3}{5}-\\frac{4}{5}i"]),
+        ("i", ["1i", "0+i"], ["1", "-i"]),
+        ("-1", [], ["i^2"]),
+        (
+            "101_2",
+            ["101_{\\text{two}}", "101_{two}", "(101)_2", "101_{(2)}", "101_{2}"],
+            ["101_{three}", "(101)_3", "110_{two}"],
+        ),
         ("1000", ["\\bf{1000}", "\\it{1000}"], ["\\bf{100}"]),
         ("90^\\circ", ["90^o", "90^{o}", "90^\\text{o}", "90º"], ["91^o"]),
         ("1:2", ["1\u22362"], ["1\u22363"]),
@@ -94,3 +105,24 @@ def test_percentages_where_the_question_asks_for_percent(expected: str, right: l
 
 def test_half_a_percent_is_no_half_elsewhere() -> None:
     assert verify_answer("0.5", "\\boxed{0.5\\%}", "What is the probability?")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("10:30", ["10:30"], ["10:31"]),
+        ("1:2", ["1 : 2"], ["1 : 3"]),
+        ("1,2,3", ["1, 2, 3"], ["1, 2, 4"]),
+        ("(3,4)", ["(3, 4)"], ["(4, 3)"]),
+        ("14", ["x = 14", "14."], ["x = 15"]),
+        ("x>3", ["x > 3"], ["x < 3"]),
+        ("3\\sqrt{2}", ["3√2"], ["2√3"]),
+        ("\\infty", ["∞"], ["1"]),
+        ("-5", ["−5 °C"], ["5 °C"]),
+        ("\\text{Team 5}", ["Team 5"], ["5", "Team 6"]),
+        ("\\text{June 20}", ["June 20"], ["20"]),
+    ],
+)
+def test_a_box_that_is_all_text(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{\\text{{{answer}}}}}")[0] == (answer in right), answer
