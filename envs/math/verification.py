@@ -23,6 +23,7 @@ from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
+from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
@@ -140,7 +141,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
     box = _last_value(expected, said, question) if box is None else box
     bare = with_digits(bare_expression(said if box is None else box), counted)
-    if (is_same := _is_same_outside_mathematics(expected, bare)) is not None:
+    if (is_same := _is_same_outside_mathematics(expected, bare, question)) is not None:
         return float(is_same), f"{_short(bare)}, expected {expected!r}"
     if box is not None:
         expected, said, refused = _compared(expected, box, question)
@@ -153,7 +154,7 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if _first_relation(given) != _first_relation(gold):
         return 0.0, f"{_short(given[-1])} is another relation without its left side, expected {_short(gold[-1])}"
-    if not _are_equal(gold, given) or not _bases(given) <= _bases(gold):
+    if not _are_equal(gold, given) or not _are_in_bases(_bases(given), _bases(gold)):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
     if _is_left_to_compute(given) and not is_number_as_power(given[0], question) and not _is_left_to_compute(gold):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
@@ -203,8 +204,14 @@ def _first_relation(read: list[Any]) -> str:
 
 
 def _bases(read: list[Any]) -> set[str]:
-    """Returns the bases, other than ten, that are written behind numbers in values that `_read` returned."""
-    return {first or second for first, second in _SUBSCRIPT.findall(str(read[-1]))} - {"10"}
+    """Returns the bases that are written behind numbers in values that `_read` returned."""
+    return {first or second for first, second in _SUBSCRIPT.findall(str(read[-1]))}
+
+
+def _are_in_bases(given: set[str], gold: set[str]) -> bool:
+    """Says whether the bases of an answer are those that are expected. Ten is that of a number without a base."""
+    others = gold - {"10"}
+    return given - {"10"} <= others and not ("10" in given and others)
 
 
 def _is_left_to_compute(read: list[Any]) -> bool:
@@ -284,17 +291,24 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     return found[1] if is_quantity or is_number or is_percentage or are_none else None
 
 
-def _is_same_outside_mathematics(expected: str, answer: str) -> bool | None:
+def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> bool | None:
     """Says whether a bare answer is the expected words, date, time or quantities side by side, of which math-verify would
     read another value (of words the product of their letters); None if none of these is expected.
     """
     words = are_same_words(expected, answer)
     if words is not None:
         return words
+    if (parts := are_same_parts(expected, answer, question, _are_equal_alone)) is not None:
+        return parts
     gold, given = compound_of(expected), quantities_of(answer)
     if given and (gold or _is_one(expected)):
         return _are_same_quantities(gold, given)
     return False if gold and "," not in expected else None
+
+
+def _are_equal_alone(expected: str, answer: str) -> bool:
+    gold, given = _read_alone(expected), _read_alone(answer)
+    return expected == answer or bool(gold and given and _are_equal(gold, given))
 
 
 def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
