@@ -63,11 +63,15 @@ def load_object(path: str, where: str) -> Any:
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
+    if module_name.startswith("."):
+        raise UserError(
+            f"{where}: {path!r} begins with a dot, and there is no package around it: write {path.lstrip('.')}"
+        )
     refuse_hidden(module_name, where)
     try:
         found: Any = _import(module_name, where)
     except ImportError as error:
-        is_missing = error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
+        is_missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
         told = f"{error}{place_of(error)}{searched(module_name) if is_missing else ''}"
         raise UserError(f"{where}: can't import {module_name}: {told}") from None
     except (Exception, SystemExit) as error:
