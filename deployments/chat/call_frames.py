@@ -25,6 +25,7 @@ from ray_gym.deployments.chat.call_pieces import (
     read_python_list,
     split_json,
     split_named_json,
+    split_whole_json,
 )
 from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
@@ -99,7 +100,7 @@ def _hunyuan(suffix: str) -> Between:
     return Between(f"<tool_calls{suffix}>", f"</tool_calls{suffix}>", inner=call)
 
 
-_HERMES = _tagged("tool_call", to_json=r"\s*")
+_HERMES = _tagged("tool_call", to_json=r"\s*", parts=split_whole_json)
 _HERMES_OF_QWEN = replace(_HERMES, begin="<tool_call>")
 """Frame of models in whose answers every mark begins a call, whatever follows."""
 _GLM = Frame(

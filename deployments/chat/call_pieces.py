@@ -271,6 +271,25 @@ def split_json(text: str) -> list[str]:
     return split_objects(text.lstrip().removeprefix("["), 0)[0]
 
 
+def split_whole_json(text: str) -> list[str]:
+    """Returns the calls in a text that is several calls of well-formed JSON, one behind the other, or a list of them; the
+    text alone if it is anything else.
+    """
+    inside = text.strip()
+    is_list = inside.startswith("[") and inside.endswith("]")
+    rest = inside[1:-1] if is_list else inside
+    calls: list[str] = []
+    position = _skip(rest, 0)
+    while position < len(rest):
+        end = end_of_json(rest, position) if _OBJECT_OF_CALL.match(rest, position) else None
+        if end is None:
+            return [text]
+        calls.append(rest[position:end])
+        position = _skip(rest, end)
+        position = _skip(rest, position + (rest[position : position + 1] == ","))
+    return calls if len(calls) > 1 or (calls and is_list) else [text]
+
+
 def split_named_json(text: str) -> list[str]:
     """Returns the calls in a text that is a JSON list of objects {NAME: {...}}, of which a bracket may be missing."""
     return split_objects(text.lstrip().removeprefix("["), 0, _NEXT_NAMED)[0]

@@ -327,3 +327,20 @@ def test_mistrals_list_of_calls_with_ids() -> None:
         "Hi",
         [NOTE],
     )
+
+
+@pytest.mark.parametrize("parser", ["hermes", "granite4", "qwen3_json"])
+@pytest.mark.parametrize("form", ["{}\n{}", "{} {}", "{},\n{}", "[{}, {}]", "[\n{},\n{}\n]"])
+def test_several_calls_within_one_tag(parser: str, form: str) -> None:
+    """As small Qwen2.5 models write them."""
+    inside = form.replace("{}", JSON_NOTE, 1).replace("{}", JSON_GO, 1)
+    assert read(parser, f"Hi <tool_call>\n{inside}\n</tool_call>") == ("Hi", [NOTE, GO])
+
+
+def test_a_list_of_one_call_within_a_tag() -> None:
+    assert read("hermes", f"<tool_call>[{JSON_NOTE}]</tool_call>") == ("", [NOTE])
+
+
+@pytest.mark.parametrize("inside", [f"{JSON_NOTE}\nand that", f"[{JSON_NOTE}, go]", "{JSON_NOTE} {"])
+def test_other_texts_within_a_tag_are_one_attempt(inside: str) -> None:
+    assert len(read("hermes", f"<tool_call>{inside}</tool_call>")[1]) == 1
