@@ -164,7 +164,7 @@ CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
     "leaks": "the worker took ",
     "segfaults": "its worker died while it was the only episode there",
-    "exits": "its code ended the worker's process (os._exit(3)) in tool exits (faulty.py:",
+    "exits": "its worker died while it was the only episode there",
     "terminates": "its worker died while it was the only episode there",
 }
 
@@ -188,6 +188,7 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
             message,
         )
     assert "its code ended it (Segmentation fault) in segfaults (faulty.py:" in ended.failure("segfaults")[3]
+    assert "its code ended it (os._exit) in exits (faulty.py:" in ended.failure("exits")[3]
     assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
     fickle = ended.row("fickle")
     assert (fickle["status"], fickle["try"]) == ("completed", 1)

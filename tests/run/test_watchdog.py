@@ -26,7 +26,7 @@ from ray_gym.run.worker.watchdog import authors_place, find_running
 from ray_gym.testing import play_task
 
 HERE = Path(__file__).parent
-MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "leave", "fork")
+MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable", "fork")
 
 
 def start(mode: str, *stacks: Path) -> subprocess.Popen[str]:
@@ -179,15 +179,6 @@ def test_code_that_holds_the_interpreters_lock_leaves_its_place_behind(tmp_path:
     assert not list(tmp_path.iterdir()) and fences.last_place_of("1-0") is None
 
 
-def test_a_tool_that_ends_the_process_is_charged_at_once(workers: dict[str, subprocess.Popen[str]]) -> None:
-    told, complained = workers["leave"].communicate(timeout=90)
-    assert workers["leave"].returncode == 3, complained
-    charge = json.loads(told)
-    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("exit", "episode-leave", 3)
-    expected = r"its code ended the worker's process \(os\._exit\(3\)\) in tool leave \(watched\.py:\d+\); @tool\(isolated=True\) .*"
-    assert re.fullmatch(expected, charge["message"])
-
-
 def test_a_forked_process_ends_alone(workers: dict[str, subprocess.Popen[str]]) -> None:
     charge = charge_of(workers["fork"])
     assert (charge["reason"], charge["episode_id"]) == ("stuck", "episode-fork"), "its scoring blocks, later"
@@ -195,7 +186,7 @@ def test_a_forked_process_ends_alone(workers: dict[str, subprocess.Popen[str]]) 
 
 @pytest.mark.parametrize(
     ("mode", "status", "crash"),
-    [("leave_a_thread", 3, "os._exit"), ("crash", -signal.SIGSEGV, "Segmentation fault")],
+    [("leave", 3, "os._exit"), ("leave_a_thread", 3, "os._exit"), ("crash", -signal.SIGSEGV, "Segmentation fault")],
 )
 def test_code_that_crashes_leaves_its_place_behind(mode: str, status: int, crash: str, tmp_path: Path) -> None:
     """A thread tells no episode, and after a segmentation fault no Python runs any more."""

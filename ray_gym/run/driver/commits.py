@@ -138,8 +138,9 @@ class Commits:
         charges = self.dispatcher.lose(worker, journal, reason, is_placed)
         if charges:
             self.last_charge = charges[0]
-            self.tally.charged += bool(known) or is_placed
-            self.tally.killed += not (known or is_placed)
+            is_held = last is not None and last.crash is None
+            self.tally.charged += bool(known) or is_held
+            self.tally.killed += not (known or is_held)
         self._losses.tell(worker, self.last_loss, None if ends_run else len(held) - len(charges))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         for receipt in self._uncommitted.pop(worker, {}).values():

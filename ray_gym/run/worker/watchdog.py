@@ -41,7 +41,7 @@ ON_END_S = 5.0
 class Charge:
     """Says why a worker is ended, and which episode caused it if one is to blame."""
 
-    reason: Literal["stuck", "memory", "fenced", "exit"]
+    reason: Literal["stuck", "memory", "fenced"]
     episode_id: str | None
     """Id of the episode that was running on the event loop; None if there was none, or it is not known."""
     attempt: int | None
@@ -55,7 +55,7 @@ class Watchdog:
 
     It kills when a callback blocks the event loop for `stuck_after_s` seconds, when the resident memory exceeds
     `memory_limit_bytes` (None: no limit), or when `is_fenced` returns True. Before that, `on_end` gets the charge.
-    While `is_fenced` blocks, nothing is watched. `on_end` also gets the charge of an episode whose code calls `os._exit`.
+    While `is_fenced` blocks, nothing is watched. `os._exit` leaves its caller's place behind.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Watchdog:
         self._loop_thread = threading.get_ident()
         self._tick()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
-        os._exit = self._charge_exit
+        os._exit = self._note_exit
 
     def stop(self) -> None:
         """Stops watching; the process is not ended any more."""
@@ -96,15 +96,12 @@ class Watchdog:
         if self._stacks is not None:
             self._stacks.stop()
 
-    def _charge_exit(self, status: int) -> NoReturn:
-        """Ends the process, as `os._exit` does, and says before whose code it is that calls it. Forked processes have
-        no episodes of their own.
+    def _note_exit(self, status: int) -> NoReturn:
+        """Ends the process, as `os._exit` does, and leaves behind whose code calls it. Forked processes have a place of
+        their own to end.
         """
-        if os.getpid() == self._process and (running := find_running(sys._getframe(1))) is not None:
-            if running.spec is not None:
-                self._on_end(_charge("exit", f"its code ended the worker's process (os._exit({status}))", running))
-            elif self._stacks is not None:
-                self._stacks.write_exit()
+        if os.getpid() == self._process and self._stacks is not None:
+            self._stacks.write_exit()
         self._exit(status)
 
     def _tick(self) -> None:
@@ -274,12 +271,10 @@ def _line(frame: FrameType) -> str:
 
 def _hint(reason: str, running: RunningCode) -> str:
     """Returns what an author can do about code that blocks the event loop or ends the process."""
-    if reason == "exit":
-        return "; @tool(isolated=True) gives such code a process of its own"
     return f"; {running.remedy}" if reason == "stuck" and running.remedy else ""
 
 
-def _charge(reason: Literal["stuck", "memory", "exit"], message: str, running: RunningCode | None) -> Charge:
+def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCode | None) -> Charge:
     if running is None:
         return Charge(reason, None, None, message)
     spec, comma = running.spec, "," if reason == "memory" else ""
