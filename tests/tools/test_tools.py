@@ -409,7 +409,7 @@ def test_what_a_tool_is_given(method: Any, told: str | None) -> None:
         tools_of(type("Own", (), {"go": tool()(method)}))
 
 
-@pytest.mark.parametrize("effect", ["retyr", True, ""])
+@pytest.mark.parametrize("effect", ["again", True, ""])
 def test_what_an_effect_may_be(effect: Any) -> None:
     with pytest.raises(TypeError, match=r"@tool: effect is one of 'retry', 'fail' \(found "):
         tool(effect=effect)
