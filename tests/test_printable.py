@@ -174,7 +174,7 @@ def test_a_long_word_is_printed_at_once(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize("secret", ["pw-123456\n", " pw-123456 ", "\tpw-123456"])
 def test_a_secret_is_masked_without_the_white_space_at_its_ends(secret: str) -> None:
-    """As programs strip it that read it from a file or from the environment."""
+    """Programs strip what they read from a file or from the environment."""
     assert masked("bad password pw-123456.", secret) == "bad password ***."
     assert masked("of Pw-123456", secret) == "of Pw-123456"
 

@@ -316,7 +316,7 @@ def test_a_built_in_call_of_llama_needs_no_mark() -> None:
 
 
 def test_mistrals_list_of_calls_with_ids() -> None:
-    """As its templates show earlier calls."""
+    """Its templates show earlier calls so."""
     one, two = (
         '{"name": "note", "arguments": {"text": "ü"}, "id": "abc123def"}',
         '{"name": "go", "arguments": {"to": "x"}, "id": "abc123deg"}',
@@ -332,7 +332,7 @@ def test_mistrals_list_of_calls_with_ids() -> None:
 @pytest.mark.parametrize("parser", ["hermes", "granite4", "qwen3_json"])
 @pytest.mark.parametrize("form", ["{}\n{}", "{} {}", "{},\n{}", "[{}, {}]", "[\n{},\n{}\n]"])
 def test_several_calls_within_one_tag(parser: str, form: str) -> None:
-    """As small Qwen2.5 models write them."""
+    """Small Qwen2.5 models write them so."""
     inside = form.replace("{}", JSON_NOTE, 1).replace("{}", JSON_GO, 1)
     assert read(parser, f"Hi <tool_call>\n{inside}\n</tool_call>") == ("Hi", [NOTE, GO])
 
