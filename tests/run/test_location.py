@@ -148,7 +148,6 @@ def test_an_object_store_has_no_place_for_journals() -> None:
 
 @pytest.mark.parametrize("place", ["s3://bucket/journals", "gs://bucket/journals", HERE])
 def test_journals_are_no_objects(place: str, tmp_path: Path) -> None:
-    """They made a folder of that name in the working directory."""
     with pytest.raises(
         UserError, match=rf"output\.journal_dir: {re.escape(place)}: journals need a filesystem; name a folder"
     ):
