@@ -14,8 +14,6 @@ from ray_gym.models.thoughts import first_end, has_mark, has_mention, has_one_at
 
 _FIRST = 0xF0000
 """Code of the first stand-in: a private character of Unicode, which no model writes."""
-
-
 _STAND_IN = re.compile(f"[{chr(_FIRST)}-{chr(0xFFFFD)}]")
 
 

@@ -1,5 +1,5 @@
 """Ends a worker whose event loop is stuck, whose memory is over its limit, or whose journal was fenced (another worker
-has taken its episodes over), and says who ended it by `os._exit`.
+has taken its episodes over), and leaves behind where code ends it by `os._exit`.
 
 It runs in a thread, because a stuck event loop can't watch itself. Such a process can't be repaired: the charge is
 handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL also stops this thread. Then the driver has
@@ -97,9 +97,7 @@ class Watchdog:
             self._stacks.stop()
 
     def _note_exit(self, status: int) -> NoReturn:
-        """Ends the process, as `os._exit` does, and leaves behind whose code calls it. Forked processes have a place of
-        their own to end.
-        """
+        """Ends the process, as `os._exit` does, and leaves behind where code calls it, unless that is a forked process."""
         if os.getpid() == self._process and self._stacks is not None:
             self._stacks.write_exit()
         self._exit(status)
@@ -270,7 +268,7 @@ def _line(frame: FrameType) -> str:
 
 
 def _hint(reason: str, running: RunningCode) -> str:
-    """Returns what an author can do about code that blocks the event loop or ends the process."""
+    """Returns what an author can do about code that blocks the event loop; "" where it has other faults."""
     return f"; {running.remedy}" if reason == "stuck" and running.remedy else ""
 
 
