@@ -30,6 +30,7 @@ from ray_gym.deployments.chat.call_pieces import (
 from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
 from ray_gym.deployments.chat.quoted_marks import STRING, hide
+from ray_gym.deployments.chat.quoted_tags import Tags
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -62,11 +63,34 @@ def _tagged(tag: str, **settings: Any) -> Frame:
     return _between(f"<{tag}>", f"</{tag}>", **settings)
 
 
+def _argument_tags(mark: str = "", end: str = ">") -> Tags:
+    """Returns the tags of calls <tool_call>NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value></tool_call>. `mark`:
+    beginning of the names of all tags. `end`: end of all tags.
+    """
+    value, call = f"{mark}arg_value{end}", f"{mark}tool_call{end}"
+    return Tags(f"<{value}", f"</{value}", f"<{call}", f"</{call}", rf"</?{re.escape(mark)}(?:arg|tool)_")
+
+
+def _parameter_tags(mark: str, around: str) -> Tags:
+    """Returns the tags of calls <invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>. `mark`: beginning of
+    the names of all tags. `around`: regular expression of the names of tags around the calls.
+    """
+    value, call = f"{mark}parameter", f"{mark}invoke"
+    marks = rf"</?(?:{value}|{call}|{around})"
+    return Tags(f"<{value} ", f"</{value}>", f"<{call}", f"</{call}>", marks)
+
+
+def _calls_of(tags: Tags) -> Between:
+    """Returns the reader of calls with such tags."""
+    return Between(tags.call_begin, tags.call_end, tags.value, spell=tags.hide)
+
+
 def _functions(tag: str) -> tuple[Frame, ...]:
     """Returns the frames of calls <function=NAME><parameter=KEY>VALUE</parameter></function> within <tag></tag>."""
-    value = r"<parameter=(?:(?!</function>|<parameter=).)*?</parameter>"
-    alone = Between("<function=", "</function>", value, echo=rf"\s*</{tag}>")
-    return _tagged(tag, inner=replace(alone, echo="")), Frame(r"<function=(?=[^>\s]+>)", alone)
+    tags = Tags("<parameter=", "</parameter>", "<function=", "</function>", rf"</?(?:{tag}|function|parameter)\b")
+    call = _calls_of(tags)
+    alone = replace(call, echo=rf"\s*</{tag}>")
+    return _tagged(tag, inner=call, spell=call.spell), Frame(r"<function=(?=[^>\s]+>)", alone)
 
 
 def _deepseek() -> tuple[Frame, ...]:
@@ -75,29 +99,20 @@ def _deepseek() -> tuple[Frame, ...]:
     return (_between("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", inner=call),)
 
 
-def _value(begin: str, end: str, call_end: str) -> str:
-    """Returns the regular expression of a value between two marks, which no mark of another value or of the call's end
-    interrupts.
-    """
-    return rf"{re.escape(begin)}(?:(?!{re.escape(call_end)}|{re.escape(begin)}).)*?{re.escape(end)}"
-
-
 def _dsml(space: str, *tags: str) -> tuple[Frame, ...]:
     """Returns the frames of calls in DeepSeek's markup: <｜DSML｜invoke name="NAME"> within one of the tags, of which the
     first is the right one, or alone.
     """
     mark = f"｜DSML｜{space}"
-    value = _value(f"<{mark}parameter ", f"</{mark}parameter>", f"</{mark}invoke>")
-    invoke = Between(f"<{mark}invoke", f"</{mark}invoke>", value)
-    tagged = [_between(f"<{mark}{tag}>", f"</{mark}{tags[0]}>", inner=invoke) for tag in tags]
+    invoke = _calls_of(_parameter_tags(mark, mark))
+    tagged = [_between(f"<{mark}{tag}>", f"</{mark}{tags[0]}>", inner=invoke, spell=invoke.spell) for tag in tags]
     return *tagged, Frame(rf"<{mark}invoke(?=\s+name=)", replace(invoke, echo=rf"\s*</{mark}{tags[0]}>"))
 
 
 def _hunyuan(suffix: str) -> Between:
     """Returns the reader of calls within <tool_calls>. `suffix`: text with which every tag of the checkpoint ends."""
-    value = _value(f"<arg_value{suffix}>", f"</arg_value{suffix}>", f"</tool_call{suffix}>")
-    call = Between(f"<tool_call{suffix}>", f"</tool_call{suffix}>", value)
-    return Between(f"<tool_calls{suffix}>", f"</tool_calls{suffix}>", inner=call)
+    call = _calls_of(_argument_tags(end=f"{suffix}>"))
+    return Between(f"<tool_calls{suffix}>", f"</tool_calls{suffix}>", inner=call, spell=call.spell)
 
 
 _HERMES = _tagged("tool_call", to_json=r"\s*", parts=split_whole_json)
@@ -105,9 +120,9 @@ _HERMES_OF_QWEN = replace(_HERMES, begin="<tool_call>")
 """Frame of models in whose answers every mark begins a call, whatever follows."""
 _GLM = Frame(
     rf"<tool_call>(?=\s*(?:(?:{NAMES})\b|[\w.-]+\s*<(?:arg_key|/tool_call)>|[{{\[<]|\Z))",
-    Between("<tool_call>", "</tool_call>", r"<arg_value>(?:(?!</tool_call>|<arg_value>).)*?</arg_value>"),
+    _calls_of(_argument_tags()),
 )
-_INVOKE = Between("<invoke", "</invoke>", r"<parameter name=(?:(?!</invoke>|<parameter name=).)*?</parameter>")
+_INVOKE = _calls_of(_parameter_tags("", "minimax:tool_call|dots_function_call"))
 _KIMI_CALL = Between("<|tool_call_begin|>", "<|tool_call_end|>", to_json=r"[^<]*<\|tool_call_argument_begin\|>\s*")
 _OBJECT = (  # it has a tool's name, or any name that parameters follow
     r'\{\s*(?:"type"\s*:\s*"function"\s*,\s*)?"(?:name|function)"\s*:\s*'
@@ -156,14 +171,12 @@ _JSON_LIST_OF_XLAM = Frame(
     not_behind=("[", ",", '":'),
 )
 _HUNYUAN = Frame(r"<tool_calls(?::[^\s<>]+)?>" + CALL_LIKE, Suffixed("<tool_calls", _hunyuan))
-_IFM_VALUE = _value("<ifm|arg_value>", "</ifm|arg_value>", "</ifm|tool_call>")
-_IFM_CALL = Between("<ifm|tool_call>", "</ifm|tool_call>", _IFM_VALUE, to_json=r"\s*")
+_IFM_CALL = replace(_calls_of(_argument_tags("ifm|")), to_json=r"\s*")
 _PLAMO_CALL = Between(
     "<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>", to_json=r"[^{]*<\|plamo:msg\|>\s*"
 )
-_ATEM_INVOKE = Between(
-    "<atem:invoke", "</atem:invoke>", _value("<atem:parameter", "</atem:parameter>", "</atem:invoke>")
-)
+_STEP = _parameter_tags("steptml:", "｜tool_")
+_ATEM_INVOKE = _calls_of(_parameter_tags("atem:", r"atem:|\|"))
 _MESSAGE_TO = r"(?:<\|start\|>\s*assistant)?[^\S\n]{0,9}to="
 """Regular expression of the beginning of a message's header in the channels of muse_glimmer."""
 _LIST_LIKE = r"(?=\s*(?:[{\[\]]|\w+\s*\(|\"(?:name|type|function|arguments|parameters)\"|\Z))"
@@ -184,7 +197,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "glm45": (_GLM,),
     "glm47": (_GLM,),
     "minimax_m2": (
-        _tagged("minimax:tool_call", inner=_INVOKE),
+        _tagged("minimax:tool_call", inner=_INVOKE, spell=_INVOKE.spell),
         Frame("<invoke(?= name=)", replace(_INVOKE, echo=r"\s*</minimax:tool_call>")),
     ),
     "kimi_k2": (_between("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", inner=_KIMI_CALL),),
@@ -238,11 +251,11 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "poolside_v1": (_GLM,),
     "hy_v3": (_HUNYUAN,),
     "hy_v4": (_HUNYUAN,),
-    "k2_horizon": (_tagged("ifm|tool_calls", inner=_IFM_CALL),),
+    "k2_horizon": (_tagged("ifm|tool_calls", inner=_IFM_CALL, spell=_IFM_CALL.spell),),
     "deepseek_v32": _dsml("", "function_calls"),
     "deepseek_v4": _dsml("", "tool_calls", "toolcalls", "tool"),
     "deepseek_v41": _dsml(" ", "calls"),
-    "dots": (_tagged("dots_function_call", to_json=r"\s*", inner=_INVOKE),),
+    "dots": (_tagged("dots_function_call", to_json=r"\s*", inner=_INVOKE, spell=_INVOKE.spell),),
     "minimax_m3": (
         Frame(
             r"\]<\]minimax\[>\[<tool_call>(?=\s*(?:\]<\]minimax\[>\[|[<{]|\Z))",
@@ -256,14 +269,15 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "minicpm5": (
         Frame(
             r"<function(?=\s*name\s*=|[^<>]*>\s*<param)",
-            Between("<function", "</function>", _value("<param", "</param>", "</function>")),
+            _calls_of(Tags("<param", "</param>", "<function", "</function>", r"</?(?:param|function)\b")),
         ),
     ),
     "step3": (
         _between(
             "<｜tool_calls_begin｜>",
             "<｜tool_calls_end｜>",
-            inner=Between("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+            inner=Between("<｜tool_call_begin｜>", "<｜tool_call_end｜>", _STEP.value),
+            spell=_STEP.hide,
         ),
     ),
     "kimi_k3": (
@@ -274,7 +288,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
     "muse_glimmer": (
         Frame(
             rf"{_MESSAGE_TO}(?!(?:self|user)<)[\w.-]+<\|message\|>(?:\s*<atem:function_calls>)?",
-            Between("<|start|>assistant to=tool<|message|>", "<|eom|>", inner=_ATEM_INVOKE),
+            Between("<|start|>assistant to=tool<|message|>", "<|eom|>", inner=_ATEM_INVOKE, spell=_ATEM_INVOKE.spell),
         ),
     ),
 }

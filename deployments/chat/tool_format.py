@@ -31,6 +31,7 @@ from ray_gym.deployments.chat.call_spelling import (
 )
 from ray_gym.deployments.chat.harmony import read_all_recipients
 from ray_gym.deployments.chat.lost_arguments import loses_arguments
+from ray_gym.deployments.chat.quoted_tags import reveal
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
@@ -163,7 +164,8 @@ class ToolFormat:
         for known in (tools, None):  # some parsers read no call of a tool that there is not
             calls = self._parse_by(self._call_parser, attempt.alone, known).calls
             if len(calls) == 1 and is_name(calls[0][1], names):
-                return spell_as_written(calls, attempt.written)[0]
+                id, name, arguments = calls[0]
+                return spell_as_written([(id, name, reveal(arguments))], attempt.written)[0]
         return read_json_call(attempt.written) if self.tool_parser in call_frames.JSON_CALLS else None
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading:

@@ -8,6 +8,7 @@ import pytest
 
 from ray_gym.deployments.chat.call_frames import FRAMES, cut
 from ray_gym.deployments.chat.parsers import _FAMILIES
+from ray_gym.deployments.chat.quoted_tags import reveal
 
 NAMES = ("note", "go")
 WITHOUT_FRAMES = {"plain", "openai"}
@@ -110,7 +111,7 @@ def test_a_mention_of_a_mark_is_no_call(parser: str, mention: str) -> None:
 def test_marks_within_the_arguments_are_text(parser: str, call: str) -> None:
     first = "" if parser == "pythonic" else "First "  # its list begins the answer
     words, (attempt,) = cut(parser, f"{first}{call}\nThen", NAMES)
-    alone = attempt.alone.replace("\\u003c", "<").replace("\\u005b", "[")  # marks that the parser would find
+    alone = reveal(attempt.alone).replace("\\u003c", "<").replace("\\u005b", "[")  # marks that the parser would find
     assert words == f"{first}\nThen".strip() and attempt.written in call and attempt.written.strip("[]") in alone
 
 
