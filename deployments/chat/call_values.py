@@ -1,7 +1,8 @@
 """Gives the arguments of calls the types of the tool's schema, in formats that write every value as text.
 
 vLLM's parsers would do so, but know no `$ref`, and spell values anew: 12345678901234567890 as a float, and 01 as 1 where a
-text may be meant. So they are given schemas without properties, with which they change no value.
+text may be meant. So they are given schemas without properties, with which they change no value. The parsers of some further
+formats give types all the same: they are given the schemas that a `$ref` is for.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote
 
 from ray_gym.deployments.chat.call_spelling import Call
+from ray_gym.deployments.chat.schema_refs import look_up, put_in
 from ray_gym.messages import ToolSchema
 
 TEXT_VALUES = frozenset(
-    {"qwen3_xml", "qwen3_coder", "mimo", "step3p5", "seed_oss", "glm45", "glm47", "ling3", "minimax_m2", "gemma4"}
+    {
+        *("qwen3_xml", "qwen3_coder", "mimo", "step3p5", "seed_oss", "glm45", "glm47", "ling3", "minimax_m2", "gemma4"),
+        *("hy_v3", "hy_v4", "step3"),
+    }
 )
 """Tool parsers of formats in which values are text, whatever their type."""
-JSON_VALUES = frozenset({"kimi_k2", "mistral", "granite"})
+JSON_VALUES = frozenset({"kimi_k2", "mistral", "granite", "inkling"})
 """Tool parsers of formats in which values are JSON, which vLLM changes by the schema all the same."""
 _TYPES = {
     bool: "boolean",
@@ -36,7 +40,7 @@ def tools_for_parser(tool_parser: str | None, tools: Sequence[ToolSchema]) -> li
     """Returns tools in OpenAI's form, as one of vLLM's parsers is given them."""
     if tool_parser in TEXT_VALUES | JSON_VALUES:
         return [ToolSchema(tool.name, "", {"type": "object", "properties": {}}).as_openai() for tool in tools]
-    return [tool.as_openai() for tool in tools]
+    return [ToolSchema(tool.name, tool.description, put_in(tool.parameters)).as_openai() for tool in tools]
 
 
 def give_types(tool_parser: str | None, calls: Sequence[Call], tools: Sequence[ToolSchema]) -> list[Call]:
@@ -116,19 +120,8 @@ def _alternatives(schema: Any, root: dict[str, Any]) -> list[dict[str, Any]]:
         if not isinstance(one, dict) or id(one) in found:
             continue
         found[id(one)] = one
-        left += [_look_up(one.get("$ref"), root), *(each for name in _ALTERNATIVES for each in _list(one, name))]
+        left += [look_up(one.get("$ref"), root), *(each for name in _ALTERNATIVES for each in _list(one, name))]
     return list(found.values())
-
-
-def _look_up(reference: Any, root: dict[str, Any]) -> Any:
-    """Returns the schema that a `$ref` within `root` is for; None for any other."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    node: Any = root
-    for part in unquote(reference[1:]).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        node = node.get(key) if isinstance(node, dict) else None
-    return node
 
 
 def _entries(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
