@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
@@ -28,7 +30,7 @@ Owner = TypeVar("Owner", bound=Commanded)
 def command(
     method: Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]]:
-    """Makes a method a command: until its coroutine begins, its call is in `unawaited`."""
+    """Makes a method a command: until its coroutine begins, its call is in `unawaited`. It is still known as an async one."""
 
     @wraps(method)
     def call(owner: Owner, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
@@ -37,6 +39,9 @@ def command(
         owner.unawaited[begun.token] = (method.__name__, frame.f_code, frame.f_lineno)
         return begun
 
+    if sys.version_info >= (3, 12):
+        return inspect.markcoroutinefunction(call)
+    call._is_coroutine = asyncio.coroutines._is_coroutine  # type: ignore[attr-defined]  # asyncio's mark for it
     return call
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +109,9 @@ async def test_commands_that_are_cancelled_or_closed_before_they_begin_are_not_f
 
     game = await play_script(Cancels(), ["42"])
     assert game.played.status == "completed" and game.played.failure is None
+
+
+@pytest.mark.parametrize("name", ["turn", "step", "call", "reply", "ask", "consult", "effect", "isolated"])
+def test_a_command_is_known_as_async_to_those_who_ask(name: str) -> None:
+    is_async = inspect.iscoroutinefunction if sys.version_info >= (3, 12) else asyncio.iscoroutinefunction
+    assert is_async(getattr(Episode, name)) and is_async(getattr(object.__new__(Episode), name))
