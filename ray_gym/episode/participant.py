@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.messages import ToolChoice
@@ -41,10 +41,10 @@ class Participant:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        """Says whether another object is a participant with the same settings, or this participant's name."""
-        if isinstance(other, Participant):
-            return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
-        return self.name == other
+        """Says whether another object is a participant of the same name, or the name itself: no settings count, so that
+        two which equal one name equal each other.
+        """
+        return self.name == (other.name if isinstance(other, Participant) else other)
 
     def __hash__(self) -> int:
         return hash(self.name)

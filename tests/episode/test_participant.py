@@ -18,9 +18,13 @@ def test_its_name_stands_for_it() -> None:
     assert f"{POLICY} booked" == "policy booked" and str(POLICY) == "policy"
 
 
-def test_settings_make_another_one() -> None:
-    assert replace(POLICY) == POLICY and len({POLICY, replace(POLICY)}) == 1
-    assert replace(POLICY, max_turns=6) != POLICY and replace(POLICY, name="user") != POLICY and POLICY != 5
+def test_two_that_equal_one_name_equal_each_other() -> None:
+    other = replace(POLICY, max_turns=6)
+    assert (
+        other == POLICY
+        and len({POLICY, other}) == len({"policy", POLICY, other}) == len({other, POLICY, "policy"}) == 1
+    )
+    assert replace(POLICY, name="user") != POLICY and POLICY != 5
 
 
 async def test_a_relay_that_asks_for_the_name() -> None:
