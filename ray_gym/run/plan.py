@@ -106,7 +106,8 @@ class Plan:
         known = self.environment.participants
         for name, tool in self.environment.tools.items():
             for nobody in sorted(set(tool.participants or ()) - set(known)):
-                yield f"environment: tool {name} is for {nobody!r}, who does not take part (known: {', '.join(known)})"
+                hint = _did_you_mean(nobody, known)
+                yield f"environment: tool {name} is for {nobody!r}, who does not take part; {hint}"
 
     @property
     def not_plain(self) -> dict[str, str]:

@@ -223,7 +223,7 @@ def test_groups_of_equal_episodes_are_remarked(
 
 
 class Misspelt(Environment[Task, Any]):
-    """Has a tool for `usr`."""
+    """Has a tool for `usr`, and one for a clerk."""
 
     participants = ("policy", "user")
 
@@ -237,14 +237,20 @@ class Misspelt(Environment[Task, Any]):
     def pay(self, state: Any, caller: Participant) -> str:
         return "paid"
 
+    @tool(participants=("policy", "clerk"))
+    def sell(self, state: Any, caller: Participant) -> str:
+        return "sold"
+
     def score(self, state: Any, episode: Any) -> float:
         return 1.0
 
 
 def test_a_tool_of_nobody_is_remarked() -> None:
     made = plan(environment={"id": "test_plan:Misspelt"}, models={"small": RANDOM})
-    told = "environment: tool pay is for 'usr', who does not take part (known: policy, user)"
-    assert [line for line in made.notes if "tool" in line] == [told]
+    assert [line for line in made.notes if "tool" in line] == [
+        "environment: tool pay is for 'usr', who does not take part; did you mean 'user'?",
+        "environment: tool sell is for 'clerk', who does not take part; known: policy, user",
+    ]
 
 
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}
