@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
@@ -195,7 +196,8 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
             key_parameter = parameter.name
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
+        hint = hints[parameter.name]
+        fields[parameter.name] = (hint | None if _is_none(default) else hint, default)
     config = ConfigDict(extra="forbid")
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
@@ -209,6 +211,11 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
 def _is_of_model(hint: Any) -> bool:
     """Says whether a parameter's type is one of arguments that a model gives, and none of a caller's."""
     return hint in (int, float, str, bool) or get_origin(hint) in (list, dict, Literal)
+
+
+def _is_none(default: Any) -> bool:
+    """Says whether a parameter's default is None, also one in a `Field`: then None is a value of it, whatever its type."""
+    return (default.default if isinstance(default, FieldInfo) else default) is None
 
 
 class _ClosedModels(GenerateJsonSchema):

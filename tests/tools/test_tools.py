@@ -131,6 +131,27 @@ def test_a_property_named_title_survives_and_titles_do_not() -> None:
     assert "title" not in keys_of(Desk.tools["whisper"].schema.parameters)
 
 
+@pytest.mark.parametrize("given", ["{}", '{"x": null, "y": null, "z": null}', '{"x": 1, "y": {"a": 1}, "z": 2}'])
+def test_a_default_of_none_is_a_value_whatever_the_type(given: str) -> None:
+    class Shop(Environment[Any, Any]):
+        @tool()
+        def buy(
+            self,
+            state: Any,
+            caller: Participant,
+            x: int = None,  # type: ignore[assignment]  # noqa: RUF013
+            y: dict[str, int] = None,  # type: ignore[assignment]  # noqa: RUF013
+            z: int = Field(None, ge=1),
+        ) -> None: ...
+
+    values = json.loads(given)
+    assert Shop.tools["buy"].arguments.read(given) == {name: values.get(name) for name in "xyz"}
+    parameters = Shop.tools["buy"].schema.parameters["properties"]
+    assert parameters["x"] == {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
+    with pytest.raises(ValueError, match=r"x.*: Input should be a valid integer"):
+        Shop.tools["buy"].arguments.read('{"x": "1"}')
+
+
 def test_a_tool_without_arguments_has_a_schema_of_an_object() -> None:
     assert Desk.tools["refuse"].schema.parameters["type"] == "object"
     assert Desk.tools["refuse"].schema.parameters["properties"] == {}
