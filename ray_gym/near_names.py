@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from types import CodeType
@@ -16,9 +17,16 @@ _CONSTANTS = frozenset({"pattern", "scoring", "tools"})
 """Attributes whose names in capitals are those of ordinary constants."""
 
 
+def with_underscores(name: str) -> str:
+    """Returns a name in which a capital begins each word (`isFinished`) as Python writes it (`is_finished`); other names as
+    they are.
+    """
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
 def misspelt(name: str, hooks: Sequence[str]) -> str | None:
     """Returns the hook whose name differs from a name in a few letters; None if there is none."""
-    found = get_close_matches(name, hooks, n=1, cutoff=NEAR)
+    found = get_close_matches(with_underscores(name), hooks, n=1, cutoff=NEAR)
     return found[0] if found else None
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
-from ray_gym.near_names import is_used, misspelt, written_otherwise
+from ray_gym.near_names import is_used, misspelt, with_underscores, written_otherwise
 from ray_gym.task import Task
 
 _HOOKS = [name for name in vars(Environment) if not name.startswith("_") and callable(getattr(Environment, name))]
@@ -23,7 +23,7 @@ _CLASSES = [name for name in _HOOKS if isinstance(getattr(Environment, name), ty
 _ATTRIBUTES = [name for name in vars(Environment) if not name.startswith("_") and name not in _HOOKS]
 _RESERVED_WORDS = (
     *("generate", "opening", "relay", "narrow", "next_speaker", "tools_for", "metrics"),
-    *("furnish", "score_group"),
+    *("furnish", "score_group", "finished"),
 )
 """Hooks that nobody but a run calls, so that a method with their words and parameters was meant for them. Words of other
 hooks are common in helpers (`check_answer`, `score_one`).
@@ -97,12 +97,13 @@ def _hook_within(cls: type[Environment[Any, Any]], base: type, name: str) -> str
     method, as they are. Beside hooks that are common words, the name has only words of parameters (`check_task`). None if
     there is none.
     """
+    words = f"_{with_underscores(name)}_"
     for hook in _hooks_like(getattr(base, name)) if _is_left(cls, "run") and callable(getattr(base, name)) else ():
-        if f"_{hook}_" in f"_{name}_" and _is_left(cls, hook):
+        if f"_{hook}_" in words and _is_left(cls, hook):
             expected, own = _parameters(Environment, hook), _parameters(base, name)
             if expected is None or own is None or list(own.parameters) != list(expected.parameters):
                 continue
-            others = f"_{name}_".replace(f"_{hook}_", "_").strip("_").split("_")
+            others = words.replace(f"_{hook}_", "_").strip("_").split("_")
             if hook in _RESERVED_WORDS or set(others) <= set(expected.parameters):
                 return hook
     return None

@@ -142,6 +142,24 @@ class Finish(Good):
         return None
 
 
+class IsFinished(Good):
+    def isFinished(self, state: None, episode: Any) -> str | None:
+        return None
+
+
+class CheckFinished(Good):
+    def check_finished(self, state: None, episode: Any) -> str | None:
+        return None
+
+
+class OpeningMessage(Good):
+    def openingMessage(self, task: Task, state: None) -> Any: ...
+
+
+class CheckTaskInCapitals(Good):
+    def checkTask(self, task: Task) -> None: ...
+
+
 class GetOpening(Good):
     def get_opening(self, task: Task, state: None) -> Any: ...
 
@@ -185,6 +203,9 @@ class RunsItself(Good):
 
     def opening_text(self, task: Task, state: None) -> str:
         return ""
+
+    def count_finished(self, state: None, episode: Any) -> int:
+        return 0
 
 
 class OfTools(Good):
@@ -429,6 +450,10 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (Oppening, "Oppening.oppening is near to the hook opening: rename one"),
         (NextSpeakers, "NextSpeakers.next_speakers is near to the hook next_speaker: rename one"),
         (Finish, "Finish.finish is near to the hook finished: rename one"),
+        (IsFinished, "IsFinished.isFinished is near to the hook finished: rename one"),
+        (CheckFinished, "CheckFinished.check_finished is near to the hook finished: rename one"),
+        (OpeningMessage, "OpeningMessage.openingMessage is near to the hook opening: rename one"),
+        (CheckTaskInCapitals, "CheckTaskInCapitals.checkTask is near to the hook check: rename one"),
         (GetOpening, "GetOpening.get_opening is near to the hook opening: rename one"),
         (OnRelay, "OnRelay.on_relay is near to the hook relay: rename one"),
         (NarrowTool, "NarrowTool.narrow_tool is near to the hook narrow: rename one"),

@@ -141,7 +141,7 @@ def test_a_default_of_none_is_a_value_whatever_the_type(given: str) -> None:
             caller: Participant,
             x: int = None,  # type: ignore[assignment]  # noqa: RUF013
             y: dict[str, int] = None,  # type: ignore[assignment]  # noqa: RUF013
-            z: int = Field(None, ge=1),
+            z: int = Field(None, ge=1),  # type: ignore[assignment]
         ) -> None: ...
 
     values = json.loads(given)
