@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsFloat
 
 from ray_gym.aio.concurrent import run_concurrently
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 class Weighted(Grader):
     """Adds up the values of named graders, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
 
-    Errors: ValueError without any part.
+    Errors: ValueError without any part; TypeError for one that is no weight and grader.
     """
 
     def __init__(self, **parts: tuple[float, Grader]) -> None:
         if not parts:
             raise ValueError("Weighted: name at least one part, as in Weighted(answer=(1.0, grader))")
+        for name, part in parts.items():
+            match part:
+                case [SupportsFloat(), Grader()]:
+                    continue
+            raise wrong_argument(f"Weighted: {name}", part, "a weight and a grader, as in (1.0, grader)")
         self._parts = parts
 
     async def grade(self, episode: Episode) -> Verdict:
@@ -37,7 +42,8 @@ class AllOf(Grader):
     """Gives 1 if each of the named graders gives at least `enough`, else 0. Names that are no keywords are given by a
     mapping.
 
-    Errors: ValueError without any part, if two parts have the same name, or if `enough` is a grader.
+    Errors: ValueError without any part, if two parts have the same name, or if `enough` is a grader; TypeError for a part
+    that is none.
     """
 
     def __init__(self, named: Mapping[str, Grader] | None = None, /, *, enough: float = 1.0, **parts: Grader) -> None:
@@ -48,6 +54,9 @@ class AllOf(Grader):
             raise ValueError("AllOf: name at least one part, as in AllOf(answer=grader)")
         if len(self._parts) < len(named or {}) + len(parts):
             raise ValueError("AllOf: two parts have the same name")
+        for name, part in self._parts.items():
+            if not isinstance(part, Grader):
+                raise wrong_argument(f"AllOf: {name}", part, "a grader; conditions are for Constraints")
 
     async def grade(self, episode: Episode) -> Verdict:
         """Returns 1 if every part gives at least `enough`, else 0, with the value of each part. Errors: EpisodeFailure
@@ -63,12 +72,15 @@ class FirstThatPasses(Grader):
     """Asks graders in order, until one gives at least `enough`, and gives the value of the last one asked. Put the
     cheapest first.
 
-    Errors: ValueError without any grader.
+    Errors: ValueError without any grader; TypeError for one that is none.
     """
 
     def __init__(self, *graders: Grader, enough: float = 0.5) -> None:
         if not graders:
             raise ValueError("FirstThatPasses: needs at least one grader")
+        for number, grader in enumerate(graders, 1):
+            if not isinstance(grader, Grader):
+                raise wrong_argument(f"FirstThatPasses: number {number}", grader, "a grader")
         self._graders, self._enough = graders, enough
 
     async def grade(self, episode: Episode) -> Verdict:
@@ -86,7 +98,8 @@ class FirstThatPasses(Grader):
 class Constraints(Grader):
     """Gives 1 if all named conditions hold, else 0; with `partial`, the share of the conditions that hold.
 
-    Errors: ValueError without conditions; TypeError for one that is neither true nor false (1 and 0 are, too).
+    Errors: ValueError without conditions; TypeError for conditions without names, and for one that is neither true nor
+    false (1 and 0 are, too).
     """
 
     conditions: Mapping[str, bool]
@@ -97,11 +110,11 @@ class Constraints(Grader):
     def __post_init__(self) -> None:
         if not self.conditions:
             raise ValueError("Constraints: there are no conditions, so any answer would have all of the reward")
+        if not isinstance(self.conditions, Mapping):
+            raise wrong_argument("Constraints: conditions", self.conditions, "a mapping of names to True or False")
         for name, holds in self.conditions.items():
             if isinstance(holds, str | bytes) or not isinstance(holds, SupportsFloat) or holds not in (0, 1):
-                raise TypeError(
-                    f"Constraints: {name!r} is {holds!r:.60}, a {type(holds).__name__}; expected True or False"
-                )
+                raise wrong_argument(f"Constraints: {name!r}", holds, "True or False")
 
     async def grade(self, episode: Episode) -> Verdict:
         """Returns 1 if all conditions hold, else 0 (with `partial` the share that holds), with 1 or 0 for each

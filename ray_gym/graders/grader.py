@@ -37,6 +37,15 @@ class Verdict:
     parts: Mapping[str, float] = field(default_factory=dict)
     """Values of which the verdict is made, by name."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, SupportsFloat):
+            raise wrong_argument("a verdict's value", self.value, "a number")
+
+
+def wrong_argument(what: str, given: object, expected: str) -> TypeError:
+    """Returns the error of an argument that is something else than it may be. `what`: the grader, and its argument."""
+    return TypeError(f"{what} is {given!r:.60}, a {type(given).__name__}; expected {expected}")
+
 
 def shown(value: object) -> str:
     """Returns a value as text for the reason of a verdict. A longer text is cut to `SHOWN` characters, and its length
@@ -69,8 +78,8 @@ class Grader(ABC):
         Errors: EpisodeFailure, whose kind names the party at fault.
         """
         given = await self.grade(episode)
-        if not isinstance(given, Verdict) or not isinstance(given.value, SupportsFloat):
-            raise wrong_return(self, "grade", given, "a Verdict whose value is a number")
+        if not isinstance(given, Verdict):
+            raise wrong_return(self, "grade", given, "a Verdict")
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, SupportsFloat
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 from ray_gym.graders.labels import clear_label, last_label
 from ray_gym.graders.last_line import label_of_last_line
 
@@ -58,6 +58,13 @@ class Judge(Grader):
     last_line: its last line counts, if that is a label and nothing else, and no words before it are read."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.labels, Mapping):
+            raise wrong_argument("Judge: labels", self.labels, "a mapping of labels to their values")
+        for label, value in self.labels.items():
+            if not isinstance(value, SupportsFloat):
+                raise wrong_argument(f"Judge: the value of {label}", value, "a number")
+        if not isinstance(self.retries, int):
+            raise wrong_argument("Judge: retries", self.retries, "a whole number")
         if not all(label.strip() for label in self.labels):
             raise ValueError("Judge: a label is blank, and would be found in every answer; give it a text")
         if self.several not in _READERS:

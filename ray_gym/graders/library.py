@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -35,6 +35,14 @@ class Library(Grader):
     """Memory in MiB that the process may take; None means no limit."""
     undecided: float = 0.0
     """Value if the function gives none."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.arguments, list | tuple):
+            raise wrong_argument(
+                "Library: arguments", self.arguments, "the call's arguments in a tuple, in their order"
+            )
+        if not self.deadline_s > 0:
+            raise wrong_argument("Library: deadline_s", self.deadline_s, "a positive number of seconds")
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.errors import describe
 from ray_gym.graders.grader import Grader, Verdict, shown
 
 if TYPE_CHECKING:
@@ -66,15 +67,21 @@ def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
             yield f"{here} has {len(actual)} entries, expected {len(expected)}"
         for position, (one, other) in enumerate(zip(actual, expected, strict=False)):
             yield f"{path}[{position}]", one, other
-    elif not _same(actual, expected):
+    elif not _same(here, actual, expected):
         yield f"{here} is {shown(actual)}, expected {shown(expected)}"
 
 
-def _same(actual: Any, expected: Any) -> bool:
-    """Says whether two values are equal. NaN counts as equal to NaN, and True as different from 1."""
+def _same(here: str, actual: Any, expected: Any) -> bool:
+    """Says whether two values are equal. NaN counts as equal to NaN, and True as different from 1. `here`: their place.
+    Errors: TypeError for values that can't be compared, like arrays.
+    """
     if isinstance(actual, bool) != isinstance(expected, bool):
         return False
-    return bool(actual == expected) or (_is_nan(actual) and _is_nan(expected))
+    try:
+        return bool(actual == expected) or (_is_nan(actual) and _is_nan(expected))
+    except Exception as error:
+        told = f"can't be compared ({describe(error)}); give JSON-like data (`tolist()`)"
+        raise TypeError(f"FinalState: {here}: {shown(actual)} and {shown(expected)} {told}") from error
 
 
 def _is_nan(value: Any) -> bool:

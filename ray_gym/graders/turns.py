@@ -8,11 +8,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat
 
 from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.events import Event
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, wrong_argument
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -72,7 +72,10 @@ async def _weighted_mean(
 
     async def value_of(message: Event) -> float:
         value = evaluate(message, episode.events[: message.seq])
-        return float(await value) if inspect.isawaitable(value) else float(value)
+        value = await value if inspect.isawaitable(value) else value
+        if not isinstance(value, SupportsFloat):  # float() would take a text, too
+            raise wrong_argument("the value that `evaluate` gives a message", value, "a number")
+        return float(value)
 
     values = await run_concurrently(*(value_of(message) for message in messages))
     mean = sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)

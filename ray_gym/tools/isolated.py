@@ -120,7 +120,7 @@ class IsolatedPool:
             async with asyncio.timeout(START_DEADLINE_S):
                 reply = await zygote.ask(_pickle(environment, "the environment", _is_script(environment)))
             if reply[0] != "answer":
-                raise _failure(tool, f"its process could not load the environment: {reply[-1]}")
+                raise _failure(tool, f"its process could not be set up: {reply[-1]}")
         except BaseException as error:
             await self._end(zygote)
             if isinstance(error, EOFError | OSError):  # a TimeoutError too

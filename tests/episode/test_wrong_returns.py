@@ -195,14 +195,14 @@ class _Odd(Grader):
         return verdict
 
 
-@pytest.mark.parametrize("verdict", [None, 1.0, Verdict("1"), Verdict(None)])  # type: ignore[arg-type]
-async def test_a_grader_returns_a_verdict_with_a_number(verdict: Any) -> None:
+@pytest.mark.parametrize("verdict", [None, 1.0])
+async def test_a_grader_returns_a_verdict(verdict: Any) -> None:
     async def score(self: Alone, state: Any, episode: Episode) -> Score:
         return await _Odd(verdict).score(episode)
 
     failure = (await play_script(type("Odd", (Alone,), {"score": score})(), ["42"])).played.failure
     assert failure is not None and bare(failure.where) == "_Odd.grade"
-    assert failure.message.endswith("expected a Verdict whose value is a number")
+    assert failure.message.endswith("expected a Verdict")
 
 
 @pytest.mark.parametrize("opening", [Opening(messages={"policy": ""}), Opening(messages={"policy": "  \n"}), Opening()])

@@ -69,7 +69,11 @@ async def test_what_gives_no_verdict_is_undecided(
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        ("no_such_module_anywhere:f", (), "ModuleNotFoundError: No module named 'no_such_module_anywhere'"),
+        (
+            "no_such_module_anywhere:f",
+            (),
+            "its process could not be set up: ModuleNotFoundError: No module named",
+        ),
         ("verifiers:gvie", (), "AttributeError: module 'verifiers' has no attribute 'gvie'"),
         ("verifiers:Nested.third", (), "has no attribute 'third'"),
         ("verifiers", (), "AttributeError: module 'verifiers' has no attribute ''"),

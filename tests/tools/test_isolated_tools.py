@@ -184,7 +184,7 @@ async def test_a_state_that_cannot_be_pickled_is_a_clear_failure(runner: ToolRun
 @on_one_loop
 async def test_an_environment_that_cannot_get_there_is_a_clear_failure(runner: ToolRunner) -> None:
     failure = await failure_of(runner, "slowly", environment=Unloadable())
-    assert bare(failure.message) == "its process could not load the environment: ValueError: a part is missing"
+    assert bare(failure.message) == "its process could not be set up: ValueError: a part is missing"
     assert "(laboratory.py:" in failure.message
     environment = Laboratory()
     environment.options = threading.Lock()
