@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 
 import yaml
 from omegaconf import OmegaConf
-from omegaconf.errors import GrammarParseError, InterpolationResolutionError, OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled, variables_in
 from ray_gym.config.sections import RunConfig, is_plugin_section
-from ray_gym.config.yaml_text import LITERAL, misread, one_line, parse, unquoted_interpolation
+from ray_gym.config.unresolved import LITERAL, unread_interpolation, why_unresolved
+from ray_gym.config.yaml_text import misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.models.numbers import NO_BOOL
@@ -149,11 +150,13 @@ def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tup
     config = parse(text, file, list(RunConfig.model_fields))
     for override in overrides:
         config = _overridden(config, override)
+    written = None
     try:
-        written, resolved = (OmegaConf.to_container(config, resolve=resolve) for resolve in (False, True))
+        written = OmegaConf.to_container(config, resolve=False)
+        resolved = OmegaConf.to_container(config, resolve=True)
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        hint = LITERAL if isinstance(error, InterpolationResolutionError | GrammarParseError) else ""
-        raise UserError(f"{file}: {_without_environment(one_line(error), [text, *overrides])}{hint}") from None
+        told = why_unresolved(error, written) if isinstance(error, OmegaConfBaseException) else one_line(error)
+        raise UserError(_place(_without_environment(told, [text, *overrides]), file, overrides)) from None
     return _by_name(written), _by_name(resolved)
 
 
@@ -178,8 +181,11 @@ def _overridden(config: Any, override: str) -> Any:
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         told, is_braced = one_line(error), override[len(key) + 1 :].lstrip()[:1] in _STRUCTURED[:2]
         of_text = "; a text is in quotes: KEY='TEXT'" if is_braced and "quotes" not in told else ""
-        hint = LITERAL if "${" in override else of_text
-        raise UserError(f"{override!r} is not an override that can be read: {told}{hint}") from None
+        if isinstance(error, GrammarParseError):
+            told, of_text = unread_interpolation(override), ""
+        elif "${" in override:
+            of_text = LITERAL
+        raise UserError(f"{override!r} is not an override that can be read: {told}{of_text}") from None
 
 
 def _whole(key: str, value: str) -> str:

@@ -12,10 +12,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 
 from ray_gym.config.comments import lost_texts
+from ray_gym.config.unresolved import unread_interpolation
 from ray_gym.errors import UserError
 
-LITERAL = r"; for a text with a literal ${, write \${"
-"""End of a message about a ${...} that can't be filled in."""
 _OCTAL = re.compile(r"[-+]?0[0-9_]+")
 _OLD_BOOLEANS = ("yes", "no", "on", "off")
 """Booleans of YAML 1.1 that are texts in YAML 1.2."""
@@ -231,8 +230,8 @@ def _unreadable(root: yaml.Node | None) -> Iterator[tuple[int, str, str]]:
             continue
         try:
             OmegaConf.create(yaml.serialize(yaml.SequenceNode("tag:yaml.org,2002:seq", [node]), Dumper=yaml.SafeDumper))
-        except GrammarParseError as error:
-            yield line, key, f"{one_line(error).partition(' full_key: ')[0]}{LITERAL}"
+        except GrammarParseError:
+            yield line, key, unread_interpolation(str(node.value))
         except (OmegaConfBaseException, yaml.YAMLError) as error:
             yield line, key, one_line(error)
         except Exception:
