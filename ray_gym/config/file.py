@@ -24,7 +24,7 @@ from ray_gym.config.unresolved import LITERAL, unread_interpolation, why_unresol
 from ray_gym.config.yaml_text import misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
-from ray_gym.models.numbers import NO_BOOL
+from ray_gym.models.numbers import NO_BOOL, NO_FLAG, is_flag
 from ray_gym.printable import masked, printable
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -174,6 +174,8 @@ def _overridden(config: Any, override: str) -> Any:
     key, equals, _ = override.partition("=")
     if not equals or not key or key.startswith("-"):
         raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
+    if override == f"{key}=":
+        raise UserError(f"{override!r} has no value; write {key}=null for nothing, or \"{key}=''\" for an empty text")
     if "${" in key:
         raise UserError(f"{override!r}: ${{...}} is read in values, not in keys; write the key itself")
     try:
@@ -257,7 +259,7 @@ def validate(
 ) -> ModelT:
     """Validates `data`, and returns it as a `model`. `file` names its file in messages; `prefix` is the path of keys in
     the file that leads to the data; `config` is the whole config that the data is a part of, if it is one. Keys that no
-    field has are refused at any depth (`refuses_key`), and so are true and false for a number.
+    field has are refused at any depth (`refuses_key`), and so are true and false for a number, and others for true and false.
 
     Errors: UserError with one line for each problem, which names the override or else the file, the field and the
     problem. Values that the file has as ${...} are shown as that.
@@ -269,7 +271,7 @@ def validate(
         raise _refusal(error, model, file, prefix, overrides, filled_in) from None
     except Exception as error:  # of an author's validator
         raise UserError(f"{file}: {'.'.join((*prefix, model.__name__))} failed: {placed(error)}") from error
-    problems = _unknown_keys(model, data) or _flags_as_numbers(model, data)
+    problems = _unknown_keys(model, data) or _other_flags(model, data)
     if told := list(explained(problems, model, prefix, filled_in)):
         raise _refused(told, file, overrides)
     _require_finite(made, file, ".".join(prefix), overrides)  # "nan" is a text until it is read as a number
@@ -285,15 +287,24 @@ def _unknown_keys(model: type[BaseModel], data: Mapping[str, Any]) -> list[Error
     return []
 
 
-def _flags_as_numbers(model: type[BaseModel], data: Mapping[str, Any]) -> list[ErrorDetails]:
-    """Returns a problem for each true or false that is given for a number, and that pydantic takes for 1 or 0."""
+def _other_flags(model: type[BaseModel], data: Mapping[str, Any]) -> list[ErrorDetails]:
+    """Returns a problem for each true or false that is given for a number, which pydantic takes for 1 or 0, and for each
+    number or text that is given for true or false.
+    """
     try:
         model.__pydantic_validator__.validate_json(to_json(dict(data), bytes_mode="base64"), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        flags = [problem for problem in found if problem["type"] in _NUMBERS and isinstance(problem["input"], bool)]
-        return [{**problem, "msg": NO_BOOL} for problem in flags]
+        return [told for problem in error.errors(include_url=False) if (told := _other_flag(problem))]
     return []
+
+
+def _other_flag(problem: ErrorDetails) -> ErrorDetails | None:
+    """Returns a problem of strict reading in the words of configs; None for one that is not about true or false."""
+    if problem["type"] in _NUMBERS and isinstance(problem["input"], bool):
+        return {**problem, "msg": NO_BOOL}
+    if problem["type"] == "bool_type" and not is_flag(problem["input"]):
+        return {**problem, "msg": NO_FLAG}
+    return None
 
 
 def _refused(told: Iterable[tuple[str, ErrorDetails]], file: str, overrides: Sequence[str]) -> UserError:

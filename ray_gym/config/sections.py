@@ -28,7 +28,7 @@ from pydantic import (
 from ray_gym.config.interpolations import Interpolation, as_written
 from ray_gym.messages import ToolChoice, is_blank
 from ray_gym.models.base import Sampling
-from ray_gym.models.numbers import NO_BOOL, Integer, Real
+from ray_gym.models.numbers import NO_BOOL, Flag, Integer, Real
 from ray_gym.models.price import Price
 from ray_gym.sandbox.limits import SandboxLimits
 
@@ -197,9 +197,9 @@ class ParticipantSection(Section):
     sampling: Sampling = Sampling()
     tool_choice: ToolChoice = "auto"
     """auto: it may call tools; none: it is offered no tools; required: every message has to call one."""
-    parallel_tool_calls: bool = False
+    parallel_tool_calls: Flag = False
     """Under `tool_choice: required`: true if one message may hold several calls."""
-    trainable: bool | None = None
+    trainable: Flag | None = None
     """True if its samples may be trained on. Default: true for the policy, false for others."""
     stop_text: str | None = None
     """Text that ends the episode when this participant says it. It counts only as whole words."""

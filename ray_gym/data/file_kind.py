@@ -36,9 +36,11 @@ def other_kind(path: Path) -> str:
 
 
 def no_file(*paths: Path | str) -> str:
-    """Returns the words for a file that is at none of these paths, which may be an address."""
+    """Returns the words for a file that is at none of these paths, which may be an address, or a folder."""
     url = _URL.match(str(paths[-1]))
     if url:
         rest = str(paths[-1])[url.end() :].lstrip("/")  # a Path keeps one slash alone
         return f"{url[1]}://{rest} is an address, and only files of this machine are read; download it first"
+    if folder := next((path for path in paths if Path(path).is_dir()), None):
+        return f"{folder} is a folder; name a .jsonl or .parquet file"
     return f"there is no file {' nor '.join(dict.fromkeys(map(str, paths)))}"

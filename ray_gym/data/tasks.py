@@ -16,7 +16,7 @@ from ray_gym.data.rows import TaskFile
 from ray_gym.data.slow_generators import told_if_slow, told_if_slowly_made
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, code_place, placed, wrong_return
-from ray_gym.paths import home_expanded
+from ray_gym.paths import home_expanded, refuse_variable
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task, task_json
 
@@ -69,13 +69,17 @@ def check_number(episodes: int) -> None:
 
 def locate(path: str, config_dir: Path) -> Path:
     """Returns the path of a task file, in the config's folder or else in the working directory. Errors: UserError if
-    neither has it, or a `~` in it stands for no folder.
+    neither has it, if it is a folder, or if a `~` in it stands for no folder.
     """
     written = home_expanded(path, "tasks.path")
     candidates = [config_dir / written, written]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
+    try:
+        refuse_variable(path)
+    except UserError as error:
+        raise UserError(f"tasks.path: {error}") from None
     raise UserError(f"tasks.path: {no_file(*(candidates if '://' not in path else [path]))}")
 
 

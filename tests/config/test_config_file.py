@@ -526,6 +526,25 @@ def test_a_bool_is_no_number_of_failures(config: Path, value: bool) -> None:
     assert "Input should be a number; true, yes" in error_of(config, f"limits.max_failed={value}")
 
 
+@pytest.mark.parametrize("value", ["t", "1", "1.0", "'yes'", "on!", "''"])
+def test_only_true_and_false_are_booleans_of_a_participant(config: Path, value: str) -> None:
+    for key in ("participants.policy.trainable", "participants.policy.parallel_tool_calls"):
+        assert f"{key}: Input should be true or false" in error_of(config, f"{key}={value}")
+
+
+def test_a_boolean_may_be_a_text_of_a_variable(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IS_TRAINED", "False")
+    told = "participants.policy.trainable=${oc.env:IS_TRAINED}"
+    assert read(config, told).participants["policy"].trainable is False
+    assert read(config, "participants.policy.trainable=null").participants["policy"].trainable is None
+
+
+def test_an_override_without_a_value_is_refused(config: Path) -> None:
+    """A shell leaves nothing of a variable that is not set: `tasks.limit=$N`."""
+    told = "'tasks.limit=' has no value; write tasks.limit=null for nothing, or \"tasks.limit=''\" for an empty text"
+    assert error_of(config, "tasks.limit=") == told
+
+
 @pytest.mark.parametrize("value", ["-1", "1.5", "abc", "'nan'", "[1]"])
 def test_a_wrong_number_of_failures_is_told_in_plain_words(config: Path, value: str) -> None:
     told = error_of(config, f"limits.max_failed={value}")
@@ -591,6 +610,8 @@ class ShopOptions(BaseModel):
             {"shelves": [{"height": False}]},
             "environment.shelves.0.height: Input should be a number",
         ),
+        ({"open": "yes"}, "shop.yaml: environment.open: Input should be true or false (found 'yes')"),
+        ({"open": 1}, "shop.yaml: environment.open: Input should be true or false (found 1)"),
         ({"price": "nan"}, "shop.yaml: environment.price: nan is no number that a run can keep"),
         ({"price": float("inf")}, "shop.yaml: environment.price: inf is no number that a run can keep"),
     ],
@@ -602,8 +623,9 @@ def test_what_is_no_number_is_not_taken_for_one(data: dict[str, object], told: s
 
 
 def test_flags_and_numbers_as_texts_of_variables_are_taken() -> None:
-    read = validate(ShopOptions, {"price": "2.5", "open": True, "shelves": [{"height": "3"}]}, "shop.yaml")
-    assert (read.price, read.open, read.shelves[0].height) == (2.5, True, 3)
+    for flag in (True, "true", "True"):
+        read = validate(ShopOptions, {"price": "2.5", "open": flag, "shelves": [{"height": "3"}]}, "shop.yaml")
+        assert (read.price, read.open, read.shelves[0].height) == (2.5, True, 3)
 
 
 def test_a_key_that_a_nested_model_of_options_has_not_is_refused() -> None:

@@ -66,6 +66,17 @@ def test_a_file_in_a_home_that_is_not_there(tmp_path: Path) -> None:
     assert error_of("~nosuch/tasks.jsonl", tmp_path) == "tasks.path: ~nosuch/tasks.jsonl: there is no user 'nosuch'"
 
 
+def test_a_folder_is_no_file_of_tasks(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    told = f"tasks.path: {tmp_path / 'rows'} is a folder; name a .jsonl or .parquet file"
+    assert error_of("rows", tmp_path) == told
+
+
+def test_a_variable_of_a_shell_is_none_in_the_path_of_tasks(tmp_path: Path) -> None:
+    told = "tasks.path: $HOME/t.jsonl: $HOME is a name here, and no variable: write ${oc.env:HOME}/t.jsonl"
+    assert error_of("$HOME/t.jsonl", tmp_path) == told
+
+
 def test_an_environment_can_refuse_a_row_for_what_the_schema_does_not_see(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"a": 9}, {"a": 10}, {"a": "x"})
     problems = error_of(path, tmp_path, environment=AddingLittle()).splitlines()

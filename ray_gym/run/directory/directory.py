@@ -21,6 +21,7 @@ from typing import Any
 from ray_gym.config.file import as_yaml
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
+from ray_gym.paths import refuse_variable
 from ray_gym.run.directory.commit_order import CommitOrder
 from ray_gym.run.directory.location import (
     absolute,
@@ -28,7 +29,6 @@ from ray_gym.run.directory.location import (
     is_relative,
     is_uri,
     parent_of,
-    refuse_variable,
     shell_quoted,
     storage_at,
 )

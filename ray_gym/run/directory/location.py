@@ -20,8 +20,6 @@ LOCAL = "file://localhost/"
 """Beginning of a file:// URI that names this machine."""
 FILE_ON_HOST = re.compile(r"file://(?!localhost/)([^/~.].*)", re.DOTALL)
 """A file:// URI that names a host before its path, or whose path has no slash in front."""
-VARIABLE = re.compile(r"\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*)(?![A-Za-z0-9_]))")
-"""A variable as shells write it."""
 
 
 def is_uri(location: str) -> bool:
@@ -34,15 +32,6 @@ def absolute(location: str) -> str:
     Errors: UserError for a `~` that stands for no folder.
     """
     return location if is_uri(location) else str(absolute_path(_path(location)))
-
-
-def refuse_variable(location: str) -> None:
-    """Checks that a location from a config has no variable in it as shells write it, `$HOME` say, for no shell reads it.
-    Errors: UserError.
-    """
-    if (found := VARIABLE.search(location)) is not None:
-        meant = location.replace(found[0], f"${{oc.env:{found[1] or found[2]}}}")
-        raise UserError(f"{location}: {found[0]} is a name here, and no variable: write {meant}")
 
 
 def is_relative(location: str) -> bool:
