@@ -130,6 +130,15 @@ def test_places_that_are_misspelt(key: str, written: str, told: str, tmp_path: P
     assert str(refused.value).startswith(f"output.{key}: {written}: ") and told in str(refused.value)
 
 
+@pytest.mark.parametrize("key", ["dir", "journal_dir"])
+@pytest.mark.parametrize("written", ["", "  ", "\u200b", "a\0b"])
+def test_a_blank_place_and_one_with_a_null_byte_name_no_folder(key: str, written: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=rf"^output\.{key}: '.*' names no folder; name one, e\.g\. output\.{key}=/shared/"
+    ):
+        plan_directory(config(**{"dir": str(tmp_path), key: written}), Path("mine.yaml"))
+
+
 @pytest.mark.parametrize("written", ["./s3:/b", "cost$usd", "$1", "s3:b", "file://~/x", "file://./x", "~/s3:/b"])
 def test_places_with_odd_names_are_as_they_are_written(
     written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ from typing import Any
 from ray_gym.config.file import as_yaml
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RESUME, RunFailed, UserError, remedy_of
+from ray_gym.messages import is_blank
 from ray_gym.paths import refuse_variable
 from ray_gym.run.directory.commit_order import CommitOrder
 from ray_gym.run.directory.location import (
@@ -32,6 +33,7 @@ from ray_gym.run.directory.location import (
     shell_quoted,
     storage_at,
 )
+from ray_gym.run.directory.nearby import nearby_runs
 from ray_gym.run.directory.ownership import Owner
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.receipt import COLUMNS, Receipt, receipt_of
@@ -350,7 +352,7 @@ def find_run(location: str | Path) -> RunDirectory:
     except OSError as error:
         raise UserError(f"--resume: {location} can't be read: {_reason(error)}") from None
     if not there:
-        raise UserError(f"--resume: {location} is no run directory (it has no {CONFIG})")
+        raise UserError(f"--resume: {location} is no run directory (it has no {CONFIG}){nearby_runs(str(location))}")
     return directory
 
 
@@ -397,8 +399,10 @@ def _with_absolute_journals(output: OutputSection) -> OutputSection:
 
 def _check_place(key: str, location: str, example: str) -> None:
     """Checks a place of output as a config writes it. Errors: UserError for one that is misspelt (`$HOME/runs`, `s3:/b`),
-    a `~` that stands for no folder, and a relative place in a submitted job.
+    blank or no path at all, a `~` that stands for no folder, and a relative place in a submitted job.
     """
+    if is_blank(location) or "\0" in location:
+        raise UserError(f"output.{key}: {location!r} names no folder; name one, e.g. output.{key}={example}")
     try:
         refuse_variable(location)
         relative = is_relative(location)

@@ -13,7 +13,8 @@ from ray_gym.errors import UserError
 from ray_gym.record.schema import SCHEMA
 from ray_gym.record.versions import read_summary
 from ray_gym.run.directory.location import storage_at
-from ray_gym.run.directory.storage import EPISODES, SUMMARY, Storage
+from ray_gym.run.directory.nearby import is_run, nearby_runs
+from ray_gym.run.directory.storage import SUMMARY, Storage
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
 """Columns of an episode that `.samples` repeats for each of its samples."""
@@ -95,9 +96,9 @@ def open_run(run: str | Path) -> Run:
     """
     storage = storage_at(str(run))
     try:
-        there = storage.exists(EPISODES) or storage.exists("run.yaml")  # an object store has no empty folders
+        there = is_run(storage)
     except OSError as error:
         raise UserError(f"{run} can't be read: {error.strerror or error}") from None
     if not there:
-        raise UserError(f"{run} is no run directory (it has no folder episodes/)")
+        raise UserError(f"{run} is no run directory (it has no folder episodes/){nearby_runs(str(run))}")
     return Run(storage)
