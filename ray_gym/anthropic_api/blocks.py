@@ -37,8 +37,8 @@ _IDLE = ({"type": "direct"}, {"enabled": False})
 
 
 def kind_of(block: Mapping[str, Any]) -> str:
-    """Returns the type of a block."""
-    return str(block.get("type"))
+    """Returns the type of a block. One without a type is text, as in the other dialects."""
+    return str(block.get("type") or "text")
 
 
 def left_out_of(messages: Sequence[Any]) -> Iterator[str]:

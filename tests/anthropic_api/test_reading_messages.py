@@ -202,6 +202,17 @@ def test_a_field_that_is_not_read_is_named(
     assert read(*messages, **more).left_out == left_out
 
 
+@pytest.mark.parametrize("typed", [{}, {"type": None}])
+def test_a_block_without_a_type_is_text_as_in_the_other_dialects(typed: dict[str, Any]) -> None:
+    part = {**typed, "text": "Say"}
+    messages = read(user(part), assistant(part, use("a")), user(result("a", [part])), system=[part])
+    assert messages == read(user("Say"), assistant(text("Say"), use("a")), user(result("a", "Say")), system="Say")
+    chat = read_chat({"model": "small", "max_tokens": 64, "messages": [user(part)]})
+    assert chat.messages == read(user(part)).messages
+    with pytest.raises(Refused, match="content of type 'text': text has to be text"):
+        read(user({**typed, "text": 5}))
+
+
 def test_results_come_before_the_words_beside_them_and_a_call_said_one_by_one_is_one_answer() -> None:
     asked = read(user("x"), assistant(use("a")), assistant(use("b")), user(text("Hurry."), result("b"), result("a")))
     assert [(one.role, one.tool_call_id or one.content) for one in asked.messages] == [
