@@ -98,7 +98,8 @@ def _list(item: Reader, value: list[Any]) -> list[Any]:
 
 def _tensor(shape: list[int], permutation: list[int] | None, value: list[Any]) -> Any:
     """Returns the nested lists of a tensor, whose values are given as they are stored, row by row."""
-    return np.array(value, object).reshape(shape).transpose(permutation).tolist()
+    tensor = np.array(value, object).reshape(shape)
+    return (tensor if permutation is None else tensor.transpose(permutation)).tolist()
 
 
 def _number(kind: str, value: Decimal) -> int | float:

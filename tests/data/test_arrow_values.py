@@ -65,6 +65,10 @@ READ: dict[str, tuple[pa.Array, list[Any]]] = {
         [{"meta": {"role": "user", "name": None}, "at": "1970-01-01T00:00:00.000001"}, {"meta": 2}],
     ),
     "tensor": (pa.FixedShapeTensorArray.from_numpy_ndarray(TENSORS), TENSORS.tolist()),
+    "tensor without a permutation": (
+        extension(pa.fixed_shape_tensor(pa.int64(), [2, 3]), [list(range(6))]),
+        [TENSORS[0].tolist()],
+    ),
     "transposed tensor": (
         pa.FixedShapeTensorArray.from_numpy_ndarray(TENSORS.transpose(0, 2, 1)),
         TENSORS.transpose(0, 2, 1).tolist(),
