@@ -51,7 +51,7 @@ _WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp")
 _DEEPEST = 6
 """Largest number of errors within one another that are read."""
 _CONTEXT_IS_FULL = re.compile(
-    r"context[ _](length|size|window)|exceeds? (the )?context limit|exceed_context"
+    r"context[ _]?(length|size|window)|exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
     r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
     r"|maximum prompt length is \d|reduce the length of the (messages|prompt|input)"  # xAI; Groq, Cerebras
@@ -65,12 +65,15 @@ _CONTEXT_IS_FULL = re.compile(
     r"|max_tokens\W{1,3}must be at least 1, got (-|0\b)"  # older vLLM
     r"|too many tokens: size limit"  # Cohere
     r"|number of input tokens \d+ cannot exceed"  # watsonx
-    r"|input_len exceeds session_len",  # lmdeploy
+    r"|input_len exceeds session_len"  # lmdeploy
+    r"|too_many_prompt_tokens|total length of all messages is too long",  # Perplexity
     re.IGNORECASE,
 )
 _PROMPT_IS_TOO_LONG = re.compile(
     r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
-    r"|too many (?:input )?tokens\b(?:: total|\. max input)|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f)",
+    r"|too many (?:input )?tokens\b(?:: total|\. max input)|tokens in request more than max tokens"  # Cohere, OCI; Z.AI
+    r'|(?:^|")(?:token limit exceeded|too many tokens)\.?(?:"|$)'
+    r"|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f)",
     re.IGNORECASE,
 )
 """Other words by which a prompt is too long. Those of a rate limit may be like them."""

@@ -459,6 +459,11 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.",
         "Prompt \u8d85\u957f",
         "Input token length too long",
+        "tokens in request more than max tokens allowed",
+        "litellm.ContextWindowExceededError: litellm.BadRequestError: XAIException - too much",
+        "The total length of all messages is too long.",
+        "Token limit exceeded",
+        "Too many tokens",
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 422])
