@@ -23,6 +23,7 @@ from ray_gym.graders.places import names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
+from ray_gym.graders.swayed import Swayed
 from ray_gym.graders.titles import begins_a_reason, names_no_score, without_parts
 from ray_gym.models.thoughts import last_words
 
@@ -118,6 +119,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
     matches = [found for found in matches if found.start() not in listed and not _is_no_score(said, found)]
     if not matches:  # the doubts of a long text take their time
         return
+    swayed = Swayed(finder.labels)
     doubts, quotes = Doubts(said, finder, [found.span() for found in matches]), Quotes(said)
     forms = _in_forms(said, matches, finder.names)
     verdict = None
@@ -148,7 +150,7 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
             ):
                 yield _Reading(label, stated=False, quoted=True)
             else:
-                doubtful = doubts.of(label, found.start(), found.end())
+                doubtful = doubts.of(label, *found.span()) or swayed.is_swayed(said, label, *found.span())
                 placed = doubts.states(label, *found.span())
                 verdict = (found.end(), label) if placed and not doubtful else verdict
                 is_score = label.strip().isdigit()
