@@ -1,4 +1,8 @@
-"""Finds commands of an episode that code calls without `await`: they do nothing, and Python only warns on stderr."""
+"""Finds commands that code calls without `await`: they do nothing, and Python only warns on stderr.
+
+A command is forgotten if its coroutine is dropped before it begins, while it could still begin. That tells it from one that
+is kept to be awaited later, when the episode ends before its turn comes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import sys
 from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -18,27 +22,57 @@ Result = TypeVar("Result")
 
 
 class Commanded(Protocol):
-    """Keeps the commands that code has called and not awaited yet."""
+    """Takes commands, and remembers those that nobody awaited."""
 
-    unawaited: dict[object, tuple[str, CodeType, int]]
-    """Name of each such command, with the code that called it and the line there, by a token of its own."""
+    forgotten: list[tuple[str, CodeType, int]]
+    """Commands that nobody awaited, each with the code that called it and the line there."""
+
+    @property
+    def stopped(self) -> bool: ...
+
+    @property
+    def scoring(self) -> bool: ...
 
 
 Owner = TypeVar("Owner", bound=Commanded)
+Grading = TypeVar("Grading")
 
 
 def command(
     method: Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[Owner, Given], Coroutine[Any, Any, Result]]:
-    """Makes a method a command: until its coroutine begins, its call is in `unawaited`. It is still known as an async one."""
+    """Makes a method of an episode a command: if its coroutine is dropped before it begins, it is in `forgotten`. It is
+    still known as an async one.
+    """
 
     @wraps(method)
     def call(owner: Owner, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
-        frame = sys._getframe(1)
-        begun = _Command(method(owner, *arguments, **options), owner)
-        owner.unawaited[begun.token] = (method.__name__, frame.f_code, frame.f_lineno)
-        return begun
+        name = f"episode.{method.__name__}"
+        return _Command(method(owner, *arguments, **options), owner, name, sys._getframe(1))
 
+    return _as_async(call)
+
+
+def command_of_grader(
+    method: Callable[Concatenate[Grading, Owner, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Grading, Owner, Given], Coroutine[Any, Any, Result]]:
+    """Makes a method of a grader a command of the episode that it is given first, as `command` does."""
+
+    @wraps(method)
+    def call(
+        grader: Grading, owner: Owner, /, *arguments: Given.args, **options: Given.kwargs
+    ) -> Coroutine[Any, Any, Result]:
+        name = f"{type(grader).__name__}.{method.__name__}"
+        return _Command(method(grader, owner, *arguments, **options), owner, name, sys._getframe(1))
+
+    return _as_async(call)
+
+
+Called = TypeVar("Called", bound=Callable[..., Any])
+
+
+def _as_async(call: Called) -> Called:
+    """Marks a function that returns a coroutine as async for those who ask `iscoroutinefunction`."""
     if sys.version_info >= (3, 12):
         return inspect.markcoroutinefunction(call)
     call._is_coroutine = asyncio.coroutines._is_coroutine  # type: ignore[attr-defined]  # asyncio's mark for it
@@ -50,33 +84,37 @@ class _Command(Coroutine[Any, Any, Result]):
     before it begins, so nobody forgot it.
     """
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Result], owner: Commanded) -> None:
-        self.token = object()
-        self._coroutine, self._owner = coroutine, owner
+    def __init__(self, coroutine: Coroutine[Any, Any, Result], owner: Commanded, name: str, caller: FrameType) -> None:
+        self._begun, self._coroutine, self._owner = False, coroutine, owner
+        self._call = (name, caller.f_code, caller.f_lineno)
+        self._is_of_scoring = owner.scoring
 
     def __await__(self) -> Generator[Any, Any, Result]:
-        self._note()
+        self._begun = True
         return self._coroutine.__await__()
 
     def send(self, value: Any) -> Any:
-        self._note()
+        self._begun = True
         return self._coroutine.send(value)
 
     def throw(self, *given: Any) -> Any:
-        self._note()
+        self._begun = True
         return self._coroutine.throw(*given)
 
     def close(self) -> None:
-        self._note()
+        self._begun = True
         self._coroutine.close()
 
-    def _note(self) -> None:
-        self._owner.unawaited.pop(self.token, None)
+    def __del__(self) -> None:
+        owner = self._owner
+        could_begin = self._is_of_scoring if owner.scoring else not owner.stopped
+        if not self._begun and could_begin:
+            owner.forgotten.append(self._call)
 
 
 def require_awaited(owner: Commanded) -> None:
     """Checks that all commands were awaited. Errors: EpisodeFailure (environment), whose place is the call."""
-    for name, code, line in owner.unawaited.values():
+    for name, code, line in owner.forgotten:
         where = f"{code.co_qualname} ({Path(code.co_filename).name}:{line})"
-        told = f"it calls `episode.{name}(...)` without `await`, so nothing is done"
+        told = f"it calls `{name}(...)` without `await`, so nothing is done"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, where, told)

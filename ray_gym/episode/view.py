@@ -49,8 +49,8 @@ class EpisodeView:
         self._agents = stage.agents
         self._sandboxes = stage.sandboxes
         self._sandbox: EpisodeSandbox | None = None
-        self.unawaited: dict[object, tuple[str, CodeType, int]] = {}
-        """Commands that were called and are not awaited yet (`ray_gym.episode.awaiting`)."""
+        self.forgotten: list[tuple[str, CodeType, int]] = []
+        """Commands that nobody awaited (`ray_gym.episode.awaiting`)."""
         self._closing: list[Callable[[], Coroutine[Any, Any, None]]] = []
         """Functions that close what the episode has opened."""
         self.usage = Usage()
@@ -209,6 +209,7 @@ class EpisodeView:
     def begin_scoring(self) -> None:
         """Begins the scoring: from now on `ask` may be used although the episode has ended."""
         self._scored_from = len(self.events)
+        self.forgotten.clear()
 
     def score_again(self, why: str) -> None:
         """Turns the verdicts that graders gave since the scoring began into notes, since the episode is scored again.

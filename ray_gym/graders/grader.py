@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, SupportsFloat
 
+from ray_gym.episode.awaiting import command_of_grader
 from ray_gym.errors import wrong_return
 from ray_gym.score import Score
 
@@ -72,6 +73,7 @@ class Grader(ABC):
         Errors: EpisodeFailure, whose kind names the party at fault (a judge that gives no verdict, for example).
         """
 
+    @command_of_grader
     async def verdict(self, episode: Episode, name: str | None = None) -> Verdict:
         """Judges an episode, records the verdict under `name` (None: the grader's own name) and returns it.
 
@@ -83,6 +85,7 @@ class Grader(ABC):
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 
+    @command_of_grader
     async def score(self, episode: Episode, name: str | None = None) -> Score:
         """Judges an episode for an environment's `score`, and records the verdict. Returns its value as the reward,
         with its parts.

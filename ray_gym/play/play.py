@@ -145,6 +145,10 @@ async def play_to_end(episode: Episode) -> Failure | None:
     try:
         with blame_environment(episode.environment, "run"):
             await _run(episode)
+    except EpisodeOver:  # perhaps of a group of exceptions
+        if not episode.stopped:
+            raise
+        require_awaited(episode)
     except EpisodeFailure as error:
         if error.failure.kind != FailureKind.POLICY:
             raise
@@ -171,6 +175,7 @@ async def set_up(episode: Episode) -> None:
         episode.bring_tools(_tools_in(environment.tools_for(episode.task, episode.state), environment))
     with blame_environment(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
+    require_awaited(episode)
 
 
 def _tools_in(given: object, environment: Rules) -> list[Tool]:
@@ -185,7 +190,7 @@ def _tools_in(given: object, environment: Rules) -> list[Tool]:
 async def _run(episode: Episode) -> None:
     """Runs the environment's `run` until it returns, the episode has ended, or its deadline has passed.
 
-    Errors: exceptions of `run`.
+    Errors: EpisodeOver if the end came while it ran; exceptions of `run`.
     """
     if episode.stopped:
         return
@@ -199,9 +204,6 @@ async def _run(episode: Episode) -> None:
             require_awaited(episode)
         if deadline.expired():  # and its code ignored that
             episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
-    except EpisodeOver:
-        if not episode.stopped:
-            raise
     except TimeoutError:
         if not deadline.expired():
             raise
@@ -218,6 +220,7 @@ async def score(episode: Episode) -> Score:
     with blame_environment(environment, "score"):
         given = environment.score(episode.state, episode)
         given = await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s)
+        require_awaited(episode)
         return _read_score(given, environment, "score() returned")
 
 
@@ -289,6 +292,8 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
                 async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
                     scoring: Any = environment.score_group(episodes)
                     given = await scoring if inspect.isawaitable(scoring) else scoring
+            for episode in episodes:
+                require_awaited(episode)
             if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
                 raise wrong_return(environment, "score_group", given, "a list with a score for each episode")
             scores = [

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ray_gym.config.sections import MOST_WAITING
+from ray_gym.episode.awaiting import require_awaited
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
@@ -360,11 +361,12 @@ class CommandSession:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
                 with blame_environment(episode.environment, "command"):
                     answer = await apply(command, episode, self.captures)
+                    require_awaited(episode)
             if isinstance(command, Close):
                 self._end(Played(episode, "cancelled", None, None, active_s=episode.elapsed_s()))
             return answer
         except EpisodeOver:
-            pass
+            require_awaited(episode)
         except TimeoutError:
             if not deadline.expired():
                 raise

@@ -64,10 +64,7 @@ async def call_tool(
             result = await runner.run(tool, environment, state, caller, values, deadline_s)
         return _limit_length(call.name, ToolAnswer(as_text(result)))
     except ToolError as error:
-        refused = (
-            _refuse(str(error) or "it was refused") if error.content is None else ToolAnswer(error.content, str(error))
-        )
-        return _limit_length(call.name, refused)
+        return _limit_length(call.name, _refused_by(error))
     except SandboxRefused as error:
         return _limit_length(call.name, _refuse(str(error)))
     except SandboxGone as error:
@@ -79,6 +76,9 @@ async def call_tool(
             raise
         if isinstance(error, ExceptionGroup) and (told := engines_own(error)) is not None:
             raise told from error
+        refusals = [leaf for leaf in leaves(error) if isinstance(leaf, ToolError)]
+        if len(refusals) == len(leaves(error)):
+            return _limit_length(call.name, _refused_by(refusals[0]))
         code = getattr(type(environment), tool.method, None)
         raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}", code=code)) from error
 
@@ -97,6 +97,12 @@ def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:
 
 def _refuse(message: str) -> ToolAnswer:
     return ToolAnswer(json.dumps({"error": message}, ensure_ascii=False), error=message)
+
+
+def _refused_by(error: ToolError) -> ToolAnswer:
+    if error.content is not None:
+        return ToolAnswer(error.content, str(error))
+    return _refuse(str(error) or "it was refused")
 
 
 def engines_own(error: BaseException) -> EpisodeFailure | EpisodeOver | None:

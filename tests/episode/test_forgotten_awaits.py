@@ -11,10 +11,15 @@ from typing import Any
 import pytest
 from playing import Alone, Talk, calls, play_script
 
-from ray_gym import Episode, Participant, tool
+from ray_gym import Episode, Participant, ToolCall, tool
+from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
+from ray_gym.graders import ExactMatch, Judge
+from ray_gym.play.play import score_group
 
 MARK = "# forgotten"
+PAY = ToolCall("c", "pay", "{}")
 
 
 def line_of(name: str) -> int:
@@ -46,8 +51,59 @@ class Pays(Alone):
         return {"episode": episode}
 
 
+class AsksInScore(Alone):
+    auxiliary = ("judge",)
+
+    async def score(self, state: Any, episode: Episode) -> float:
+        episode.ask("judge", "right?")  # type: ignore[unused-coroutine]  # forgotten
+        return 1.0
+
+
+class Grades(Alone):
+    def score(self, state: Any, episode: Episode) -> float:
+        return 1.0 if Judge("right?", {"[[YES]]": 1, "[[NO]]": 0}).verdict(episode) else 0.0  # forgotten
+
+
+class GradesGroups(Alone):
+    def score_group(self, episodes: Any) -> list[float]:
+        return [1.0 if ExactMatch("42").score(episodes[0]) else 0.0]  # forgotten
+
+
+class AsksInFinished(Alone):
+    auxiliary = ("judge",)
+
+    def finished(self, state: Any, episode: Episode) -> str | None:
+        return "yes" if episode.consult("judge", "done?") else None  # forgotten
+
+
+class CallsInFinished(Alone):
+    def finished(self, state: Any, episode: Episode) -> str | None:
+        return "yes" if episode.turns and episode.call("policy", PAY) else None  # forgotten
+
+
+class EndsByLimit(Alone):
+    async def run(self, episode: Episode) -> None:
+        while True:
+            await episode.turn("policy")
+            episode.in_thread(len, "abc")  # type: ignore[unused-coroutine]  # forgotten
+            episode.tell("policy", "Again?")
+
+
+class KeepsOne(Alone):
+    """Ends by its limit of turns while two commands wait for theirs."""
+
+    async def run(self, episode: Episode) -> None:
+        turns = [episode.turn("policy"), episode.turn("policy")]
+        for turn in [*turns, episode.turn("policy")]:
+            await turn
+
+
 async def failure_of(environment: Any) -> Failure:
-    game = await play_script(environment, [calls("pay"), "42"], ["hi"])
+    game = await play_script(environment, [calls("pay"), "42"], ["hi"], limits={"max_turns": 1})
+    if environment.scores_groups():
+        failure = await score_group([game.played], Stage(environment, {}, {}, LimitsSection()))
+        assert failure is not None
+        return failure
     assert game.played.status == "failed" and game.played.score is None and game.played.failure is not None
     return game.played.failure
 
@@ -59,13 +115,19 @@ async def failure_of(environment: Any) -> Failure:
         (Turns, "turn", "Turns.run"),
         (Replies, "reply", "Replies.run"),
         (Pays, "effect", "Pays.pay"),
+        (AsksInScore, "ask", "AsksInScore.score"),
+        (Grades, "verdict", "Grades.score"),
+        (AsksInFinished, "consult", "AsksInFinished.finished"),
+        (CallsInFinished, "call", "CallsInFinished.finished"),
+        (GradesGroups, "score", "GradesGroups.score_group"),
+        (EndsByLimit, "in_thread", "EndsByLimit.run"),
     ],
 )
 async def test_it_is_named_with_its_line(environment: type[Alone], name: str, where: str) -> None:
     failure = await failure_of(environment())
     assert failure.kind is FailureKind.ENVIRONMENT
     assert failure.where == f"{where} (test_forgotten_awaits.py:{line_of(name)})"
-    assert failure.message == f"it calls `episode.{name}(...)` without `await`, so nothing is done"
+    assert f"{name}(...)` without `await`, so nothing is done" in failure.message
 
 
 @pytest.mark.filterwarnings("ignore:coroutine")
@@ -115,3 +177,8 @@ async def test_commands_that_are_cancelled_or_closed_before_they_begin_are_not_f
 def test_a_command_is_known_as_async_to_those_who_ask(name: str) -> None:
     is_async = inspect.iscoroutinefunction if sys.version_info >= (3, 12) else asyncio.iscoroutinefunction
     assert is_async(getattr(Episode, name)) and is_async(getattr(object.__new__(Episode), name))
+
+
+async def test_commands_whose_turn_has_not_come_at_the_end_are_not_forgotten() -> None:
+    game = await play_script(KeepsOne(), ["42"], limits={"max_turns": 1})
+    assert game.stop[0] == "max_turns" and game.played.status == "completed"

@@ -338,3 +338,22 @@ async def test_an_opening_alone_may_be_the_end() -> None:
 
     game = await play_script(Over(), [])
     assert game.stop == ("finished", "counted") and game.models["policy"].requests == []
+
+
+class Together(Alone):
+    """Plays in a group of tasks, until a limit ends it."""
+
+    async def run(self, episode: Episode) -> None:
+        async def play() -> None:
+            while True:
+                await episode.turn("policy")
+                episode.tell("policy", "And once more?")
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(play())
+
+
+async def test_a_limit_that_ends_a_group_of_tasks_is_no_failure() -> None:
+    game = await play_script(Together(), ["42", "42"], limits={"max_turns": 2})
+    assert (game.stop[0], game.played.status, game.played.failure) == ("max_turns", "completed", None)
+    assert game.played.score is not None

@@ -67,6 +67,12 @@ class Desk(Environment[Any, Any]):
         raise ToolError("the shop is closed")
 
     @tool()
+    async def refuse_in_a_group(self, state: Any, caller: Participant) -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread(self.refuse, state, caller))
+        return "sold"
+
+    @tool()
     def refuse_in_its_words(self, state: Any, caller: Participant) -> str:
         raise ToolError("HTTP 422", content='{"detail": "closed"}')
 
@@ -247,6 +253,7 @@ async def test_a_tool_can_answer_with_an_error() -> None:
     answer = await ask("refuse")
     assert answer.error == "the shop is closed" and json.loads(answer.content) == {"error": "the shop is closed"}
     assert await ask("refuse_in_its_words") == ToolAnswer('{"detail": "closed"}', error="HTTP 422")
+    assert (await ask("refuse_in_a_group")).error == "the shop is closed"
 
 
 async def test_a_result_without_end_is_told_and_not_given() -> None:
@@ -261,7 +268,7 @@ async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("crash")
     failure = caught.value.failure
-    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:75)")
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash (test_tools.py:81)")
     assert failure.message == "ZeroDivisionError: division by zero"
 
 
@@ -271,7 +278,7 @@ async def test_an_async_tool_has_a_deadline() -> None:
     with pytest.raises(EpisodeFailure) as caught:
         await ask("wait", '{"for_ever": true}', deadline_s=0.01)
     assert (
-        caught.value.failure.where == "tool wait (test_tools.py:79)" and "TimeoutError" in caught.value.failure.message
+        caught.value.failure.where == "tool wait (test_tools.py:85)" and "TimeoutError" in caught.value.failure.message
     )
     assert time.monotonic() - began < 5
 
