@@ -129,9 +129,9 @@ _OBJECT = (  # it has a tool's name, or any name that parameters follow
     rf'"(?:(?:{NAMES})"\s*(?:[,;\n]|\}}\s*(?:[;`\n]|<\||\Z)|\Z)|[^"\n]*"\s*,\s*"(?:parameters|arguments)")'
 )
 _NO_SCHEMA = r'(?!\s*\{\s*"(?:type"\s*:\s*"object|properties|\$schema|\$ref)")'
+_FUNCTION_NAME = r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"function"\s*:\s*\{\s*"name"\s*:\s*"[^"\n]*"\s*'
 _FUNCTION = (  # it has parameters, and no description, as the definition of a tool has
-    r'\{\s*(?:"(?:type|id)"\s*:\s*"[^"\n]*"\s*,\s*)*"function"\s*:\s*\{\s*"name"\s*:\s*"[^"\n]*"\s*'
-    rf'(?:,\s*"(?:parameters|arguments)"\s*:{_NO_SCHEMA}|\}}\s*[,}}])'
+    rf'{_FUNCTION_NAME}(?:,\s*"(?:parameters|arguments)"\s*:{_NO_SCHEMA}|\}}\s*[,}}])'
 )
 _LLAMA_JSON = Frame(
     rf'(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
@@ -166,7 +166,7 @@ _OBJECT_OF_XLAM = (  # it has a tool's name, or any name that arguments follow
     r'|[^"\n]*"\s*,\s*"arguments"\s*:)'
 )
 _JSON_LIST_OF_XLAM = Frame(
-    rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*{_OBJECT_OF_XLAM})",
+    rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT_OF_XLAM}|{_FUNCTION_NAME},\s*\"arguments\"))",
     ListOfJson("["),
     not_behind=("[", ",", '":'),
 )

@@ -10,6 +10,9 @@ from typing import Any
 MOST_OBJECTS = 100
 """Objects of JSON in an answer among which the arguments of a call are looked for."""
 
+_BESIDE = ("id", "type", "index")
+"""Keys of a call that hold neither its name nor its arguments."""
+
 Call = tuple[str, str, str]
 """Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
 
@@ -77,7 +80,7 @@ def end_of_parts(text: str, *parts: str | None) -> int:
 
 def unwrap_function(call: str) -> str | None:
     """Returns the function of a call {"type": "function", "function": {"name": NAME, "arguments": {...}}}, and any other
-    call as it stands. Arguments may be JSON in a text. Returns None if the function is no call, such as a definition.
+    call as it stands. Returns None if the function is no call, such as a definition.
     """
     try:
         given = json.loads(call)
@@ -88,7 +91,18 @@ def unwrap_function(call: str) -> str | None:
         return call
     if not function.keys() <= {"name", "arguments", "parameters"}:
         return None
-    return json.dumps({key: _as_object(value) for key, value in function.items()}, ensure_ascii=False)
+    return json.dumps(function, ensure_ascii=False)
+
+
+def unquote_arguments(arguments: str) -> str:
+    """Returns arguments that are a text of JSON without the quotes around it, if an object is in it, as endpoints have
+    arguments; any other as they are.
+    """
+    try:
+        text = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    return text if isinstance(text, str) and isinstance(_as_object(text), dict) else arguments
 
 
 def _as_object(value: Any) -> Any:
@@ -101,20 +115,23 @@ def _as_object(value: Any) -> Any:
 
 
 def read_json_call(attempt: str) -> Call | None:
-    """Returns the call of an attempt {"name": NAME, "arguments": {...}}; None for any other. vLLM's parsers look for marks
-    in the strings of the arguments, too, and then can't read it.
+    """Returns the call of an attempt {"name": NAME, "arguments": {...}}, or in OpenAI's form, where this is the `function`
+    of a call; None for any other. vLLM's parsers look for marks in the strings of the arguments, too, and then can't read
+    it; most do not know OpenAI's form.
     """
     try:
         given = json.loads(attempt)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(given, dict) or given.keys() - {"id", "type", "index"} != {"name", "arguments"}:
+    fields = {key: given[key] for key in given if key not in _BESIDE} if isinstance(given, dict) else {}
+    call = fields["function"] if list(fields) == ["function"] and isinstance(fields["function"], dict) else fields
+    if call.keys() != {"name", "arguments"} or not isinstance(call["name"], str):
         return None
-    if not isinstance(given["name"], str) or not isinstance(given["arguments"], dict):
+    if not isinstance(_as_object(call["arguments"]), dict):
         return None
-    own_id = given.get("id") if isinstance(given.get("id"), str) else ""
-    call = (own_id or "", given["name"], json.dumps(given["arguments"], ensure_ascii=False))
-    return spell_as_written([call], attempt)[0]
+    own_id = given["id"] if isinstance(given.get("id"), str) else ""
+    read = (own_id, call["name"], json.dumps(call["arguments"], ensure_ascii=False))
+    return spell_as_written([read], attempt)[0]
 
 
 def read_bare_name(attempt: str) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from ray_gym.deployments.chat.call_spelling import (
     read_bare_name,
     read_json_call,
     spell_as_written,
+    unquote_arguments,
     with_own_ids,
 )
 from ray_gym.deployments.chat.harmony import read_all_recipients
@@ -85,7 +86,8 @@ class ToolFormat:
         except Exception:  # parsers raise for some malformed answers: these are text
             reasoning, content, calls = None, generation.text, []
         ids = call_ids([own if own in generation.text else "" for own, _, _ in calls], id_seed)
-        made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
+        read = [(name, unquote_arguments(arguments) if name else arguments) for _, name, arguments in calls]
+        made = tuple(ToolCall(id, *call) for id, call in zip(ids, read, strict=True))
         return Message("assistant", content, reasoning, made)
 
     def _read_answer(

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from call_texts import CALL_TEXTS
 from test_malformed_calls import GO, NOTE, TOOLS, Calls, read, tool_format
 
 from ray_gym.deployments.chat.call_frames import cut
@@ -344,3 +345,52 @@ def test_a_list_of_one_call_within_a_tag() -> None:
 @pytest.mark.parametrize("inside", [f"{JSON_NOTE}\nand that", f"[{JSON_NOTE}, go]", "{JSON_NOTE} {"])
 def test_other_texts_within_a_tag_are_one_attempt(inside: str) -> None:
     assert len(read("hermes", f"<tool_call>{inside}</tool_call>")[1]) == 1
+
+
+JSON_FORMS = [
+    *("hermes", "granite4", "longcat", "ernie45", "internlm", "granite-20b-fc", "gigachat3", "jamba", "hunyuan_a13b"),
+    *("xlam", "granite", "phi4_mini_json", "llama3_json", "mistral", "dots"),
+]
+"""Tool parsers of formats in which a call is JSON."""
+AROUND = {
+    "hermes": "<tool_call>{}</tool_call>",
+    "granite4": "<tool_call>{}</tool_call>",
+    "longcat": "<longcat_tool_call>{}</longcat_tool_call>",
+    "granite": "<|tool_call|>[{}]",
+    "phi4_mini_json": "functools[{}]",
+    "llama3_json": "{}",
+    "mistral": "[TOOL_CALLS][{}]",
+}
+"""Text around a call of those that `CALL_TEXTS` does not have."""
+
+
+@pytest.mark.parametrize("parser", JSON_FORMS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        '{"type": "function", "function": {"name": "note", "arguments": {"text":"ü"}}}',
+        '{"id": "abc123def", "function": {"name": "note", "arguments": "{\\"text\\":\\"ü\\"}"}}',
+        '{"name": "note", "arguments": "{\\"text\\":\\"ü\\"}"}',
+    ],
+)
+def test_openais_form_of_a_call_is_read(parser: str, call: str) -> None:
+    texts = CALL_TEXTS.get(parser)
+    written = texts.begin + call + texts.end if texts else AROUND[parser].replace("{}", call)
+    assert read(parser, f"Hi. {written}") == ("Hi.", [("note", '{"text":"ü"}')])
+
+
+@pytest.mark.parametrize("arguments", ['"text"', '"[1]"', '"{"', "null"])
+def test_other_texts_of_arguments_stay(arguments: str) -> None:
+    (name, given), *more = read("hermes", f'<tool_call>{{"name": "note", "arguments": {arguments}}}</tool_call>')[1]
+    assert (name, given, more) == ("note", arguments, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The tool is [{"type": "function", "function": {"name": "note", "description": "Notes."}}].',
+        '[{"type": "function", "function": {"name": "note"}}]',
+    ],
+)
+def test_definitions_of_tools_in_a_list_are_words(text: str) -> None:
+    assert read("xlam", text) == (text, [])
