@@ -296,6 +296,9 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
 their tokens, `hf` goes by the checkpoint's response template, and `cohere_command3` and `cohere_command4` leave the whole
 answer to the package cohere_melody.
 """
+_CALL_STOOD_HERE = "\ue002"
+"""Stands for a frame of calls: a private character of Unicode, which no model writes."""
+_BLOCK_OF_CALLS = re.compile(rf"```[^\s`]*\s*{_CALL_STOOD_HERE}[\s{_CALL_STOOD_HERE}]*(?:```(?!\w)|\Z)")
 JSON_CALLS = frozenset(
     {
         *("hermes", "qwen3_json", "granite4", "longcat", "granite", "phi4_mini_json", "mistral", "ernie45", "internlm"),
@@ -306,7 +309,6 @@ JSON_CALLS = frozenset(
 NO_WORDS = {
     "ernie45": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<response>|</response>\s*\Z",
     "hunyuan_a13b": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<answer>|</answer>\s*\Z",
-    "xlam": r"```(?:json)?\s*```(?!\w)",  # what is left of a block that held calls
     "gigachat3": r"<\|message_sep\|>|</s>\s*\Z",
     "plamo3": r"<\|plamo:(?:end_think:plamo|tag)\|>",
     "kimi_k3": r"<\|(?:open|close)\|>\s*(?:response|message)\s*<\|sep\|>",
@@ -333,7 +335,17 @@ def cut(tool_parser: str | None, answer: str, names: Sequence[str]) -> tuple[str
         attempts += (hide(tool_parser, attempt) for attempt in read)
     if not attempts:
         return answer, []
-    return words_alone(tool_parser, "".join([*words, answer[position:]])).strip(), attempts
+    return words_alone(tool_parser, _join([*words, answer[position:]])).strip(), attempts
+
+
+def _join(words: Sequence[str]) -> str:
+    """Returns the words beside calls as one text. A block of code that held calls and nothing else is left out."""
+
+    def leave_out(block: re.Match[str]) -> str:
+        is_within = block.string.count("```", 0, block.start()) % 2  # what looks like its beginning ends another block
+        return block[0] if is_within else ""
+
+    return _BLOCK_OF_CALLS.sub(leave_out, _CALL_STOOD_HERE.join(words)).replace(_CALL_STOOD_HERE, "")
 
 
 def words_alone(tool_parser: str | None, text: str) -> str:

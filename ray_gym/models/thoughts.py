@@ -229,11 +229,15 @@ def last_words(text: str) -> str:
 
 
 def with_thoughts_apart(message: Message) -> Message:
-    """Returns a message whose thoughts are its `reasoning`, after those that it has there already."""
+    """Returns a message whose thoughts are its `reasoning`, after those that it has there already, unless these are the same:
+    some servers give thoughts twice.
+    """
     thoughts, said = tell_apart(message.content, has_calls=bool(message.tool_calls))
     if said == message.content:
         return message
-    reasoning = "\n".join(part for part in (message.reasoning, thoughts) if part)
+    reasoning = message.reasoning or ""
+    if thoughts.strip() != reasoning.strip():
+        reasoning = "\n".join(filter(None, (reasoning, thoughts)))
     return replace(message, content=said, reasoning=reasoning or None)
 
 

@@ -269,6 +269,8 @@ def test_the_last_words_are_those_after_the_last_thought(text: str, last: str) -
 def test_thoughts_join_those_that_an_engine_has_found() -> None:
     told = with_thoughts_apart(Message("assistant", "<think>b</think>Hi.", reasoning="a"))
     assert (told.content, told.reasoning) == ("Hi.", "a\nb")
+    twice = with_thoughts_apart(Message("assistant", "<think>\na\n</think>Hi.", reasoning="a"))
+    assert (twice.content, twice.reasoning) == ("Hi.", "a")
     plain = Message("assistant", "Hi.")
     assert with_thoughts_apart(plain) is plain
 

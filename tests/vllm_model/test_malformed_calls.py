@@ -372,6 +372,19 @@ def test_a_mention_of_a_mark_is_told_without_marks_around_the_words() -> None:
     assert read("kimi_k3", text) == (f"Behind `{mark}`.", [])
 
 
+@pytest.mark.parametrize("parser", ["qwen3_xml", "hermes", "glm45", "minimax_m2", "mistral", "kimi_k2", "xlam", "lfm2"])
+def test_a_block_of_code_around_calls_is_no_words(parser: str) -> None:
+    if parser == "lfm2":
+        around, note = SEVERAL[parser][0], SEVERAL[parser][2][0]
+    else:
+        around, note = SINGLE[parser][:2]
+    block = f"```xml\n{around(note)}\n```"
+    assert read(parser, block) == ("", [NOTE])
+    assert read(parser, f"Hi.\n{block}\n{block}\nBye.") == ("Hi.\n\n\nBye.", [NOTE, NOTE])
+    assert read(parser, f"```py\na\n```\n{around(note)}\n```\nb\n```") == ("```py\na\n```\n\n```\nb\n```", [NOTE])
+    assert read(parser, f"```\na {around(note)}\n```") == ("```\na \n```", [NOTE])
+
+
 def test_blocks_of_code_beside_calls_of_xlam_are_words() -> None:
     around, note, _, bad, as_read = SINGLE["xlam"]
     text = f"```py\nf(1)\n```\n{around(note)}\n```json\n{around(bad)}\n```"
