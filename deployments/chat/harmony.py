@@ -1,16 +1,20 @@
-"""Reads calls of gpt-oss of tools that are no functions.
+"""Reads messages of gpt-oss that vLLM's parser drops, or takes for reasoning.
 
 gpt-oss was trained with the tools python and browser, whose calls it addresses without `functions.`: `to=python`,
-`to=browser.search`. vLLM's parser drops such a message, or takes it for reasoning, though nobody else carries it out.
+`to=browser.search`. Nobody else carries these out. Now and then it leaves out the end of a message before the next one, or
+the channel of its words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
-def read_all_recipients(parser: Any) -> Any:
-    """Returns a subclass of vLLM's parser for gpt-oss that reads a message to any tool as a call of it."""
+def read_all_messages(parser: Any) -> Any:
+    """Returns a subclass of vLLM's parser for gpt-oss that reads a message to any tool as a call of it, one without its end
+    up to the next one, and one without a channel as words.
+    """
     from vllm.entrypoints.openai.parser.harmony_utils import BUILTIN_TOOL_TO_MCP_SERVER_LABEL as TOOLS
 
     class Parser(parser):  # type: ignore[misc]
@@ -20,9 +24,40 @@ def read_all_recipients(parser: Any) -> Any:
             super().__init__(tokenizer, tools, **settings)
             self._has_tools = bool(tools)
 
+        def process_chunk(self, token_ids: Sequence[int]) -> Any:
+            return super().process_chunk(_end_messages(token_ids))
+
+        def _poll_completed_message(self) -> Any:
+            message = super()._poll_completed_message()
+            if message is not None and message.channel is None and message.recipient is None:
+                message.channel = "final"
+            return message
+
         def _normalize_recipient(self, recipient: str | None) -> str | None:
             normal: str | None = parser._normalize_recipient(recipient)
             is_tool = self._has_tools and normal is not None and normal.partition(".")[0] in TOOLS
             return f"functions.{normal}" if is_tool else normal
 
     return Parser
+
+
+def _end_messages(token_ids: Sequence[int]) -> list[int]:
+    """Returns the tokens of an answer with an end of each message before the next one begins, and with its author. Within
+    a message, a control token is no text: what a model quotes has other tokens.
+    """
+    from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
+
+    def ids(text: str) -> list[int]:
+        return list(get_encoding().encode(text, allowed_special="all"))
+
+    (start,), (channel,), (message,) = ids("<|start|>"), ids("<|channel|>"), ids("<|message|>")
+    ends = ids("<|end|><|call|><|return|>")
+    missing = {start: ids("<|end|>"), channel: ids("<|end|><|start|>assistant")}
+    made: list[int] = []
+    is_within = False
+    for token_id in token_ids:
+        if is_within:
+            made += missing.get(token_id, ())
+        is_within = token_id == message or (is_within and token_id not in (*ends, *missing))
+        made.append(token_id)
+    return made

@@ -30,7 +30,7 @@ from ray_gym.deployments.chat.call_spelling import (
     unquote_arguments,
     with_own_ids,
 )
-from ray_gym.deployments.chat.harmony import read_all_recipients
+from ray_gym.deployments.chat.harmony import read_all_messages
 from ray_gym.deployments.chat.lost_arguments import loses_arguments
 from ray_gym.deployments.chat.quoted_tags import reveal
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
@@ -305,7 +305,7 @@ class ToolFormat:
             )
         except TypeError as error:
             raise UserError(f"tool_parser, reasoning_parser: {error}") from error
-        return read_all_recipients(parser) if is_harmony else parser
+        return read_all_messages(parser) if is_harmony else parser
 
 
 class _Reading(NamedTuple):

@@ -116,6 +116,38 @@ def test_gpt_oss_calls_tools_that_it_was_trained_with(header: str, name: str, ar
     assert [made.name for made in alone.tool_calls if made.name != "make_move"] == []
 
 
+THOUGHT = "<|channel|>analysis<|message|>I think."
+CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|>{"position": 4}<|call|>'
+
+
+@pytest.mark.parametrize(
+    ("text", "thought", "words", "calls"),
+    [
+        (THOUGHT + CALL, "I think.", "", 1),
+        (THOUGHT + "<|start|>assistant" + CALL, "I think.", "", 1),
+        (
+            THOUGHT + "<|start|>assistant to=functions.make_move<|channel|>commentary<|message|>{}<|call|>",
+            "I think.",
+            "",
+            1,
+        ),
+        (THOUGHT + "<|channel|>final<|message|>I say.<|return|>", "I think.", "I say.", 0),
+        (THOUGHT + "<|channel|>commentary<|message|>I say." + CALL, "I think.", "I say.", 1),
+        (THOUGHT + "<|end|><|start|>assistant<|message|>I say.<|return|>", "I think.", "I say.", 0),
+        ("<|message|>I say.<|return|>", None, "I say.", 0),
+    ],
+)
+def test_messages_of_gpt_oss_may_lack_their_ends_and_channels(
+    text: str, thought: str | None, words: str, calls: int
+) -> None:
+    tokenizer = formats("gpt_oss").tokenizer
+    ids = np.array(tokenizer.encode(text, add_special_tokens=False), dtype=np.int32)
+    generation = Generation([], ids, np.zeros(len(ids), np.float32), text, truncated=False)
+    answer = ToolFormat(*HARMONY, tokenizer).parse(generation, (TOOL,), None, 1)
+    assert (answer.reasoning, answer.content) == (thought, words)
+    assert [made.name for made in answer.tool_calls] == ["make_move"] * calls
+
+
 REASONING = {
     "qwen3": "<think>\nI think.\n</think>\n\nI say.",
     "qwen3_5": "I think.\n</think>\n\nI say.",  # its generation prompt opens the reasoning
