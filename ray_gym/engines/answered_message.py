@@ -12,7 +12,7 @@ from ray_gym.engines.spelled import elements, members, spelling, text_or_json, v
 from ray_gym.engines.tool_names import own_name
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import CompletionRequest
-from ray_gym.openai_api.parts import ANSWER_FIELDS, read_answer
+from ray_gym.openai_api.parts import ANSWER_FIELDS, REASONING_BESIDE, read_answer
 from ray_gym.seeds import stable_id
 
 CALLED = frozenset({"tool_calls", "function_call", "tool_use", "tool_call", "function_calls"})
@@ -35,9 +35,18 @@ def read_message(given: Mapping[str, Any], request: CompletionRequest) -> Messag
     content, called = _calls_apart(given.get("content"))
     calls = elements(given.get("tool_calls")) or _calls_elsewhere(given) or called
     fields = {name: value_of(given[name]) for name in given.keys() & ANSWER_FIELDS}
+    if not any(map(fields.get, REASONING_BESIDE)):
+        fields["reasoning_content"] = _copied_reasoning(given)
     reasoning, words = read_answer({**fields, "content": content})
     made = tuple(_tool_call(call, index, request) for index, call in enumerate(calls))
     return Message("assistant", words, reasoning or None, _with_own_ids(made, request))
+
+
+def _copied_reasoning(given: Mapping[str, Any]) -> str | None:
+    """Returns the reasoning that LiteLLM has among the fields that only some providers know; None if there is none."""
+    fields = members(given.get("provider_specific_fields"))
+    found = (value_of(fields[name]) for name in REASONING_BESIDE if name in fields)
+    return next((text for text in found if text and isinstance(text, str)), None)
 
 
 def _calls_apart(content: Any) -> tuple[Any, list[Any]]:
@@ -90,17 +99,17 @@ def with_unread_call(message: Message, request: CompletionRequest) -> Message:
 
 def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
     """Returns a call of an answer, which may have name and arguments itself, or in its `function`; one of type `tool_use`
-    has them as `input`. One that can't be read, or has its arguments elsewhere, has no name, and its whole JSON as its
-    arguments: it is answered with an error, and the calls beside it are carried out. An id that is neither a text nor a
-    whole number is made anew.
+    has them as `input`, and one of type `custom` in its `custom`. One that can't be read, or has its arguments elsewhere,
+    has no name, and its whole JSON as its arguments: it is answered with an error, and the calls beside it are carried
+    out. An id that is neither a text nor a whole number is made anew.
     """
     fields = members(call)
-    function = members(fields.get("function", call))
+    function = members(fields.get("function", fields.get("custom", call)))
     given = value_of(fields.get("id"))
     id = str(given) if given and type(given) in (str, int) else _make_id(request, index)
     name, arguments = value_of(function.get("name")), function.get("arguments")
-    if "function" not in fields and spelled(value_of(fields.get("type"))) == "tool_use":
-        arguments = fields.get("input", arguments)
+    if "function" not in fields and spelled(value_of(fields.get("type"))) in ("tool_use", "custom"):
+        arguments = function.get("input", arguments)
     if not isinstance(name, str) or (not value_of(arguments) and _has_arguments(fields, function)):
         return ToolCall(id, "", spelling(call))
     return ToolCall(id, own_name(name, request), text_or_json(arguments))

@@ -38,12 +38,12 @@ PART_HARMLESS = frozenset(
 )
 """Fields that tell of a part, and change neither the prompt nor the answer, whatever their values."""
 
-_REASONING_BESIDE = (
+REASONING_BESIDE = (
     *("reasoning_content", "reasoning", "reasoning_text", "thinking"),
     *("reasoning_details", "thinking_blocks", "tool_plan"),
 )
 """Fields of an assistant's message that may hold its reasoning: the first that holds any counts, as others repeat it."""
-ANSWER_FIELDS = frozenset({"content", "refusal", *_REASONING_BESIDE, "audio"})
+ANSWER_FIELDS = frozenset({"content", "refusal", *REASONING_BESIDE, "audio"})
 """Fields of an assistant's message that `read_answer` reads."""
 
 
@@ -108,7 +108,7 @@ def _is_reasoning(kind: str) -> bool:
 
 def _reasoning_beside(fields: Mapping[str, Any]) -> str:
     """Returns the reasoning of a message that is not in its content. Errors: ValueError for one that is no text."""
-    name = next((name for name in _REASONING_BESIDE if fields.get(name)), None)
+    name = next((name for name in REASONING_BESIDE if fields.get(name)), None)
     if name is None:
         return ""
     told = fields[name]

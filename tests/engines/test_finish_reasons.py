@@ -283,7 +283,7 @@ GOOD = {"id": "a", "type": "function", "function": {"name": "look", "arguments":
     [
         {"id": "b", "function": {"arguments": "{}"}},
         {"id": "b", "type": "function", "function": {"name": None, "arguments": "{}"}},
-        {"id": "b", "type": "custom", "custom": {"name": "look", "input": "x"}},
+        {"id": "b", "type": "custom", "custom": {"input": "x"}},
         {"id": "b", "function": "look"},
         {"id": "b", "function": {"name": "look", "parameters": {"at": 1}}},
         {"id": "b", "function": {"name": "look", "arguments": None, "args": '{"at": 1}'}},
@@ -369,6 +369,27 @@ def test_a_part_that_repeats_a_call_is_none_and_arguments_stay_as_they_came() ->
     assert [(call.id, call.arguments) for call in alone.tool_calls] == [("a", '{"at":1e5}')] and alone.content == ""
     both = sent % (parts, f', "tool_calls": [{json.dumps(GOOD)}]')
     assert len(wire.completion(wire.read(both.encode()), request(), False, {}).message.tool_calls) == 1
+
+
+@pytest.mark.parametrize("text", ['{"at": 1}', "4, please"])
+def test_a_free_form_call_has_its_text_as_arguments(text: str) -> None:
+    call = {"id": "b", "type": "custom", "custom": {"name": "look", "input": text}}
+    given = answer(message={"role": "assistant", "content": None, "tool_calls": [call]}, finish_reason="tool_calls")
+    for sent in (given, wire.read(json.dumps(given).encode())):
+        [read] = wire.completion(sent, request(), False, {}).message.tool_calls
+        assert (read.id, read.name, read.arguments) == ("b", "look", text)
+
+
+@pytest.mark.parametrize("beside", [{}, {"reasoning_content": None}])
+@pytest.mark.parametrize(
+    ("copy", "reasoning"), [({"reasoning_content": "Hm."}, "Hm."), ({"reasoning": 1}, None), (None, None)]
+)
+def test_reasoning_may_stand_in_litellms_copy(beside: dict[str, Any], copy: Any, reasoning: str | None) -> None:
+    message = {"role": "assistant", "content": "Hi.", "provider_specific_fields": copy, **beside}
+    given = answer(message=message, finish_reason="stop")
+    for sent in (given, wire.read(json.dumps(given).encode())):
+        read = wire.completion(sent, request(), False, {}).message
+        assert (read.content, read.reasoning) == ("Hi.", reasoning)
 
 
 def test_a_part_that_is_neither_words_nor_a_call_is_no_answer() -> None:
