@@ -171,8 +171,8 @@ class ToolFormat:
         return read_json_call(attempt.written) if self.tool_parser in call_frames.JSON_CALLS else None
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading:
-        """Returns an answer as vLLM's parsers read it. If they take the whole of it for reasoning, but there are no marks
-        of reasoning, it is read again without the reasoning parser.
+        """Returns an answer as vLLM's parsers read it. If they take words for reasoning, but there are no marks of reasoning,
+        it is read again without the reasoning parser.
         """
         text, token_ids = generation.text, generation.token_ids
         if self._parser is None:
@@ -183,13 +183,20 @@ class ToolFormat:
         reading = self._parse_by(self._parser, text, tools, token_ids)
         if self._tells_thoughts and (apart := self._parse_interleaved(generation, tools)) is not None:
             return apart
-        is_all_reasoning = reading.reasoning and not reading.words and not reading.calls
-        if is_all_reasoning and not self._has_reasoning_marks(generation):
-            # Parsers of models that always reason take an answer without marks for reasoning without an end.
+        if self._is_unmarked(reading, generation):
             if self._call_parser is None:
                 return _Reading(None, text, [], text)
             return self._parse_by(self._call_parser, text, tools, token_ids)
         return reading
+
+    def _is_unmarked(self, reading: _Reading, generation: Generation) -> bool:
+        """Says whether a parser took the whole of an answer for reasoning, or what is before a call (or its mark, which may be
+        a part of another call), though nothing marks the beginning or the end of any.
+        """
+        if not reading.reasoning or has_mark(generation.text) or is_opened(self._end_of_prompt(generation)):
+            return False
+        is_all = not reading.words and not reading.calls
+        return is_all or generation.text.removesuffix(reading.answer).strip() == reading.reasoning.strip()
 
     @property
     def _tells_thoughts(self) -> bool:

@@ -166,3 +166,29 @@ def test_a_call_at_the_end_of_all_is_one() -> None:
     call = JSON.replace("TEXT", "real")
     assert read("hermes", "qwen3", f"<think>plan {call}\n</think>")[2] == note("real")
     assert read("hermes", "qwen3", f"<think>plan {call}")[2] == note("real")
+
+
+QUOTING = {
+    "xlam": '[{"name": "note", "arguments": {"text": "a <tool_call> b </tool_call>"}}]',
+    "llama3_json": '{"name": "note", "parameters": {"text": "a <tool_call> b </tool_call>"}}',
+    "mistral": '[TOOL_CALLS]note{"text": "a <tool_call> b </tool_call>"}',
+    "pythonic": '[note(text="a <tool_call> b </tool_call>")]',
+}
+"""Calls that quote a mark of other formats, at which vLLM's reasoning parsers end a thought."""
+
+
+@pytest.mark.parametrize("reasoning_parser", ["qwen3", "glm45"])
+@pytest.mark.parametrize("tool_parser", QUOTING)
+def test_a_quoted_mark_ends_no_thought_that_nothing_began(tool_parser: str, reasoning_parser: str) -> None:
+    for words in ("", "Hi."):
+        answer = f"{words} {QUOTING[tool_parser]}".strip()
+        assert read(tool_parser, reasoning_parser, answer) == ("", words, note("a <tool_call> b </tool_call>"))
+
+
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+def test_words_before_a_call_are_no_thought_that_nothing_began(parsers: tuple[str, str], call: str) -> None:
+    written = f"Words. {call.replace('TEXT', 'x')}"
+    assert read(*parsers, written) == ("", "Words.", note("x"))
+    assert read(*parsers, written, prompt="<think>\n\n</think>\n\n") == ("", "Words.", note("x"))
+    thoughts, words, _ = read(*parsers, written, prompt="<think>\n")
+    assert (thoughts.strip(), words) == ("Words.", "")
