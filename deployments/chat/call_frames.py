@@ -34,7 +34,9 @@ from ray_gym.deployments.chat.quoted_tags import Tags
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
-CALL_LIKE = rf"(?=\s*(?:[{{\[<]|[A-Za-z_][\w.-]*(?:[({{]|\s*<parameter\b)|(?:{NAMES})[ \t]*(?:[\n<{{]|\Z)|call:|\Z))"
+CALL_LIKE = (
+    rf"(?=\s*(?:[{{\[<]|[A-Za-z_][\w.-]*(?:[({{]|\s*<parameter\b)|(?:{NAMES})(?:\(|[ \t]*(?:[\n<{{]|\Z))|call:|\Z))"
+)
 """Regular expression of what follows the beginning of a call, and no mention of its mark."""
 
 
@@ -306,6 +308,8 @@ JSON_CALLS = frozenset(
     }
 )
 """Tool parsers of formats in which a call is, or may be, {"name": NAME, "arguments": {...}}."""
+PYTHON_CALLS = frozenset({"pythonic", "llama4_pythonic", "olmo3", "lfm2"})
+"""Tool parsers of formats in which a call is NAME(KEY=VALUE)."""
 NO_WORDS = {
     "ernie45": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<response>|</response>\s*\Z",
     "hunyuan_a13b": r"\A\s*</think>|(?:\A|(?<=</think>))\s*<answer>|</answer>\s*\Z",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Collection
 from itertools import islice
 
 NEVER = r"(?!)"
@@ -22,7 +23,7 @@ LONG_STRING = r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\''
 STRING = rf'{LONG_STRING}|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
 """Regular expression of a string of Python, also of one with a line break that should be escaped."""
 
-_CALL = r"[A-Za-z_][\w.-]*\("
+_CALL = r"[^\W\d][\w./-]*\("
 _NEXT_CALL = rf",\s*(?={_CALL})"
 _NEXT_LINE = rf"(?:,\s*|\n[^\S\n]*)(?={_CALL})"
 _BREAKS = {"\n": "\\n", "\r": "\\r"}
@@ -42,7 +43,7 @@ def split_calls(text: str, border: str = _NEXT_CALL) -> list[str]:
     first = 0
     while first < len(text):
         tries = {*_ends(text, border, first), *_ends(text, border, first, STRING)}
-        whole = (end for end in sorted(tries) if count_calls(_without_comma(text[first : end[0]])) == 1)
+        whole = (end for end in sorted(tries) if _is_call(_without_comma(text[first : end[0]])))
         stop, following = next(whole, None) or _ends(text, border, first, LONG_STRING)[0]
         pieces.append(_without_comma(text[first:stop]))
         first = following
@@ -74,11 +75,36 @@ def spell_call(call: str) -> str | None:
 def spell_as_json(call: str) -> str | None:
     """Returns a call NAME.call(KEY=VALUE) as JSON; None if it is none, or has arguments without a name or a value."""
     parsed = _parse(call)
-    if len(parsed) != 1 or _loses_arguments(parsed[0]) or not isinstance(parsed[0].func, ast.Attribute):
+    if len(parsed) != 1 or not isinstance(parsed[0].func, ast.Attribute):
+        return None
+    given = _arguments_as_json(parsed[0])
+    name = json.dumps(ast.unparse(parsed[0].func.value), ensure_ascii=False)
+    return None if given is None else f'{{"name": {name}, "parameters": {given}}}'
+
+
+def read_named(call: str, names: Collection[str]) -> tuple[str, str] | None:
+    """Returns the name of a tool and the arguments as JSON, as a Python call of it has them. The name may be none of Python's
+    (fs/read-file), or of other letters than ASCII's, which the parsers do not read. Returns None for any other call, and one
+    that `spell_as_json` does not read.
+    """
+    name, bracket, inside = call.partition("(")
+    parsed = _parse(f"call{bracket}{inside}") if name.strip() in names else []
+    given = _arguments_as_json(parsed[0]) if len(parsed) == 1 else None
+    return None if given is None else (name.strip(), given)
+
+
+def _is_call(text: str) -> bool:
+    """Returns True if a text is one Python call, but for its name, which may be that of any tool."""
+    return count_calls(re.sub(rf"\A\s*{_CALL}", "call(", text)) == 1
+
+
+def _arguments_as_json(call: ast.Call) -> str | None:
+    """Returns the arguments of a call as JSON; None if one has no name or no value, or would be lost."""
+    if _loses_arguments(call):
         return None
     try:
-        given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in parsed[0].keywords}
-        return json.dumps({"name": ast.unparse(parsed[0].func.value), "parameters": given}, ensure_ascii=False)
+        given = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return json.dumps(given, ensure_ascii=False)
     except (ValueError, TypeError):
         return None
 

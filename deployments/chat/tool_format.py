@@ -32,6 +32,7 @@ from ray_gym.deployments.chat.call_spelling import (
 )
 from ray_gym.deployments.chat.harmony import read_all_messages
 from ray_gym.deployments.chat.lost_arguments import loses_arguments
+from ray_gym.deployments.chat.python_calls import read_named
 from ray_gym.deployments.chat.quoted_tags import reveal
 from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
@@ -168,6 +169,8 @@ class ToolFormat:
             if len(calls) == 1 and is_name(calls[0][1], names):
                 id, name, arguments = calls[0]
                 return spell_as_written([(id, name, reveal(arguments))], attempt.written)[0]
+        if self.tool_parser in call_frames.PYTHON_CALLS and (named := read_named(attempt.written, names)):
+            return "", *named
         return read_json_call(attempt.written) if self.tool_parser in call_frames.JSON_CALLS else None
 
     def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> _Reading:

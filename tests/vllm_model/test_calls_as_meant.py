@@ -8,10 +8,11 @@ import time
 import numpy as np
 import pytest
 from call_texts import CALL_TEXTS
-from test_malformed_calls import GO, NOTE, TOOLS, Calls, read, tool_format
+from test_malformed_calls import GO, NOTE, SEVERAL, TOOLS, Calls, read, tool_format
 
 from ray_gym.deployments.chat.call_frames import cut
 from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.messages import ToolSchema
 
 JSON_NOTE, JSON_GO = '{"name": "note", "arguments": {"text": "ü"}}', '{"name": "go", "arguments": {"to": "x"}}'
 LISTS = {"mistral": "[TOOL_CALLS] [", "granite": "<|tool_call|>[", "phi4_mini_json": "functools["}
@@ -394,3 +395,18 @@ def test_other_texts_of_arguments_stay(arguments: str) -> None:
 )
 def test_definitions_of_tools_in_a_list_are_words(text: str) -> None:
     assert read("xlam", text) == (text, [])
+
+
+@pytest.mark.parametrize("parser", ["pythonic", "llama4_pythonic", "olmo3", "lfm2"])
+def test_tools_of_any_name_are_called_in_python(parser: str) -> None:
+    around = SEVERAL.get(parser, (lambda calls: f"[{calls}]",))[0]
+    tools = (*TOOLS, *(ToolSchema(name, "", {"type": "object", "properties": {}}) for name in ("读取", "fs/read-file")))
+    written = "fs/read-file(p='a, go(b)', q=[1, None]), go(to='x'), 读取(文='ü'), 读取('x')"
+    answer = Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), around(written), truncated=False)
+    made = tool_format(parser).parse(answer, tools, None, 7).tool_calls
+    assert [(call.name, call.arguments) for call in made] == [
+        ("fs/read-file", '{"p": "a, go(b)", "q": [1, null]}'),
+        GO,
+        ("读取", '{"文": "ü"}'),
+        ("", "读取('x')"),
+    ]
