@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -76,10 +77,13 @@ def load_object(path: str, where: str) -> Any:
         raise UserError(f"{where}: can't import {module_name}: {told}") from None
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: importing {module_name} failed: {placed(error)}") from error
-    for part in attribute.split("."):
+    parts = attribute.split(".")
+    for place, part in enumerate(parts):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else _folder_hint(found)
+            within = _module_with(found, part)
+            meant = f"{within}:{'.'.join(parts[place:])}" if within else close[0] if close else ""
+            hint = f"; did you mean {meant!r}?" if meant else _folder_hint(found)
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
@@ -132,6 +136,16 @@ def _is_anothers(path: str) -> bool:
     """
     is_pythons = path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path
     return not is_pythons and Path(path).is_dir()
+
+
+def _module_with(package: Any, name: str) -> str | None:
+    """Returns the module of a package, one right below it, whose text defines a class or a function; None without one."""
+    definition = re.compile(rf"^(?:class|(?:async )?def) {re.escape(name)}\b", re.MULTILINE)
+    for folder in getattr(package, "__path__", ()) if isinstance(package, ModuleType) else ():
+        for file in sorted(Path(folder).glob("*.py")):
+            if file.stem != "__init__" and definition.search(file.read_text("utf-8", errors="replace")):
+                return f"{package.__name__}.{file.stem}"
+    return None
 
 
 def _folder_hint(found: Any) -> str:

@@ -83,7 +83,7 @@ def _start() -> subprocess.Popen[bytes]:
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     paths = os.pathsep.join(path or "." for path in sys.path)
     return subprocess.Popen(
-        [sys.executable, "-m", "ray_gym.check.other_process"],
+        [sys.executable, "-P", "-m", "ray_gym.check.other_process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},

@@ -353,10 +353,15 @@ def main() -> None:
 
 
 def _import_from_here() -> None:
-    """Lets this process import the environments and players of the working directory, as `python -m` does."""
+    """Lets this process import the environments and players of the working directory, as `python -m` does; after all
+    others if a module there hides one that the command needs.
+    """
     here = Path.cwd()
-    if "" not in sys.path and str(here) not in sys.path:
-        sys.path.insert(len(sys.path) if hidden_modules(here) else 0, str(here))
+    others = [path for path in sys.path if path not in ("", str(here))]
+    if hidden_modules(here):
+        sys.path[:] = [*others, str(here)]
+    elif len(others) == len(sys.path):
+        sys.path.insert(0, str(here))
 
 
 def _told(error: Any) -> str:

@@ -38,6 +38,29 @@ def test_other_files_in_the_first_folder_do_no_harm(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, env=environment, timeout=60, check=False).returncode == 0
 
 
+SHOP = """
+from ray_gym import *
+
+class Shop(Environment[Task, None]):
+    def generate(self, rng, index): return Task()
+    def setup(self, task, episode): return None
+    def opening(self, task, state): return Opening(messages={"policy": "hi"})
+    def score(self, state, episode): return 1.0
+"""
+
+
+@pytest.mark.parametrize("start", [("-m", "ray_gym"), ("-c", "from ray_gym.cli import main; main()")])
+def test_a_module_that_hides_one_which_is_imported_late_goes_last(tmp_path: Path, start: Sequence[str]) -> None:
+    (tmp_path / "ray.py").write_text("")
+    (tmp_path / "shop.py").write_text(SHOP)
+    command = [sys.executable, *start, "check-env", "shop:Shop", "--tasks", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert "no perfect player of policy" in done.stdout and "is not a package" not in done.stderr
+
+
 class _Interruption(MetaPathFinder):
     """Ends the import of one module as Ctrl-C would."""
 
