@@ -317,13 +317,17 @@ INSTEAD_OF_POLICYS = {
     **dict.fromkeys(("setup", "furnish", "tools_for", "opening"), _NOBODY_PLAYED),
 }
 """Remedy of a failure of the policy's that was raised in a hook that may not, by the hook."""
+_ASK_INSTEAD = "the episode is over, so that nobody speaks or acts any more: a model is asked by `episode.ask` here"
+INSTEAD_OF_COMMANDS = dict.fromkeys(("score", "score_group"), _ASK_INSTEAD)
+"""Remedy of a command after the end, by the hook. Other hooks may be at work when the episode ends."""
 
 
 class blame_environment:
     """Turns exceptions of the environment's code in the block into an EpisodeFailure (environment) that names the hook.
 
     EpisodeFailure, EpisodeOver, the end of the coroutine (GeneratorExit) and the cancellation of the task pass
-    unchanged; but a failure of the policy's is the environment's where the policy does not play (INSTEAD_OF_POLICYS).
+    unchanged; but a failure of the policy's is the environment's where the policy does not play (INSTEAD_OF_POLICYS), and
+    so is the end of the episode where that is known (INSTEAD_OF_COMMANDS).
     """
 
     __slots__ = ("_environment", "_hook", "_leaked", "_task")
@@ -339,17 +343,16 @@ class blame_environment:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._leaked.__exit__(kind, error, traceback)
-        if error is None or isinstance(error, EpisodeOver):
+        if error is None:
             return
-        instead = None
-        if isinstance(error, EpisodeFailure):
-            instead = INSTEAD_OF_POLICYS.get(self._hook) if error.failure.kind == FailureKind.POLICY else None
-            if instead is None:
-                return
+        own = engines_own(error)
+        instead = self._remedy(own)
+        if own is not None and instead is None:
+            if own is not error:
+                raise own from error
+            return
         if isinstance(error, GeneratorExit) and (self._task is None or running_task() is not self._task):
             return  # the coroutine is being closed: the author's code did not raise it
-        if isinstance(error, BaseExceptionGroup) and (told := engines_own(error)) is not None:
-            raise told from error
         if isinstance(error, asyncio.CancelledError) and is_cancelled():
             return
         if isinstance(error, SandboxGone):
@@ -360,6 +363,13 @@ class blame_environment:
         if instead is not None:
             failure = replace(failure, message=f"{failure.message}: {instead}")
         raise EpisodeFailure.of(failure) from error
+
+    def _remedy(self, error: EpisodeFailure | EpisodeOver | None) -> str | None:
+        """Returns what to do instead of what the hook may not; None where the error passes as it is, or is not ours."""
+        if isinstance(error, EpisodeOver):
+            return INSTEAD_OF_COMMANDS.get(self._hook)
+        is_policys = error is not None and error.failure.kind == FailureKind.POLICY
+        return INSTEAD_OF_POLICYS.get(self._hook) if is_policys else None
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:
