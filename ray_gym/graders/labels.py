@@ -19,7 +19,7 @@ from ray_gym.graders.numbers_apart import (
     numbers_of_list,
     title_of_score,
 )
-from ray_gym.graders.places import names_the_loser
+from ray_gym.graders.places import is_ranked_below, names_the_loser
 from ray_gym.graders.quotes import Quotes
 from ray_gym.graders.restated import restates_another
 from ray_gym.graders.scales import Scales
@@ -55,6 +55,8 @@ class _Reading(NamedTuple):
     """False for a label in the midst of a sentence, or one that is withdrawn or quoted: it is no verdict by itself."""
     quoted: bool = False
     """True for a label of someone else's, or of the answer that loses: a verdict that follows counts."""
+    loses: bool = False
+    """True for the name of the answer that loses: it confirms a verdict for another one before it."""
     titled: Literal["line", "key"] | None = None
     """line for a score with only its title on its line (`Score: 4`), key for one in JSON: they decide over prose."""
     prose: Literal["unplaced", "placed"] | None = None
@@ -90,12 +92,27 @@ def _readings(text: str, labels: Iterable[str]) -> Sequence[_Reading]:
     """
     found = list(_labels_in(text, labels))
     own = max((place for place, reading in enumerate(found) if reading.stated), default=-1)
-    found = [reading for place, reading in enumerate(found) if place > own or not reading.quoted]
+    verdict = found[own].label if own >= 0 else None
+    found = [
+        _beside(reading, verdict) if place > own else reading
+        for place, reading in enumerate(found)
+        if not reading.quoted or (place > own and not _confirms(reading, verdict))
+    ]
     titled = max((place for place, reading in enumerate(found) if reading.titled), default=-1)
     if titled < 0:
         return found
     later = found[titled].titled == "line"
     return [one for at, one in enumerate(found) if not one.prose or (later and at > titled and one.prose == "placed")]
+
+
+def _confirms(reading: _Reading, verdict: str | None) -> bool:
+    """Returns True if a name of the answer that loses is another than the verdict before it."""
+    return reading.loses and verdict is not None and reading.label != verdict
+
+
+def _beside(reading: _Reading, verdict: str | None) -> _Reading:
+    """Returns a reading behind a verdict. The name of the answer that loses is doubtful if it is the verdict."""
+    return reading._replace(label=None) if reading.loses and reading.label == verdict else reading
 
 
 def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
@@ -145,10 +162,10 @@ def _labels_in(text: str, labels: Iterable[str]) -> Iterator[_Reading]:
                 continue
             if _MOST_LABELS // 2 <= place < len(matches) - _MOST_LABELS // 2:
                 yield _Reading(label, stated=False)
-            elif quotes.hold(*found.span(), is_name=(is_name := label in finder.names)) or (
-                is_name and names_the_loser(said, *found.span())
-            ):
+            elif quotes.hold(*found.span(), is_name=(is_name := label in finder.names)):
                 yield _Reading(label, stated=False, quoted=True)
+            elif is_name and ((loses := names_the_loser(said, *found.span())) or is_ranked_below(said, *found.span())):
+                yield _Reading(label, stated=False, quoted=True, loses=loses)
             else:
                 doubtful = doubts.of(label, *found.span()) or swayed.is_swayed(said, label, *found.span())
                 placed = doubts.states(label, *found.span())

@@ -112,8 +112,8 @@ _LOSES_BEFORE = re.compile(
     rf"(?:(?:response|assistant|answer|model)\s)?{MARKS}{{0,6}}\Z)"
 )
 _LOSES_BEHIND = re.compile(
-    rf"(?i:{MARKS}{{0,6}}(?:[,:(=\uff1a\u2014{DASHES}]|(?<=\s)){MARKS}{{0,4}}(?:(?:is|was)\s)?(?:(?:the|clearly|much|slightly|far)\s){{0,2}}"
-    rf"(?:{_WORSE}{_OF_THE_TWO}|loses|lost)(?={MARKS}{{0,4}}(?:[.,;:!]|\Z|\n)|[)\]]))"
+    rf"(?i:{MARKS}{{0,6}}(?:[,:(=\uff1a\u2014{DASHES}]|(?<=\s)){MARKS}{{0,4}}(?P<verb>(?:is|was)\s)?(?:(?:the|clearly|much|slightly|far)\s){{0,2}}"
+    rf"(?:{_WORSE}{_OF_THE_TWO}(?(verb)|(?!{MARKS}{{0,4}}:))|loses|lost)(?={MARKS}{{0,4}}(?:[.,;:!]|\Z|\n)|[)\]]))"
 )
 """These two name the answer that a judge does not prefer: Loser: A, A (eliminated)."""
 _BELOW_BEFORE = re.compile(
@@ -155,8 +155,11 @@ def spelled_before(said: str, first: int, start: int, *, is_negative: bool) -> i
 def names_the_loser(said: str, start: int, end: int) -> bool:
     """Returns True if the name of an answer from `start` to `end` is given as that of the worse one: Loser: A."""
     before = _LOSES_BEFORE.search(said, max(0, start - _WINDOW), start)
-    if before is not None or _LOSES_BEHIND.match(said, end):
-        return True
+    return before is not None or _LOSES_BEHIND.match(said, end) is not None
+
+
+def is_ranked_below(said: str, start: int, end: int) -> bool:
+    """Returns True if the name of an answer from `start` to `end` stands below another one: B > A."""
     below = _BELOW_BEFORE.search(said, max(0, start - _WINDOW), start)
     return below is not None or _BELOW_BEHIND.match(said, end) is not None
 
