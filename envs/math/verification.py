@@ -28,6 +28,7 @@ from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.envs.math.scripts import LETTER, without_other_words
+from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
 from ray_gym.envs.math.words import are_same_words
@@ -124,7 +125,18 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
 
 
 def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str]:
-    """Returns what `verify_answer` does, for an answer behind whose value no other one is given."""
+    """Returns what `verify_answer` does, for an answer behind whose value no other one is given. A box in which a value is
+    spelled twice has to have the expected one twice.
+    """
+    value, reason = _verify_one(expected, answer, question)
+    twice = None if value else two_spellings(standing_box(answer, question) or "")
+    if twice is None:
+        return value, reason
+    verified = [_verify_one(expected, rf"\boxed{{{spelling}}}", question) for spelling in twice]
+    return min(verified) if all(one for one, _ in verified) else (value, reason)
+
+
+def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     box, inside = standing_box(answer, question), last_boxed(expected)
     if box is None and ((is_boxed := last_boxed(answer) is not None) or is_denied_answer(answer)):
         return 0.0, f"the {'box' if is_boxed else 'answer'} is taken back"
