@@ -57,8 +57,10 @@ _ALL_NUMBERS = re.compile(
     r"(?:[A-Za-z]\s?\\in\s?)?(?:\\text\s?\{\s?)?all\s(?:the\s)?reals?(?:\s(?:numbers?|values?))?\s?\}?", re.IGNORECASE
 )
 _NO_SOLUTION = re.compile(
-    r"(?:\\text\s?\{\s?)?(?:there (?:is|are) )?no (?:real )?(?:solutions?|roots?)\s?\}?", re.IGNORECASE
+    r"(?:\\text\s?\{\s?)?(?:there (?:is|are) )?no (real )?(?:solutions?|roots?)\s?\}?", re.IGNORECASE
 )
+NO_REAL = "\\text{no real solution}"
+"""Answer that there is no real solution, which says nothing of others."""
 _INFINITY = re.compile(r"\\(?:text|mathrm)\s?\{\s?infinity\s?\}|(?<![A-Za-z\\])infinity(?![A-Za-z])", re.IGNORECASE)
 _NATURAL = re.compile(r"\\log\s?_\s?(?:\{\s?e\s?\}|e(?![A-Za-z]))")
 _ANGLED = re.compile(r"\A\\langle(?![A-Za-z])((?:(?!\\[lr]angle).)*)\\rangle\Z")
@@ -97,12 +99,12 @@ def without_names(text: str) -> str:
 
 def in_usual_signs(expression: str) -> str:
     r"""Returns an expression with a minus for the word, the number 1500 for `1.5e3`, commas between the parts of `[3; 4]`,
-    round brackets for those of `]3, 4[`, and `\emptyset` for `\varnothing` and no solution.
+    round brackets for those of `]3, 4[`, `\emptyset` for `\varnothing` and no solution, and `NO_REAL` for no real one.
     """
     if _ALL_NUMBERS.fullmatch(expression):
         return "\\mathbb{R}"
-    if _NO_SOLUTION.fullmatch(expression):
-        return "\\emptyset"
+    if (none := _NO_SOLUTION.fullmatch(expression)) is not None:
+        return NO_REAL if none[1] else "\\emptyset"
     plain = _NATURAL.sub(r"\\ln ", _INFINITY.sub(r"\\infty ", _ANGLED.sub(r"(\1)", expression)))
     signed = _NO_SET.sub(r"\\emptyset", _MINUS.sub("-", plain))
     power = _E_NOTATION.fullmatch(signed)

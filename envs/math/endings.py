@@ -17,6 +17,8 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _COUNTED = re.compile(r"(?i:how\s+many|number\s+of)\s+([A-Za-z-]+)(?:\s+([A-Za-z-]+))?")
 _COMPARED = re.compile(r"how\s+(?:many|much)\s+(more|less|fewer)\b", re.IGNORECASE)
+_ASKS_FOR_MOLARITY = re.compile(r"(?i:\bmol(?:ar|arity|es?)?\b|\bconcentration\b)")
+"""Words of a question to which M is mol per litre, and no million."""
 _NAMES_NOTHING = frozenset(
     {"is", "are", "not", "no", "wrong", "negative", "minus", "below", "squared", "cubed", "factorial", "more", "less"}
 )
@@ -74,6 +76,8 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
 
     `is_last`: whether nothing stands behind the words. An expected answer with words of its own allows no others.
     """
+    if words == "M" and _ASKS_FOR_MOLARITY.search(question):
+        return True
     if powers_of(_PER.sub("", words)) is not None or words in {text.strip() for text in _TEXT.findall(expected)}:
         return True
     if not _PLAIN_WORDS.fullmatch(words):

@@ -81,10 +81,17 @@ _SMALL_DIGITS = re.compile(
     r"(?<![\w)}\]])(?:\{\})?\^(?:\{\s?(\d{1,30})\s?\}|(\d))\s?(?:\\!)?/(?:\\!)?\s?_(?:\{\s?(\d{1,30})\s?\}|(\d))"
 )
 """Fraction of raised and lowered digits with a slash between them."""
-_ROOT = re.compile(r"√\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
+_ROOT = re.compile(r"(?:√|\\surd(?![A-Za-z]))\s{0,9}(?:\{([^{}]*)\}|\(([^()]*)\)|(\d+(?:\.\d+)?|[A-Za-z]))")
 _TIMES = re.compile(r"(?<=[\w)}])\s{0,9}[×·⋅]\s{0,9}(?=[\w(\\√])")  # noqa: RUF001
-_TIMES_TEN = re.compile(r"(?<=\d)\s{0,9}[xX]\s{0,9}(?=10\s{0,9}(?:\^|\*\*))")
+_TIMES_TEN = re.compile(r"(?<=\d)\s{0,9}(?:[xX]|\\text\s?\{\s?[xX]\s?\})\s{0,9}(?=10\s{0,9}(?:\^|\*\*))")
 """Letter x for a sign of multiplication: 3.2 x 10^5."""
+_STAR = re.compile(r"\\ast(?![A-Za-z])")
+_SLASH = re.compile(r"\\slash(?![A-Za-z])\s?")
+_RAISED_BY_STARS = re.compile(r"(?<=[\w)}\]])\s?\*\*\s?(?:(-?\d{1,9}(?![\w.*])|[a-z](?![\w*]))|\(([^()]{1,60})\))")
+"""Power as programs write it: x**2."""
+_PI_IN_TEXT = re.compile(r"\\(?:text|mathrm)\s?\{\s?(?:\u03c0|\\?pi)\s?\}")
+_LETTER = re.compile(r"\A([A-Z])\)\Z")
+"""Letter of an option, with the bracket behind it."""
 _TEN_TO = re.compile(r"(?<![\w.,])10\s?\*\*\s?(?=[-({\d])")
 _MINUS_POWER = re.compile(
     r"\\text\{[^{}]*\}|(?<=[\w)}\]])\s?\^\s?(-(?:\d+(?:\.\d+)?(?![\d.,]|\s?[/^])|[a-z](?![\w^])))"
@@ -126,7 +133,7 @@ _MICRO = re.compile(r"(?<=\d)(\s*)\\mu\s*\\text\{\s*(\w+)\s*\}")
 _PRICE = re.compile(r"\$(?=[\d.])[^$]*")
 _DOLLARS = re.compile(r"^\$+|(?<!\\)\$+$")
 _FONT = re.compile(
-    r"\\(?:mathrm|mathit|mathsf|mathtt|mbox|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*"
+    r"\\(?:mathrm|mathit|mathsf|mathtt|[mh]box|text\w*|rm|operatorname(?=\{\w+\}\W*$))\s*"
     r"\{((?:[\w ./]|\^(?:\{\s?-?\d\s?\}|-)?)+)\}"
     r"|\{\s*\\rm\s([\w ./^]+)\}"
 )
@@ -171,16 +178,22 @@ def bare_expression(text: str) -> str:
     plain spaces that group its digits, and signs of equality before it; with a sign for the word pi, and as a list or a set if
     it is a system of equations or has two signs.
     """
-    text = _BASE.sub(_in_base, _ONLY_TEXT.sub(r"\1", text.strip()))
+    text = _BASE.sub(_in_base, _ONLY_TEXT.sub(r"\1", _LETTER.sub(r"\1", text.strip())))
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
-    bare = f"\\{bare}" if _PRICE.fullmatch(bare) else bare
+    bare = _with_usual_operators(f"\\{bare}" if _PRICE.fullmatch(bare) else bare)
     plain = _MINUS_POWER.sub(
         _in_braces, _GROUPED_PLAINLY.sub("", tidy(_DOLLARS.sub("", bare).strip().translate(_RELATIONS)))
     )
     exact = _ROUGHLY_BEHIND.sub("", _without_end(_PLAIN_FUNCTION.sub(r"\\\1", plain).strip()))
     value = value_of(as_list(_EQUALS.sub("", exact)))
     return with_both_signs(without_mixed_numbers(_PI.sub(r"\\pi ", in_usual_signs(value)).strip()))
+
+
+def _with_usual_operators(text: str) -> str:
+    r"""Returns a text with `^` for two stars, a star for `\ast`, a slash for `\slash`, and a sign for pi in text."""
+    plain = _SLASH.sub("/", _STAR.sub("*", _PI_IN_TEXT.sub(r"\\pi ", text)))
+    return _RAISED_BY_STARS.sub(lambda found: f"^{{{found[1] or found[2]}}}", plain)
 
 
 def _in_base(found: re.Match[str]) -> str:

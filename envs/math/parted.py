@@ -1,5 +1,6 @@
-"""Compares answers of several parts whose order counts: ratios of three, quotients with remainders, times of day, and lists in
-an order that the question asks for. As expressions, they would be quotients, products and sets.
+"""Compares answers of several parts whose order counts: ratios of three, quotients with remainders, ranges, times of
+day, and lists in an order that the question asks for. As expressions, they would be quotients, products, differences
+and sets.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _CLOCK = re.compile(
 _ASKS_FOR_TIME = re.compile(
     r"\b(?:what|which) time\b|\btime (?:is|was|will|does|did)\b|o['\u2019]clock|\b[ap]\.?m\b|\bclock\b", re.IGNORECASE
 )
+_RANGE = re.compile(r"(\d{1,15})\s?(?:-{1,2}|\\text\s?\{\s?(?:-{1,2}|to)\s?\}|\bto\b)\s?(\d{1,15})")
+"""Range from a number to a larger one. With `to`, an expected answer may be a ratio."""
 _FEWEST = "least|smallest|lowest|shortest|youngest|lightest|slowest|cheapest"
 _MOST = "greatest|largest|biggest|highest|tallest|longest|oldest|heaviest|fastest|most"
 _ASKS_FOR_ORDER = re.compile(
@@ -37,6 +40,9 @@ def are_same_parts(expected: str, answer: str, question: str, are_equal: Callabl
     if (divided := _REMAINDER.fullmatch(expected)) is not None:
         given = _REMAINDER.fullmatch(answer)
         return given is not None and divided.groups() == given.groups()
+    if (ends := _RANGE.fullmatch(expected)) is not None and "to" not in expected and int(ends[1]) < int(ends[2]):
+        given = _RANGE.fullmatch(answer)
+        return given is not None and ends.groups() == given.groups()
     if (time := _CLOCK.fullmatch(expected)) is not None and _ASKS_FOR_TIME.search(question):
         said = _CLOCK.fullmatch(answer)
         halves = {found[3].lower() for found in (time, said) if found and found[3]}

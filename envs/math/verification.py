@@ -15,11 +15,12 @@ from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, veri
 from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
-from ray_gym.envs.math.dress import without_names
+from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
 from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
+from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -67,6 +68,7 @@ _IN_SIGNS = frozenset({"%", "°|°C|°F"})
 _IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
 """Signs with which the numbers of an equation need not be the same."""
 _ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
+_OVER_REALS = re.compile(r"(?i:\breals?\b)|\\mathbb\s?\{?\s?R|\u211d")
 _COMPARES = re.compile(
     r"\s*(?:[<>]=?|[≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
 )
@@ -156,6 +158,8 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     if (is_same := _is_same_outside_mathematics(expected, bare, question)) is not None:
         return float(is_same), f"{_short(bare)}, expected {expected!r}"
     if box is not None:
+        if (why := why_inexact(expected, bare)) is not None:
+            return 0.0, f"{_short(bare)} {why}"
         expected, said, refused = _compared(expected, box, question)
         if refused:
             return 0.0, refused
@@ -299,7 +303,7 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
     is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
     is_percentage = _equal_percentages(expected, end, question) is not None
-    are_none = end == expected == "\\emptyset"
+    are_none = end in (NO_REAL, "\\emptyset") and expected in (NO_REAL, "\\emptyset")
     return found[1] if is_quantity or is_number or is_percentage or are_none else None
 
 
@@ -307,6 +311,9 @@ def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> b
     """Says whether a bare answer is the expected words, date, time or quantities side by side, of which math-verify would
     read another value (of words the product of their letters); None if none of these is expected.
     """
+    if NO_REAL in (expected, answer):
+        is_over_reals = expected == NO_REAL or _OVER_REALS.search(question) is not None
+        return expected == answer or (is_over_reals and "\\emptyset" in (expected, answer))
     words = are_same_words(expected, answer)
     if words is not None:
         return words

@@ -10,6 +10,20 @@ from ray_gym.envs.math.verification import verify_answer
 
 
 @pytest.mark.parametrize(
+    ("expected", "answer"), [("\\emptyset", "no real roots"), ("\\text{no real solution}", "\\emptyset")]
+)
+def test_over_the_reals_no_real_solution_is_none(expected: str, answer: str) -> None:
+    for question in ("Find all real numbers x.", "Solve over $\\mathbb{R}$."):
+        for given in (f"\\boxed{{{answer}}}", f"The answer is {answer}."):
+            assert verify_answer(expected, given, question)[0] == 1.0
+
+
+def test_molar_is_a_unit_where_the_question_asks_for_it() -> None:
+    for question, reward in (("What is the molarity?", 1.0), ("What is the concentration?", 1.0), ("How much?", 0.0)):
+        assert verify_answer("0.5", "\\boxed{0.5\\text{ M}}", question)[0] == reward
+
+
+@pytest.mark.parametrize(
     ("expected", "right", "wrong"),
     [
         ("320000", ["3.2 x 10^5", "3.2x10^{5}", "3.2X10^5", "3.2*10**5", "3.2·10**5"], ["3.2 x 10^4", "3.2*10**6"]),
@@ -33,10 +47,21 @@ from ray_gym.envs.math.verification import verify_answer
         ("-21", ["\\text{minus twenty-one}"], ["\\text{twenty-one}"]),
         (
             "\\text{no solution}",
-            ["\\text{No solutions}", "\\emptyset", "no real solution"],
-            ["0", "\\text{one solution}"],
+            ["\\text{No solutions}", "\\emptyset"],
+            ["0", "\\text{one solution}", "no real solution", "\\text{There are no real roots}"],
         ),
-        ("\\emptyset", ["\\text{no solution}", "\\text{There are no real solutions}"], ["\\{0\\}"]),
+        ("\\text{no real solutions}", ["\\text{There are no real roots}", "\\emptyset"], ["0"]),
+        ("\\emptyset", ["\\text{no solution}"], ["\\{0\\}", "\\text{There are no real solutions}"]),
+        ("2\\pi", ["2\\text{π}", "2\\text{ pi}"], ["3\\text{π}", "2"]),
+        ("A", ["A)", "(A)"], ["B)"]),
+        ("3.2\\times 10^5", ["3.2\\text{ x }10^5", "3.2\\ast 10^5", "3.2\\ast 10^{5}"], ["3.2\\text{ x }10^6"]),
+        ("x^2+2x+1", ["x**2+2*x+1", "x**2 + 2x + 1", "x**(2)+2x+1"], ["x**3+2*x+1", "x*2+2*x+1"]),
+        ("1024", ["2**10"], ["2**9", "2*10"]),
+        ("36", [], ["6**2"]),
+        ("\\sqrt{x}", ["x**(1/2)"], ["x**2"]),
+        ("5 \\text{ cm}", ["5\\hbox{ cm}"], ["5\\hbox{ m}"]),
+        ("3\\sqrt{3}", ["3\\surd 3", "3\\surd{3}"], ["3\\surd 2"]),
+        ("\\frac12", ["1\\slash 2"], ["1\\slash 3"]),
         ("\\frac12", ["\\left.\\frac12\\right."], ["\\left.\\frac13\\right."]),
         ("12", ["x→12", "x \\to 12"], ["x→13"]),
         ("6-5i", ["6 - 5\\,i", "6 - 5 i", "-5i + 6"], ["6 + 5i", "6-5j"]),
