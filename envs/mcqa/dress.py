@@ -9,7 +9,7 @@ from ray_gym.graders.denials import without_struck
 
 _COLOURED = r"\\(?:textcolor|colorbox)\s*+\{[^{}]*+\}\s*+"
 _FONT = re.compile(
-    rf"(?:{_COLOURED}|\\(?:text\w*+|math\w++|[mhf]box|emph|operatorname\*?+|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*+)"
+    rf"(?:{_COLOURED}|\\(?:text\w*+|math\w++|[mhf]box|ce|emph|operatorname\*?+|boldsymbol|bm|pmb|underline|boxed|rm|bf|sf|it)\s*+)"
     r"\{([^{}]*+)\}|\{\s*+\\(?:rm|bf|sf|it)\s([^{}]*+)\}|\*\*([^*]++)\*\*"
 )
 _FONT_OF_ONE = re.compile(r"\\(?:text(?:bf|rm|it|sf|tt)?|math\w++|boldsymbol|bm|pmb)\s++([A-Za-z\d])(?!\w)")
@@ -20,6 +20,9 @@ _GROUP = re.compile(r"\{(?<![\\\w\])}^]\{)([^{}\\]*+(?:\\[^{}][^{}\\]*+)*+)\}")
 """Braces that are no command's."""
 _DEEPEST = 20
 """Largest number of fonts and braces within one another that are read."""
+_ACCENT = re.compile(r"\\(?:([~'`^\"])\s?(?:\{([A-Za-z])\}|([A-Za-z])(?!\\?[\"'`]))|c\s?\{([A-Za-z])\})")
+_ACCENTS = {"~": "\u0303", "'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "c": "\u0327"}
+"""Combining characters by LaTeX's commands for accents."""
 _SPACE = re.compile(
     r"~|\\color\s*+\{[^{}]*+\}|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
     r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
@@ -36,10 +39,10 @@ _SET = re.compile(r"(?<![\\\w])\{([^{}]*,[^{}]*)\}")
 
 
 def plain_text(text: str) -> str:
-    """Returns a text without LaTeX's fonts, colours and lone braces, and without what is struck through, with plain spaces
-    and widths, and without dollar signs and spaces around it.
+    """Returns a text without LaTeX's fonts, colours and lone braces, and without what is struck through, with letters for
+    LaTeX's accents, with plain spaces and widths, and without dollar signs and spaces around it.
     """
-    text = _END_TOKENS.sub("", without_struck(text))
+    text = _ACCENT.sub(_accented, _END_TOKENS.sub("", without_struck(text)))
     if not re.search(r"[\\$^_]", text):  # no LaTeX, so that braces around a list are those of a set
         text = _SET.sub(r"\\{\1\\}", text)
     plain = _FONT_OF_ONE.sub(r"\1", _SPACE.sub(" ", _GROUPED.sub("", text.translate(_WIDE))))
@@ -51,6 +54,10 @@ def plain_text(text: str) -> str:
         plain = bare
     plain = _MARKED.sub(lambda found: found[1] or found[2] or found[3], plain)
     return plain.strip().strip("$").strip()
+
+
+def _accented(found: re.Match[str]) -> str:
+    return f"{found[2] or found[3] or found[4]}{_ACCENTS[found[1] or 'c']}"
 
 
 def normalised(text: str) -> str:

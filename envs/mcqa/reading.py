@@ -40,8 +40,10 @@ _AFFIRMED = re.compile(
 """End of a text that calls the letter before it right."""
 _TICK = re.compile(r"(?<!\s)\s*+(?:[✓✔✅]\ufe0f?|\\checkmark)[.!]?$")
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
-_ANSWER = re.compile(r"(?<![A-Za-z])answer(?:[ \t]+is)?[ \t*_]*[:\uff1a]", re.IGNORECASE)
-_MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer(?:[ \t]+is)?[ \t*_`]*[:\uff1a]", re.IGNORECASE)
+_TAGS = r"(?:b|strong|em|i|u)"
+_COLON = rf"[:\uff1a](?:[ \t]?</{_TAGS}>)?(?:[ \t]*<{_TAGS}>)?"
+_ANSWER = re.compile(rf"(?<![A-Za-z])answer(?:[ \t]+is)?(?:</{_TAGS}>)?[ \t*_]*{_COLON}", re.IGNORECASE)
+_MARKDOWN_ANSWER = re.compile(rf"(?<![A-Za-z])answer(?:[ \t]+is)?(?:</{_TAGS}>)?[ \t*_`]*{_COLON}", re.IGNORECASE)
 _ONLY_POINT = re.compile(
     r"[*_`]*[ \t\r]*\n[\s>]*+[-+\u2022][ \t]+(?=[*_`$(\[]{0,4}[A-Za-z](?![A-Za-z]))(?![^\n]*\n\s*+[-+\u2022*][ \t])"
 )

@@ -47,16 +47,17 @@ _GROUPED = re.compile(
 """Comma between groups of three digits of a number."""
 _BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=[a-z\u00b5\u03bc°%])")
 _COMMA = re.compile(r" ?, ?")
+_BARE_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _DEEPEST = 4
 """Largest number of fractions and roots within one another that are read."""
 
 
 def one_spelling(text: str) -> str:
     r"""Returns a text in lower case and in one spelling: `$x^{2}$` and `x²` are `x^2`, `H₂O` and `H_2O` are
-    `h2o`, `½` and `\frac12` are `1/2`; `1,000` is `1000`, and `(3, 4)` is `(3,4)`. Dollar signs, spaces around signs
+    `h2o`, `½` and `\frac12` are `1/2`; `1,000` is `1000`, `.5` is `0.5`, and `(3, 4)` is `(3,4)`. Dollar signs, spaces around signs
     and between a number and a word (`12 km`), and full stops at the end are left out. It takes linear time.
     """
-    grouped = _COMMA.sub(",", _GROUPED.sub("", text))
+    grouped = _COMMA.sub(",", _GROUPED.sub("", _BARE_POINT.sub("0.", text)))
     signs = _FRACTION_SIGN.sub(lambda found: _spaced(found[1], _compatible(found[2])), grouped)
     raised = _RAISED.sub(lambda found: f"^{{{found[0].translate(_LOWERED)}}}", signs)
     spelled = _compatible(_DEGREES.sub("°", raised)).replace("$", "").replace("\\ ", " ")

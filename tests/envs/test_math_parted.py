@@ -25,7 +25,7 @@ ORDER = "Order the numbers from least to greatest."
         (
             "3-5",
             "Which pages?",
-            ["3-5", "3 - 5", "3–5", "3 to 5", "3\\text{ to }5", "3\\text{-}5"],
+            ["3-5", "3 - 5", "3\u20135", "3 to 5", "3\\text{ to }5", "3\\text{-}5"],
             ["-2", "5-3", "3+5", "[3,5]"],
         ),
         ("3 to 5", "What is the ratio?", ["3:5", "3 to 5"], ["5:3"]),

@@ -30,6 +30,10 @@ SAME = [
     ("$5", ["\\$5", "5"]),
     ("it's", ["it’s"]),  # noqa: RUF001
     ("Schrödinger", ["Schro\u0308dinger"]),
+    ("Schrödinger", ['Schr\\"odinger', 'Schr\\"{o}dinger']),
+    ("São Paulo", ["S\\~ao Paulo", "S\\~{a}o Paulo"]),
+    ("CO2", ["\\ce{CO2}", "$\\ce{CO_2}$"]),
+    ("0.5", [".5", "$.5$"]),
     ("fish", ["\ufb01sh"]),
     ("x + y = 3", ["x+y=3", "$x + y = 3$"]),
 ]
@@ -165,3 +169,18 @@ def test_a_space_of_latex_may_group_digits(said: str) -> None:
 )
 def test_a_letter_below_its_title_or_before_a_tick(reader: Grading, text: str, letter: str | None) -> None:
     assert READERS[reader](text, DRESSED) == letter
+
+
+@pytest.mark.parametrize("reader", ["answer_colon", "answer_colon_markdown"])
+@pytest.mark.parametrize(
+    "title", ["<b>Answer:</b> ", "<b>Answer</b>: ", "<strong>Answer: </strong>", "<b>Answer:</b> <b>"]
+)
+def test_a_title_may_be_in_tags(reader: Grading, title: str) -> None:
+    read = READERS[reader]
+    assert read(f"{title}B", {"A": "x", "B": "y"}) == "B"
+    assert read(f"{title}B or A", {"A": "x", "B": "y"}) is None
+    assert read(f"<b>Wrong answer:</b> B, {title.replace('Answer', 'Wrong answer')}B", {"A": "x", "B": "y"}) is None
+
+
+def test_a_quote_with_a_backslash_is_no_accent() -> None:
+    assert READERS["lenient_boxed"](r'\boxed{\"A\"}', {"A": "x", "B": "y"}) == "A"
