@@ -32,5 +32,5 @@ def why_inexact(expected: str, box: str) -> str | None:
 
 def _is_rounded(number: str, other: str) -> bool:
     """Says whether a whole number without its last digits is another one: 1234 is nearly 1200."""
-    place = 10 ** (len(other) - len(other.rstrip("0")))
-    return abs(int(number) - int(other)) < place
+    zeros = len(other) - len(other.rstrip("0"))
+    return abs(int(number) - int(other)) < int("1" + "0" * zeros)
