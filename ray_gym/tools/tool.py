@@ -1,8 +1,8 @@
 """Defines tools: typed methods of an environment that participants may call.
 
-A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
-arguments that a model writes are validated against it strictly ("3" is not accepted for 3). A model gets its mistakes
-as answers with an error; they never fail the episode.
+A tool is a method `(self, state, caller, ...)` under `@tool`; its further parameters are the arguments that a call gives,
+by name. Its JSON schema comes from its signature. The arguments that a model writes are validated against it strictly
+("3" is not accepted for 3). A model gets its mistakes as answers with an error; they never fail the episode.
 
 Tools of a task or a library have a JSON schema and no method of their own: by `tool_by_schema` one method answers for
 all of them.
@@ -20,13 +20,19 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
-from ray_gym.errors import code_place
+from ray_gym.errors import code_place, describe
 from ray_gym.messages import ToolSchema
 from ray_gym.tools.answer import IdempotencyKey, WhenLost
 from ray_gym.tools.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _MARK = "__ray_gym_tool__"
+_BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+_GATHERING = {
+    inspect.Parameter.VAR_POSITIONAL: "arguments are given by name: drop the *, and take a list",
+    inspect.Parameter.VAR_KEYWORD: "a schema names each argument: name them, or drop the **, and take a dict",
+}
+"""Kinds of parameters that gather arguments, each with what to write instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +148,8 @@ class Tool:
 def tools_of(environment_class: type) -> dict[str, Tool]:
     """Returns the tools of an environment class by name, base classes first, in the order of their definitions.
 
-    Errors: TypeError if a tool lacks the parameters `state` and `caller`, another parameter has no type, or one has the
-    type `IdempotencyKey` although the tool has no effect.
+    Errors: TypeError if a tool lacks the parameters `state` and `caller`, another parameter has no type or can't be read
+    from JSON, or one has the type `IdempotencyKey` although the tool has no effect.
     """
     found: dict[str, Tool] = {}
     for base in reversed(environment_class.__mro__):
@@ -181,13 +187,16 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     place = code_place(method)
     parameters = list(inspect.signature(method).parameters.values())
     names = [parameter.name for parameter in parameters]
-    hints = get_type_hints(method, include_extras=True)
+    hints = _types_of(name, method)
     is_of_model = len(names) > 2 and _is_of_model(hints.get(names[2]))
-    if len(parameters) < 3 or names[1] in ("caller", "episode") or names[2] in ("state", "episode") or is_of_model:
+    is_by_position = len(parameters) > 2 and parameters[2].kind not in _BY_NAME
+    if not is_by_position or names[1] in ("caller", "episode") or names[2] in ("state", "episode") or is_of_model:
         raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     fields: dict[str, Any] = {}
     key_parameter = None
     for parameter in parameters[3:]:
+        if parameter.kind in _GATHERING:
+            raise TypeError(f"tool {name}{place}: parameter {parameter.name}: {_GATHERING[parameter.kind]}")
         if parameter.name not in hints:
             raise TypeError(f"tool {name}{place}: parameter {parameter.name} has no type")
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
@@ -199,8 +208,8 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
         hint = hints[parameter.name]
         fields[parameter.name] = (hint | None if _is_none(default) else hint, default)
     config = ConfigDict(extra="forbid")
-    arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
-    schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
+    arguments, schema_of_arguments = _model_of(f"tool {name}{place}", f"{name}_arguments", config, fields)
+    schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), schema_of_arguments)
     if key_parameter and not options.effect:
         raise TypeError(
             f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets"
@@ -243,3 +252,49 @@ def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
 
     schema: dict[str, Any] = without_titles(arguments.model_json_schema(schema_generator=_ClosedModels))
     return {"type": "object", "properties": {}, **schema}
+
+
+def _types_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the types of a tool's parameters by name. Errors: TypeError if one of them can't be read."""
+    try:
+        return get_type_hints(method, include_extras=True)
+    except Exception as error:
+        raise TypeError(
+            f"tool {name}{code_place(method)}: the types of {inspect.signature(method)} can't be read: {describe(error)}"
+        ) from None
+
+
+def _model_of(
+    tool: str, name: str, config: ConfigDict, fields: dict[str, Any]
+) -> tuple[type[BaseModel], dict[str, Any]]:
+    """Returns the model of a tool's arguments, and their JSON schema. `tool`: the tool with its place; `name`: the model's.
+    Errors: TypeError that names the parameter whose type or name an argument can't have.
+    """
+    fault: Exception | None = None
+    try:
+        model: type[BaseModel] = create_model(name, __config__=config, **fields)
+        schema = _plain_schema(model)
+        if model.model_fields.keys() == fields.keys():
+            return model, schema
+    except Exception as error:
+        fault = error
+    for parameter, field in fields.items():
+        if (why := _misfit("value", field)) is not None:
+            kind = inspect.formatannotation(field[0])
+            raise TypeError(f"{tool}: parameter {parameter}: {kind} can't be read from JSON: {why}")
+        if _misfit(parameter, field) is not None:
+            raise TypeError(
+                f"{tool}: parameter {parameter}: pydantic has no field of that name: rename it (models are shown "
+                f'{parameter} nevertheless with the type Annotated[..., Field(alias="{parameter}")])'
+            )
+    raise TypeError(f"{tool}: its parameters can't be read from JSON: {fault}")
+
+
+def _misfit(name: str, field: Any) -> str | None:
+    """Returns why a pydantic model can't have a field; None if it can. `field`: the type and the default."""
+    try:
+        model: type[BaseModel] = create_model("Arguments", **{name: field})
+        _plain_schema(model)
+    except Exception as error:
+        return str(error).splitlines()[0]
+    return None if name in model.model_fields else "pydantic takes it for no field"

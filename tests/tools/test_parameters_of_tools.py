@@ -1,0 +1,71 @@
+"""Checks that a tool is refused whose parameters can't be the arguments of a call, with its place and the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+import numpy as np
+import pytest
+from pydantic import Field
+
+from ray_gym import IdempotencyKey, Participant, tool
+from ray_gym.messages import ToolCall
+from ray_gym.models.base import Sampling
+from ray_gym.tools.answer import ToolAnswer
+from ray_gym.tools.calling import call_tool
+from ray_gym.tools.runner import ToolRunner
+from ray_gym.tools.tool import tools_of
+
+
+def gathered(self: Any, state: Any, caller: Any, *xs: str) -> None: ...
+def gathered_by_name(self: Any, state: Any, caller: Any, **xs: str) -> None: ...
+def gathered_without_a_type(self: Any, state: Any, caller: Any, **xs) -> None: ...  # type: ignore[no-untyped-def]
+def private(self: Any, state: Any, caller: Any, amount: int, _id: int) -> None: ...
+def configured(self: Any, state: Any, caller: Any, model_config: str) -> None: ...
+def dumped(self: Any, state: Any, caller: Any, model_dump: str, model_name: str) -> None: ...
+def caller_by_name(self: Any, state: Any, *, caller: Any, amount: int) -> None: ...
+def of_numpy(self: Any, state: Any, caller: Any, amount: int, xs: np.ndarray) -> None: ...
+def of_code(self: Any, state: Any, caller: Any, key: Callable[[int], int]) -> None: ...
+def of_perhaps_a_key(self: Any, state: Any, caller: Any, key: IdempotencyKey | None = None) -> None: ...
+def of_what_is_final(self: Any, state: Any, caller: Any, amount: Final[int] = 3) -> None: ...  # type: ignore[valid-type]
+def of_nothing(self: Any, state: Any, caller: Any, amount: Nope) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (gathered, "parameter xs: arguments are given by name: drop the *, and take a list"),
+        (gathered_by_name, "parameter xs: a schema names each argument: name them, or drop the **, and take a dict"),
+        (gathered_without_a_type, "parameter xs: a schema names each argument"),
+        (private, "parameter _id: pydantic has no field of that name: rename it (models are shown _id nevertheless "),
+        (configured, "parameter model_config: pydantic has no field of that name"),
+        (dumped, "parameter model_dump: pydantic has no field of that name"),
+        (caller_by_name, "expected (self, state, caller, ...), found "),
+        (of_numpy, "parameter xs: numpy.ndarray can't be read from JSON: Unable to generate pydantic-core schema"),
+        (of_code, "parameter key: collections.abc.Callable[[int], int] can't be read from JSON: Cannot generate a "),
+        (of_perhaps_a_key, "parameter key: ray_gym.tools.answer.IdempotencyKey | None can't be read from JSON: "),
+        (of_what_is_final, "can't be read: TypeError: typing.Final[int] is not valid as type argument"),
+        (of_nothing, "can't be read: NameError: name 'Nope' is not defined"),
+    ],
+)
+def test_a_parameter_that_can_be_no_argument_is_refused_with_its_place(method: Any, told: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        tools_of(type("Shop", (), {"go": tool(effect="retry")(method)}))
+    line = method.__code__.co_firstlineno
+    assert str(refused.value).startswith(f"tool go (test_parameters_of_tools.py:{line}): ")
+    assert told in str(refused.value)
+
+
+class Desk:
+    @tool()
+    def give(self, state: Any, caller: Any, of_id: Annotated[str, Field(alias="_id")], model_name: str) -> str:
+        return f"{of_id}, {model_name}"
+
+
+async def test_an_alias_gives_an_argument_a_name_that_no_field_can_have() -> None:
+    tools = tools_of(Desk)
+    assert list(tools["give"].schema.parameters["properties"]) == ["_id", "model_name"]
+    caller = Participant("policy", "m", Sampling(), True, 1, 1)
+    call = ToolCall("c", "give", '{"_id": "a", "model_name": "b"}')
+    assert await call_tool(Desk(), tools, None, caller, call, 5, ToolRunner()) == ToolAnswer("a, b")
