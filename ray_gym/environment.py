@@ -76,6 +76,8 @@ class Environment(Generic[TaskT, StateT]):
     metrics_columns: ClassVar[tuple[str, ...]] = ("status", "group_id", "task_id", "repeat", "reward", "rewards")
     """Columns of each row that `metrics` is given; `events` are most of a run, and are better left out."""
     Options: ClassVar[type[BaseModel]] = Options
+    options: Any
+    """The values of `Options` that the config gives."""
 
     task_type: ClassVar[type[Task]] = Task
     tools: ClassVar[dict[str, Tool]] = {}
@@ -93,7 +95,7 @@ class Environment(Generic[TaskT, StateT]):
             )
         cls.tools = tools_of(cls)
         for name in cls.tools:
-            if hasattr(Environment, name):
+            if hasattr(Environment, name) or name in Environment.__annotations__:
                 raise TypeError(f"{cls.__name__}: the tool {name} would replace the hook of that name; rename it")
 
     def scores_groups(self) -> bool:
@@ -125,7 +127,16 @@ class Environment(Generic[TaskT, StateT]):
         return own is not inspect.getattr_static(Environment, "metrics")
 
     def __init__(self, options: BaseModel | None = None) -> None:
-        self.options: Any = options if options is not None else self.Options()
+        self.options = options if options is not None else self.Options()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Sets an attribute of the object. Errors: TypeError if it would hide a hook or a tool of the class."""
+        is_called = (name in self.tools or hasattr(Environment, name)) and callable(getattr(type(self), name))
+        if name == "tools" or (is_called and not callable(value)):
+            raise TypeError(
+                f"self.{name} = {value!r:.60} would hide {type(self).__name__}.{name}: give it another name"
+            )
+        super().__setattr__(name, value)
 
     # ---- the task ----
 

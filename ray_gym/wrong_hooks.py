@@ -169,6 +169,8 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
             yield name, f"has to be True or False (found {given!r:.60})"
     if cls.uses_sandbox is False and not _is_left(cls, "furnish") and _is_left(cls, "__init__"):
         yield "furnish", "is never called: set uses_sandbox = True"
+    if callable(getattr(cls, "options", None)):
+        yield "options", "is a name that is used here: rename it"
     pair = cls.reward_range
     if not isinstance(pair, property) and not _is_range(pair):
         yield "reward_range", f"has to be two numbers, the lowest reward first (found {pair!r:.60})"

@@ -393,6 +393,11 @@ class MetricsOfAnObject(Good):
         return {}
 
 
+class OwnOptions(Good):
+    def options(self, state: None) -> list[str]:  # type: ignore[override]
+        return []
+
+
 class StaticMetrics(Good):
     @staticmethod
     def metrics(rows: Any) -> dict[str, float]:  # type: ignore[override]
@@ -424,7 +429,7 @@ class OtherNames(Good):
 
 
 def test_a_tool_may_not_replace_a_hook() -> None:
-    for hook in ("check", "close", "run", "finished"):
+    for hook in ("check", "close", "run", "finished", "options"):
 
         def method(self: Any, state: None, caller: Participant) -> str:
             return ""
@@ -432,6 +437,28 @@ def test_a_tool_may_not_replace_a_hook() -> None:
         method.__annotations__ = {"caller": Participant, "return": str}
         with pytest.raises(TypeError, match=f"Shop: the tool {hook} would replace the hook of that name; rename it"):
             type("Shop", (Good,), {hook: tool()(method)})
+
+
+class Sells(Good):
+    @tool()
+    def sell(self, state: None, caller: Participant) -> str:
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("tools", {"hammer": 3}), ("tools", {}), ("score", 0), ("finished", False), ("sell", None)]
+)
+def test_an_attribute_of_an_object_hides_no_hook_and_no_tool(name: str, value: object) -> None:
+    with pytest.raises(TypeError) as told:
+        setattr(Sells(), name, value)
+    assert str(told.value) == f"self.{name} = {value} would hide Sells.{name}: give it another name"
+
+
+def test_an_attribute_of_an_object_may_be_any_other() -> None:
+    sells = Sells()
+    for name, value in {"participants": ("user",), "sell": print, "score": max, "sold": 0, "options": None}.items():
+        setattr(sells, name, value)
+        assert getattr(sells, name) == value
 
 
 @pytest.mark.parametrize(
@@ -564,5 +591,6 @@ class HandsOn(Good):
 
 
 def test_names_that_are_used() -> None:
+    assert wrong_hooks(OwnOptions) == ["OwnOptions.options is a name that is used here: rename it"]
     assert wrong_hooks(Narrows) == ["Narrows.narrows is a name that is used here: rename it; did you mean narrow?"]
     assert wrong_hooks(HandsOn) == []

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -96,9 +98,11 @@ class ToolOptions:
             raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
 
     def __call__(self, method: Method) -> Method:
-        """Marks a method as a tool with these options, and returns it. Errors: TypeError for an async method with
-        `blocking=True`.
+        """Marks a method as a tool with these options, and returns it. Errors: TypeError for something else than a
+        function, as a class method is, and for an async method with `blocking=True`.
         """
+        if not callable(method):
+            raise TypeError(f"@tool: {method!r:.80} is no method that can be called with (self, state, caller, ...)")
         if self.blocking and inspect.iscoroutinefunction(method):
             raise TypeError(
                 f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
@@ -149,14 +153,25 @@ def tools_of(environment_class: type) -> dict[str, Tool]:
     """Returns the tools of an environment class by name, base classes first, in the order of their definitions.
 
     Errors: TypeError if a tool lacks the parameters `state` and `caller`, another parameter has no type or can't be read
-    from JSON, or one has the type `IdempotencyKey` although the tool has no effect.
+    from JSON, or one has the type `IdempotencyKey` although the tool has no effect; if a decorator hides a tool; if a
+    subclass replaces a tool by something without `@tool()` that can't be called as the tool is.
     """
     found: dict[str, Tool] = {}
+    methods: dict[str, Callable[..., Any]] = {}
     for base in reversed(environment_class.__mro__):
         for name, member in vars(base).items():
             options = getattr(member, _MARK, None)
             if options is not None:
-                found[name] = _read_tool(name, member, options)
+                found[name], methods[name] = _read_tool(name, member, options), member
+            elif _hides_tool(name, member):
+                raise TypeError(
+                    f"{base.__name__}.{name}: a decorator hides @tool() below it: write @tool() above the others"
+                )
+            elif name in methods and not _stands_for(member, methods[name]):
+                raise TypeError(
+                    f"{base.__name__}.{name} replaces the tool{code_place(methods[name])}, and can't be called as that is: "
+                    f"write @tool() above it, take {inspect.signature(methods[name])}, or rename it"
+                )
     return found
 
 
@@ -181,6 +196,26 @@ def tool_by_schema(
         raise ValueError(f"tool {schema.name}: parameters: {error}") from None
     options = ToolOptions(participants=participants, blocking=blocking, effect=effect)
     return Tool(schema, method.__name__, arguments, options, takes_time=options.takes_time(method), was_brought=True)
+
+
+def _hides_tool(name: str, member: object) -> bool:
+    """Says whether a decorator has put something without the tool's mark around a tool of that name."""
+    within = [getattr(member, key, None) for key in ("__func__", "fget", "func")]
+    for cell in getattr(member, "__closure__", None) or ():
+        with suppress(ValueError):  # an empty cell
+            within.append(cell.cell_contents)
+    return any(isinstance(inner, FunctionType) and inner.__name__ == name and hasattr(inner, _MARK) for inner in within)
+
+
+def _stands_for(member: Any, method: Callable[..., Any]) -> bool:
+    """Says whether something that replaces a tool's method can be called as that is, and has no parameters beyond."""
+    expected = list(inspect.signature(method).parameters)
+    try:
+        own = inspect.signature(member)
+        own.bind(*expected[:3], **dict.fromkeys(expected[3:]))
+    except (TypeError, ValueError):
+        return False
+    return all(one.kind in _GATHERING or one.name in expected for one in list(own.parameters.values())[3:])
 
 
 def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
