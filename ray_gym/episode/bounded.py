@@ -20,7 +20,7 @@ from ray_gym.episode.wording import has_words
 from ray_gym.errors import EpisodeFailure, Failure, wrong_return
 from ray_gym.events import EventKind
 from ray_gym.json_values import of_numpy
-from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.messages import Message, ToolCall, ToolSchema, is_blank
 from ray_gym.models.base import Completion
 from ray_gym.rendering import FAILED, Html, Markdown, rendering_of
 from ray_gym.stop import EpisodeOver, StopReason
@@ -196,7 +196,7 @@ class BoundedEpisode(EpisodeView):
         if self.environment.renders():
             self._render()
         outcome = self.environment.finished(self.state, self)
-        if outcome is not None and not isinstance(outcome, str):
+        if outcome is not None and (not isinstance(outcome, str) or is_blank(outcome)):
             raise wrong_return(self.environment, "finished", outcome, "a text, or None while the episode goes on")
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))

@@ -25,7 +25,7 @@ def returning(hook: str, value: Any) -> Alone:
     return environment
 
 
-@pytest.mark.parametrize("value", [False, True, 0, [], ["over"]])
+@pytest.mark.parametrize("value", [False, True, 0, [], ["over"], "", " \n"])
 async def test_an_outcome_is_a_text_or_none(value: Any) -> None:
     game = await play_script(returning("finished", value), ["42"])
     failure = game.played.failure
