@@ -8,8 +8,8 @@ import difflib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import FunctionType
-from typing import Any
+from types import FunctionType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -179,13 +179,41 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
         if not (isinstance(given, type) and issubclass(given, base)):
             yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60})"
     if isinstance(cls.task_type, type) and issubclass(cls.task_type, Task):
-        for field in dict.fromkeys(_read_once(cls.task_type.__pydantic_core_schema__, cls.task_type.__name__)):
-            yield f"task_type: {field}", "is an Iterable, which can be read once: make it a list"
+        for field, why in _wrong_fields(cls.task_type):
+            yield f"task_type: {field}", why
     making = inspect.signature(cls)
     try:
         making.bind(None)
     except TypeError:
         yield "__init__", f"takes {making}, and is called with (options)"
+
+
+def _wrong_fields(task_type: type[Task]) -> Iterator[tuple[str, str]]:
+    """Yields the fields that a task type may not have as they are, each with what to do."""
+    for name, field in Task.model_fields.items():
+        own = task_type.model_fields.get(name)
+        if own is None or not _bare_types(own.annotation) <= _bare_types(field.annotation):
+            yield (
+                f"{task_type.__name__}.{name}",
+                "is a field of every task, of another type: leave it out, or rename yours",
+            )
+    prompts = _parameters(task_type, "prompts")
+    if "prompts" in task_type.model_fields or prompts is None or prompts.parameters:
+        yield f"{task_type.__name__}.prompts", "is a name that is used here: rename it"
+    for path in dict.fromkeys(_read_once(task_type.__pydantic_core_schema__, task_type.__name__)):
+        yield path, "is an Iterable, which can be read once: make it a list"
+
+
+def _bare_types(hint: Any) -> set[Any]:
+    """Returns the types that a hint names, without what limits their values."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _bare_types(arguments[0])
+    if origin in (Union, UnionType):
+        return set().union(*map(_bare_types, arguments))
+    if origin is Literal:
+        return set(map(type, arguments))
+    return {(origin, *(frozenset(_bare_types(argument)) for argument in arguments))} if arguments else {hint}
 
 
 def _read_once(schema: Any, path: str) -> Iterator[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ray_gym import Environment, Opening, Participant, Task, tool
 from ray_gym.check.command import read_subject
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.openai_api.conversation import Conversation
 from ray_gym.run.plan import make_environment
 from ray_gym.wrong_hooks import wrong_hooks
 
@@ -563,6 +564,67 @@ class Once(Environment[OnceTask, None]):
 def test_a_field_that_can_be_read_once_is_refused() -> None:
     why = "is an Iterable, which can be read once: make it a list"
     assert wrong_hooks(Once) == [f"Once.task_type: OnceTask.{name} {why}" for name in ("x", "rows")]
+
+
+class OfDicts(Task):
+    messages: list[dict[str, str]]  # type: ignore[assignment]
+
+
+class OfNoMessages(Task):
+    messages: ClassVar[list[str]] = []  # type: ignore[assignment, misc]
+
+
+class OfOnePrompt(Task):
+    system_prompts: str = ""  # type: ignore[assignment]
+
+
+class OfPerhapsPrompts(Task):
+    system_prompts: dict[str, str] | None = None  # type: ignore[assignment]
+
+
+class OfNumbers(Task):
+    task_id: int | None = None  # type: ignore[assignment]
+
+
+with pytest.warns(UserWarning, match='"prompts" in "OfPrompts" shadows'):
+
+    class OfPrompts(Task):
+        prompts: list[str]  # type: ignore[assignment]
+
+
+class OfSomePrompts(Task):
+    def prompts(self, first: int) -> dict[str, str]:  # type: ignore[override]
+        return {}
+
+
+class Narrower(Task):
+    task_id: Annotated[str, Field(max_length=8)]  # type: ignore[assignment]
+    system_prompts: dict[Literal["policy"], str]  # type: ignore[assignment]
+    messages: Conversation = Field(description="What was said.")
+
+    def prompts(self) -> dict[str, str]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("task_type", "told"),
+    [
+        (OfDicts, "OfDicts.messages is a field of every task, of another type: leave it out, or rename yours"),
+        (OfNoMessages, "OfNoMessages.messages is a field of every task, of another type"),
+        (OfOnePrompt, "OfOnePrompt.system_prompts is a field of every task, of another type"),
+        (OfPerhapsPrompts, "OfPerhapsPrompts.system_prompts is a field of every task, of another type"),
+        (OfNumbers, "OfNumbers.task_id is a field of every task, of another type"),
+        (OfPrompts, "OfPrompts.prompts is a name that is used here: rename it"),
+        (OfSomePrompts, "OfSomePrompts.prompts is a name that is used here: rename it"),
+    ],
+)
+def test_a_task_keeps_what_every_task_has(task_type: type[Task], told: str) -> None:
+    (line,) = wrong_hooks(type("OfTasks", (Good,), {"task_type": task_type}))
+    assert line.startswith(f"OfTasks.task_type: {told}")
+
+
+def test_a_task_may_narrow_the_fields_of_every_task() -> None:
+    assert wrong_hooks(type("OfTasks", (Good,), {"task_type": Narrower})) == []
 
 
 def test_tools_are_no_attribute_of_a_class() -> None:
