@@ -120,6 +120,13 @@ def is_blank(text: str) -> bool:
     return _BLANK.fullmatch(text) is not None
 
 
+def plain_text(text: str) -> str:
+    """Returns a text as a `str` and no subclass of it. Of a member of an enumeration that is its value, where `str` gives
+    its name.
+    """
+    return str.__str__(text)
+
+
 def utf8(text: str) -> str:
     """Returns a text with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
     return text.encode("utf-8", "replace").decode()

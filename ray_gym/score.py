@@ -58,12 +58,17 @@ def _numbers(named: Mapping[str, float], returned: str) -> dict[str, float]:
         raise TypeError(f"{returned} parts that are no mapping of names to numbers: {named!r:.80}")
     if odd := [name for name in named if not isinstance(name, str | SupportsIndex | Enum)]:
         raise TypeError(f"{returned} a part whose name is no text but a {type(odd[0]).__name__}: {odd[0]!r:.60}")
-    numbers = {format(name): _number(value, returned, f" for {name}") for name, value in named.items()}
+    numbers = {_text(name): _number(value, returned, f" for {_text(name)}") for name, value in named.items()}
     if not all(name.strip() for name in numbers):
         raise ValueError(f"{returned} a number without a name: {list(named)!r:.80}")
     if len(numbers) < len(named):
         raise ValueError(f"{returned} two numbers under one name: {list(named)!r:.80}")
     return numbers
+
+
+def _text(name: object) -> str:
+    """Returns a part's name as a text. Of a member of an enumeration of texts that is its value."""
+    return str.__str__(name) if isinstance(name, str) else format(name)
 
 
 def _number(value: SupportsFloat, returned: str, whose: str = "") -> float:

@@ -199,7 +199,7 @@ class BoundedEpisode(EpisodeView):
         if outcome is not None and (not isinstance(outcome, str) or is_blank(outcome)):
             raise wrong_return(self.environment, "finished", outcome, "a text, or None while the episode goes on")
         if outcome is not None:
-            self.end(StopReason.FINISHED, str(outcome))
+            self.end(StopReason.FINISHED, outcome)
         return outcome is not None
 
     def _render(self) -> None:

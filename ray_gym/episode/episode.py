@@ -77,6 +77,7 @@ class Episode(BoundedEpisode):
                 f"turn: there is no participant {name!r}; there are: {', '.join(self.environment.participants)}"
             )
         participant = self.participants[name]
+        name = participant.name
         turn = Turn(name, len(self.turns), most_steps=max_steps)
         if self._turns_are_used_up(name):
             return turn

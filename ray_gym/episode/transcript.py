@@ -15,7 +15,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.thread import Asked, Thread
 from ray_gym.episode.turn import Turn
 from ray_gym.events import Event, EventKind
-from ray_gym.messages import Message
+from ray_gym.messages import Message, plain_text
 from ray_gym.models.base import Model
 from ray_gym.seeds import derive_seed
 
@@ -83,7 +83,7 @@ class Transcript:
         """
         on = self.threads[thread]
         if type(message.content) is not str and isinstance(message.content, str):
-            message = replace(message, content=str(message.content))
+            message = replace(message, content=plain_text(message.content))
         event = self.write(
             kind,
             participant=on.participant.name,

@@ -19,7 +19,7 @@ from ray_gym.episode.transcript import Transcript
 from ray_gym.episode.turn import Turn, Usage
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
-from ray_gym.messages import ToolSchema, is_blank
+from ray_gym.messages import ToolSchema, is_blank, plain_text
 from ray_gym.rendering import Rendering
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import Stop, StopReason
@@ -140,6 +140,7 @@ class EpisodeView:
     def end(self, reason: StopReason, text: str = "") -> None:
         """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes."""
         if self.stop is None:
+            text = plain_text(text)
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 

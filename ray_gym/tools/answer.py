@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from ray_gym.aio.clock import ActiveClock
-from ray_gym.messages import utf8
+from ray_gym.messages import plain_text, utf8
 from ray_gym.tools.declared import dump_declared
 
 Result = TypeVar("Result")
@@ -46,11 +46,11 @@ class ToolError(Exception):
     """
 
     def __init__(self, message: str = "", content: str | None = None) -> None:
-        super().__init__(message)
         for name, given in (("message", message), ("content", "" if content is None else content)):
             if not isinstance(given, str):
                 raise TypeError(f"ToolError: {name} is a {type(given).__name__}; give a text (json.dumps makes one)")
-        self.content = content
+        super().__init__(plain_text(message))
+        self.content = None if content is None else plain_text(content)
 
 
 @dataclass(frozen=True, slots=True)
