@@ -247,8 +247,8 @@ class Environment(Generic[TaskT, StateT]):
         return tool
 
     def finished(self, state: StateT, episode: Episode) -> str | None:
-        """Returns the outcome if the episode is over (a text that is not blank, kept as the stop's text), else None; by default
-        None.
+        """Returns the outcome if the episode is over (a text that is not blank, kept as the stop's text), else None; by
+        default None.
 
         It is called after every step and message.
         """
