@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.arguments import with_braces
 from ray_gym.envs.math.both_signs import with_both_signs
 from ray_gym.envs.math.dress import in_usual_signs, value_of, without_dress
 from ray_gym.envs.math.mixed import without_mixed_numbers
@@ -222,7 +223,7 @@ def tidy(text: str) -> str:
     font become text; numbers and constants in another font lose it.
     """
     undressed = without_dress(with_plain_breaks(_SIGN_IN_TEXT.sub(r"\1", _UNSEEN.sub("", text).translate(_PLAIN))))
-    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", _with_commands(undressed)))
+    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", with_braces(_with_commands(undressed))))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     plain = _FUNCTION.sub(r"\\\1 ", _ORDINAL.sub("", plain))
