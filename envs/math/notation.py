@@ -13,6 +13,7 @@ from ray_gym.envs.math.rows import as_list, with_plain_breaks
 from ray_gym.envs.math.scripts import with_latin_units
 from ray_gym.envs.math.unit_table import MONEY_CODES
 from ray_gym.envs.math.units import with_slashes
+from ray_gym.envs.math.whole import with_plain_letters
 
 _GAP = (
     r"\\[,!;: ]|\\(?:thin|med|thick)space(?![A-Za-z])\s*|(?:\\(?:math\w+|text))?\{(?:,|~| |\\[,!;: ])\}|~"
@@ -223,7 +224,7 @@ def tidy(text: str) -> str:
     font become text; numbers and constants in another font lose it.
     """
     undressed = without_dress(with_plain_breaks(_SIGN_IN_TEXT.sub(r"\1", _UNSEEN.sub("", text).translate(_PLAIN))))
-    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", with_braces(_with_commands(undressed))))
+    plain = _SI.sub(_without_si, _UNDERSCORED.sub("", with_plain_letters(with_braces(_with_commands(undressed)))))
     for _ in range(_DEEPEST):
         plain = _DRESS.sub(lambda found: found[1] or found[2] or "", plain)
     plain = _FUNCTION.sub(r"\\\1 ", _ORDINAL.sub("", plain))

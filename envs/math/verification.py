@@ -32,6 +32,7 @@ from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
 from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
+from ray_gym.envs.math.whole import END, kept_whole, with_letters_alike
 from ray_gym.envs.math.words import are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.denials import without_struck
@@ -142,6 +143,7 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     box, inside = standing_box(answer, question), last_boxed(expected)
     if box is None and ((is_boxed := last_boxed(answer) is not None) or is_denied_answer(answer)):
         return 0.0, f"the {'box' if is_boxed else 'answer'} is taken back"
+    answer, box = with_letters_alike(expected, answer), None if box is None else with_letters_alike(expected, box)
     counted = counted_in(question)
     expected = with_digits(bare_expression(expected if inside is None else inside), counted)
     expected, named = without_other_words(expected)
@@ -398,7 +400,8 @@ def _read_alone(expression: str) -> list[Any]:
     text, because % begins a comment in LaTeX.
     """
     percent = _PERCENT.fullmatch(expression)
-    return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")
+    read = _read(f"{percent[1]}%" if percent else f"\\boxed{{{kept_whole(expression)}}}")
+    return [part.removesuffix(END) if isinstance(part, str) else part for part in read]
 
 
 def _read_within(text: str, counted: frozenset[str]) -> list[Any]:

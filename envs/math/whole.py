@@ -1,0 +1,68 @@
+r"""Keeps expressions whole that math-verify would cut off at what it takes for a unit.
+
+It takes everything from the first `\text` (or `\mathbf`) on for a unit, if a brace ends the expression: of
+`2\text{a} + \frac{1}{2}` it would read 2, of `x_{\text{max}}` a part that equals that of `x_{\text{min}}`. A letter at the end, as
+in `a + c`, it takes for a unit, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.envs.math.arguments import with_braces
+
+_TEXT = r"\\(?:text\w*|math(?:rm|it|bf|sf)|mbox)\s?\{"
+_UNIT = rf"{_TEXT}(?:[^{{}}]|\{{[^{{}}]*\}})*\}}(?:\s?\^\s?(?:\{{\s?-?\d\s?\}}|-?\d))?"
+_NUMBER = r"(?:[\d.,/]+|\\[dt]?frac\{\d+\}\{\d+\})"
+_FIRST_TEXT = re.compile(_TEXT)
+_UNITS = re.compile(rf"(?:{_UNIT}|[\s/().,~]|\\(?:cdot|times)(?![A-Za-z])|\\[,;: ])*(?:=\s?{_NUMBER}\s?{_UNIT})?")
+"""Units up to the end of an expression, which it may lose, also with the same quantity in other units."""
+_LAST_LETTER = re.compile(r"[-+=*/(,]\s{0,9}\d{0,30}[A-Za-z]\Z")
+_ADDS = re.compile(r"(?<=[\w)}\]])\s{0,9}[-+]|=\s{0,9}[A-Za-z]\Z")
+_BOLD = re.compile(
+    r"(?P<before>(?<=[A-Za-z\d)}\]])(?:\s|~|\\[,;:! ]){0,9})?\\(?:mathbf|boldsymbol|bm|pmb|bold|symbf)\s?"
+    r"\{\s?(?P<letter>[A-Za-z](?:_(?:\w|\{\w\}))?|\\[A-Za-z]+|\\(?:hat|vec|bar|tilde)\s?\{[A-Za-z]\})\s?\}(?=(?P<raised>\s?[_^'(])?)"
+)
+_BOLD_UNIT = re.compile(
+    r"(?<![^$])(-?[\d.,]{0,30}\d(?:\s|~|\\[,;: ]){0,9})\\(?:mathbf|boldsymbol|bm)\s?\{\s?([A-Za-z])\s?\}(?![^$])"
+)
+_CUT_OFF = frozenset("cdghlmost")
+"""Letters behind a number that math-verify takes for units."""
+_LAST_FACTOR = re.compile(r"(?<=[\d}])([cdghlmost])\Z")
+END = r"\,"
+"""Space at the end of an expression, behind which math-verify takes nothing for a unit."""
+
+
+def kept_whole(expression: str) -> str:
+    """Returns an expression with a space at its end if math-verify would cut off more than units; else the same."""
+    text = _FIRST_TEXT.search(expression)
+    if text is not None:
+        return expression if _UNITS.fullmatch(expression, text.start()) else f"{expression}{END}"
+    is_sum = _LAST_LETTER.search(expression) is not None and _ADDS.search(expression) is not None
+    return f"{expression}{END}" if is_sum else expression
+
+
+def with_plain_letters(text: str) -> str:
+    r"""Returns a text whose bold letters are plain: vectors and matrices, as in `3\mathbf{i} + 4\mathbf{j}`.
+
+    One behind another letter gets a space, so that it is no part of a command; one that could be a unit gets braces.
+    """
+    return _BOLD.sub(_plain_letter, text)
+
+
+def with_letters_alike(expected: str, answer: str) -> str:
+    r"""Returns an answer whose last letter is no unit if the expected answer, which is not tidied yet, has bold letters; else
+    one whose bold unit (`5\mathbf{m}`) is text.
+    """
+    if _BOLD.search(with_braces(expected)):
+        return _LAST_FACTOR.sub(r"{\1}", answer.rstrip())
+    return _BOLD_UNIT.sub(r"\1\\text{\2}", answer.strip())
+
+
+def _plain_letter(found: re.Match[str]) -> str:
+    letter = found["letter"]
+    if found["before"] is None:
+        return letter
+    if letter in _CUT_OFF and not found["raised"]:
+        return f"{{{letter}}}"
+    return f" {letter}" if found.string[found.start() - 1].isalpha() else letter
