@@ -17,6 +17,7 @@ _NUMBER = r"(?:[\d.,/]+|\\[dt]?frac\{\d+\}\{\d+\})"
 _FIRST_TEXT = re.compile(_TEXT)
 _UNITS = re.compile(rf"(?:{_UNIT}|[\s/().,~]|\\(?:cdot|times)(?![A-Za-z])|\\[,;: ])*(?:=\s?{_NUMBER}\s?{_UNIT})?")
 """Units up to the end of an expression, which it may lose, also with the same quantity in other units."""
+_AND = re.compile(r"(?<=[A-Za-z]),?\s{1,9}and\s{0,9}\}\s{0,9}(?=\d)")
 _LAST_LETTER = re.compile(r"[-+=*/(,]\s{0,9}\d{0,30}[A-Za-z]\Z")
 _ADDS = re.compile(r"(?<=[\w)}\]])\s{0,9}[-+]|=\s{0,9}[A-Za-z]\Z")
 _BOLD = re.compile(
@@ -37,7 +38,7 @@ def kept_whole(expression: str) -> str:
     """Returns an expression with a space at its end if math-verify would cut off more than units; else the same."""
     text = _FIRST_TEXT.search(expression)
     if text is not None:
-        return expression if _UNITS.fullmatch(expression, text.start()) else f"{expression}{END}"
+        return expression if _UNITS.fullmatch(expression, text.start()) else f"{_AND.sub(r'}, ', expression)}{END}"
     is_sum = _LAST_LETTER.search(expression) is not None and _ADDS.search(expression) is not None
     return f"{expression}{END}" if is_sum else expression
 

@@ -56,6 +56,28 @@ def test_bold_letters_are_letters(expected: str, right: list[str], wrong: list[s
             [r"\frac{\text{opposite}}{\text{hypotenuse}}"],
             [r"\frac{\text{adjacent}}{\text{hypotenuse}}"],
         ),
+        (
+            r"40\text{ adults}, 60\text{ children}",
+            [r"60\text{ children}, 40\text{ adults}", r"40\text{ adults and }60\text{ children}"],
+            [r"40\text{ adults}, 70\text{ children}", "40", r"40\text{ adults}"],
+        ),
+        (
+            r"2\text{ apples and }3\text{ pears}",
+            [r"2\text{ apples}, 3\text{ pears}"],
+            [r"2\text{ apples and }4\text{ pears}"],
+        ),
+        (r"12\text{ m by }5\text{ m}", [r"12\text{ m by }5\text{ m}"], [r"12\text{ m by }6\text{ m}"]),
+        (r"5\text{ cm},3\text{ cm}", [r"3\text{ cm}, 5\text{ cm}"], [r"5\text{ cm},4\text{ cm}", r"5\text{ cm}"]),
+        (
+            r"4\text{ N }\hat{i}+3\text{ N }\hat{j}",
+            [r"4\text{ N }\hat{i}+3\text{ N }\hat{j}"],
+            [r"4\text{ N }\hat{i}-3\text{ N }\hat{j}"],
+        ),
+        (
+            r"3\text{CO}_2+4\text{H}_2\text{O}",
+            [r"3\text{CO}_2+4\text{H}_2\text{O}"],
+            [r"3\text{CO}_2+5\text{H}_2\text{O}"],
+        ),
         (r"x=5\text{ m}, y=3\text{ m}", [r"x=5\text{ m}, y=3\text{ m}"], [r"x=5\text{ m}, y=4\text{ m}"]),
         ("5", [r"5\text{ cm}^{2}", r"5\text{ m}\cdot\text{s}^{-1}"], [r"5\text{ cm}\cdot\frac{1}{2}"]),
         (r"45^\circ\text{C}", [r"45\text{ °C}"], []),
