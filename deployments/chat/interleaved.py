@@ -10,11 +10,22 @@ import re
 from collections.abc import Callable, Sequence
 
 from ray_gym.messages import is_blank
-from ray_gym.models.thoughts import first_end, has_mark, has_mention, has_one_at_most, start_of_unclosed, tell_apart
+from ray_gym.models.thoughts import (
+    ends_of_nothing,
+    first_end,
+    has_mark,
+    has_mention,
+    has_one_at_most,
+    start_of_unclosed,
+    tell_apart,
+)
 
 _FIRST = 0xF0000
 """Code of the first stand-in: a private character of Unicode, which no model writes."""
-_STAND_IN = re.compile(f"[{chr(_FIRST)}-{chr(0xFFFFD)}]")
+_STAND_INS = f"{chr(_FIRST)}-{chr(0xFFFFD)}"
+_STAND_IN = re.compile(f"[{_STAND_INS}]")
+_CALL_OF_ITS_OWN = re.compile(rf"(?:\A|[\n>\]▷{_STAND_INS}])[ \t]*[{_STAND_INS}]\s*\Z")
+"""Call at the end of a text, with no words before it on its line."""
 
 
 def is_interleaved(text: str, frames: Sequence[tuple[int, int]]) -> bool:
@@ -54,15 +65,31 @@ def thoughts_and_answer(text: str, is_opened: bool, frames: Sequence[tuple[int, 
     first, start = first_end(hidden) if is_opened else (0, 0)
     if is_opened and start == len(hidden) and (called := _STAND_IN.search(hidden)):
         first = start = called.start()
-    call = _STAND_IN.search(hidden, start_of_unclosed(hidden))
-    end = call.start() if call else len(hidden)
-    later, answer = tell_apart(hidden[start:end], has_calls=call is not None)
+    rest = _without_stray_ends(hidden[start:], is_closed=is_opened)
+    call = _STAND_IN.search(rest, start_of_unclosed(rest))
+    end = call.start() if call else len(rest)
+    later, answer = tell_apart(rest[:end], has_calls=call is not None)
     thoughts = "\n".join(filter(None, (hidden[:first].strip(), later)))
-    answer += hidden[end:]
+    answer += rest[end:]
     for index, (start, end) in enumerate(frames):
         stand_in, written = chr(_FIRST + index), text[start:end]
         thoughts, answer = thoughts.replace(stand_in, written), answer.replace(stand_in, written)
     return thoughts, answer
+
+
+def _without_stray_ends(hidden: str, is_closed: bool) -> str:
+    """Returns a text without the marks that end a thought right behind a call though it was ended before the call: else
+    the call would be a part of it. A call within a line may be one that is only weighed up.
+
+    `is_closed`: whether a thought has ended before the text.
+    """
+    parts, position, is_stray = [], 0, False
+    for start, end in ends_of_nothing(hidden, is_closed):
+        between = hidden[position:start]
+        is_stray = _CALL_OF_ITS_OWN.search(between) is not None if between.strip() else is_stray
+        parts.append(hidden[position : start if is_stray else end])
+        position = end
+    return "".join([*parts, hidden[position:]])
 
 
 def _with_stand_ins(text: str, frames: Sequence[tuple[int, int]]) -> str:

@@ -146,6 +146,22 @@ def first_end(text: str) -> tuple[int, int]:
     return (len(text), len(text)) if found is None else found.span()
 
 
+def ends_of_nothing(text: str, is_closed: bool) -> list[tuple[int, int]]:
+    """Returns the start and the end of each mark in a text that ends a thought, but has none to end: all before it are
+    ended. `is_closed`: whether a thought has ended before the text; else the first may end one that began there.
+    """
+    opened, found_ends = 0, []
+    for found in _marks_in(text):
+        kind = _kind(found)
+        if kind.family in _CHANNELS or _is_empty(kind, found):
+            continue
+        if kind.is_end and is_closed and not opened:
+            found_ends.append(found.span())
+        is_closed = is_closed or kind.is_end
+        opened = max(opened - 1, 0) if kind.is_end else opened + 1
+    return found_ends
+
+
 def start_of_unclosed(text: str) -> int:
     """Returns the index where a thought begins that nothing ends; the text's length if there is none."""
     unclosed = _unclosed(text)

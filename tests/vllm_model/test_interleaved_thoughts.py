@@ -168,6 +168,28 @@ def test_a_call_at_the_end_of_all_is_one() -> None:
     assert read("hermes", "qwen3", f"<think>plan {call}")[2] == note("real")
 
 
+@pytest.mark.parametrize(("parsers", "call"), FORMATS.items(), ids=map("+".join, FORMATS))
+def test_a_second_end_of_a_thought_behind_a_call_ends_nothing(parsers: tuple[str, str], call: str) -> None:
+    made = call.replace("TEXT", "ü")
+    assert read(*parsers, f"<think>\nhm\n</think>\n{made}\n</think>\n") == ("hm", "", note("ü"))
+    assert read(*parsers, f"<think>\n\n</think>\n\n{made}\n</think>\n\nOk") == ("", "Ok", note("ü"))
+    assert read(*parsers, f"hm</think>{made}</think></think>\n{made}</think>", "<think>") == ("hm", "", note("ü") * 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "thoughts"),
+    [
+        (f"If I {JSON} it fails.\n</think>Done.", f"a\nIf I {JSON} it fails."),
+        (f"Or else {JSON}</think>Done.", f"a\nOr else {JSON}"),
+        (f"<think>\n{JSON}\n</think>Done.", f"a\n{JSON}"),
+        (f"<think>b<think>c</think>\n{JSON}\n</think>Done.", f"a\nb<think>c</think>\n{JSON}"),
+        ("Hm.</think>Done.", "a\nHm."),
+    ],
+)
+def test_a_second_end_of_a_thought_that_weighs_up_a_call_is_one(text: str, thoughts: str) -> None:
+    assert read("hermes", "qwen3", f"<think>a</think>{text}") == (thoughts, "Done.", [])
+
+
 QUOTING = {
     "xlam": '[{"name": "note", "arguments": {"text": "a <tool_call> b </tool_call>"}}]',
     "llama3_json": '{"name": "note", "parameters": {"text": "a <tool_call> b </tool_call>"}}',
