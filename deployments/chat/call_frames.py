@@ -58,7 +58,12 @@ class Frame:
 def _between(begin: str, end: str, **settings: Any) -> Frame:
     """Returns the frame between two marks (see `Between`)."""
     is_name_alone = rf"(?=\s*[A-Za-z_][\w.-]*\s*{re.escape(end)})"
-    return Frame(rf"{re.escape(begin)}(?:{CALL_LIKE}|{is_name_alone})", Between(begin, end, **settings))
+    return Frame(rf"{_once_or_more(begin)}(?:{CALL_LIKE}|{is_name_alone})", Between(begin, end, **settings))
+
+
+def _once_or_more(begin: str) -> str:
+    """Returns the regular expression of a mark that begins a call, which models repeat."""
+    return rf"{re.escape(begin)}(?:\s*{re.escape(begin)})*+"
 
 
 def _tagged(tag: str, **settings: Any) -> Frame:
@@ -118,10 +123,10 @@ def _hunyuan(suffix: str) -> Between:
 
 
 _HERMES = _tagged("tool_call", to_json=r"\s*", parts=split_whole_json)
-_HERMES_OF_QWEN = replace(_HERMES, begin="<tool_call>")
+_HERMES_OF_QWEN = replace(_HERMES, begin=_once_or_more("<tool_call>"))
 """Frame of models in whose answers every mark begins a call, whatever follows."""
 _GLM = Frame(
-    rf"<tool_call>(?=\s*(?:(?:{NAMES})\b|[\w.-]+\s*<(?:arg_key|/tool_call)>|[{{\[<]|\Z))",
+    rf"{_once_or_more('<tool_call>')}(?=\s*(?:(?:{NAMES})\b|[\w.-]+\s*<(?:arg_key|/tool_call)>|[{{\[<]|\Z))",
     _calls_of(_argument_tags()),
 )
 _INVOKE = _calls_of(_parameter_tags("", "minimax:tool_call|dots_function_call"))
@@ -162,6 +167,7 @@ _PYTHON_LIST = Frame(
     read_python_list,
     when=is_called,
 )
+_ENDS_OF_TAGS = r"(?:\s*</tool_call>)*"
 _JSON_LIST = {"to_json": r"\s*", "parts": split_json, "brackets": ("[", "]")}
 _OBJECT_OF_XLAM = (  # it has a tool's name, or any name that arguments follow
     rf'\{{\s*"name"\s*:\s*"(?:(?:{NAMES})"\s*(?:,\s*"(?:arguments|parameters)"\s*:{_NO_SCHEMA}|\}}\s*,[^\]]*"arguments"\s*:)'
@@ -169,7 +175,7 @@ _OBJECT_OF_XLAM = (  # it has a tool's name, or any name that arguments follow
 )
 _JSON_LIST_OF_XLAM = Frame(
     rf"(?<!`)(?:\[TOOL_CALLS\]\s*)?\[(?=\s*(?:{_OBJECT_OF_XLAM}|{_FUNCTION_NAME},\s*\"arguments\"))",
-    ListOfJson("["),
+    ListOfJson("[", behind=_ENDS_OF_TAGS),
     not_behind=("[", ",", '":'),
 )
 _HUNYUAN = Frame(r"<tool_calls(?::[^\s<>]+)?>" + CALL_LIKE, Suffixed("<tool_calls", _hunyuan))
@@ -209,7 +215,7 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         Frame(r"\[TOOL_CALLS\]\s*\[(?=\s*[{\]])", ListOfJson("[TOOL_CALLS][")),
         Frame(r"\[TOOL_CALLS\]", _MISTRAL),
     ),
-    "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[")),),
+    "granite": (Frame(r"(?:<\|tool_call\|>|<tool_call>)\s*\[", ListOfJson("<|tool_call|>[", behind=_ENDS_OF_TAGS)),),
     "phi4_mini_json": (Frame(rf"functools\[{_LIST_LIKE}", ListOfJson("functools[", keys=("arguments", "parameters"))),),
     "llama3_json": _LLAMA,
     "llama4_json": _LLAMA,
@@ -369,7 +375,7 @@ def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) ->
 def _is_closed(frame: Frame, text: str, last: Attempt) -> bool:
     """Says whether a frame has its end: its mark, or the bracket behind its last call."""
     if isinstance(frame.read, Between):
-        return text.rstrip().endswith(frame.read.end)
+        return text.rstrip().endswith(frame.read.ends)
     return last.written.endswith(("}", "]", ")"))
 
 

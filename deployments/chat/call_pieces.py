@@ -86,8 +86,18 @@ class Between:
             written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
         before, after = self.begin + self.brackets[0], self.brackets[1] + self.end
         attempts = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
-        echo = _compile(self.echo).match(text, end)
-        return attempts, echo.end() if echo else end
+        behind = _compile(self._behind).match(text, end)
+        return attempts, behind.end() if behind else end
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Returns the marks that end the frame, or a call in it."""
+        return (self.end, *self.inner.ends) if self.inner else (self.end,)
+
+    @property
+    def _behind(self) -> str:
+        """Returns the regular expression of what belongs to the frame behind its end: its echo, and ends too many."""
+        return rf"(?:\s*(?:{'|'.join(map(re.escape, self.ends))})|{self.echo or NEVER})*"
 
     def _find_end(self, text: str, start: int, others: str) -> tuple[int, int]:
         """Returns the index where the frame's inside ends, and the index behind its end mark. `others`: regular
@@ -191,6 +201,8 @@ class ListOfJson:
     after: str = "]"
     keys: tuple[str, ...] = ("arguments",)
     """Keys under which the parser looks for the arguments of a call."""
+    behind: str = NEVER
+    """Regular expression of what belongs to the frame behind the list."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the list, and the index behind it (see `Reader`)."""
@@ -198,7 +210,9 @@ class ListOfJson:
         if end_of_json(text, start - 1) is None:  # it is malformed: the next frame may be taken for a part of it
             following = _compile(again).search(text, _behind_objects(text, start))
         written, end = split_objects(text[: following.start()] if following else text, start)
-        return [_attempt(self.before, each, self.after, self._spell) for each in written or [""]], end
+        behind = _compile(self.behind).match(text, end)
+        attempts = [_attempt(self.before, each, self.after, self._spell) for each in written or [""]]
+        return attempts, behind.end() if behind else end
 
     def _spell(self, call: str) -> str | None:
         """Returns a call; None if its arguments are under another key, or under two (see `Spell`)."""
