@@ -24,6 +24,7 @@ from ray_gym.deployments.chat.python_calls import (
 
 _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)"')
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
+_NEXT_LINE = re.compile(rf"(?<=\}})[ \t]*\n(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
 _OPENING = re.compile(r"[{\[(]|<\w")
 _SPACE = re.compile(r"\s*")
@@ -286,8 +287,8 @@ def split_json(text: str) -> list[str]:
 
 
 def split_whole_json(text: str) -> list[str]:
-    """Returns the calls in a text that is several calls of well-formed JSON, one behind the other, or a list of them; the
-    text alone if it is anything else.
+    """Returns the calls in a text that is several calls of JSON, one behind the other, or a list of calls; the text alone
+    if it is anything else. A call that is malformed goes on to one that begins a line, or to the end.
     """
     inside = text.strip()
     is_list = inside.startswith("[") and inside.endswith("]")
@@ -295,13 +296,24 @@ def split_whole_json(text: str) -> list[str]:
     calls: list[str] = []
     position = _skip(rest, 0)
     while position < len(rest):
-        end = end_of_json(rest, position) if _OBJECT_OF_CALL.match(rest, position) else None
-        if end is None:
+        if not _OBJECT_OF_CALL.match(rest, position):
+            return [text]
+        well_formed = end_of_json(rest, position)
+        end = well_formed or _end_of_malformed(rest, position)
+        if not (well_formed or calls) and end == len(rest):
             return [text]
         calls.append(rest[position:end])
         position = _skip(rest, end)
-        position = _skip(rest, position + (rest[position : position + 1] == ","))
+        position = _skip(rest, position + (rest[position : position + 1] in (",", ";")))
     return calls if len(calls) > 1 or (calls and is_list) else [text]
+
+
+def _end_of_malformed(text: str, start: int) -> int:
+    """Returns the index where a malformed call ends that begins at `start`: before a line that begins another, behind a
+    brace, or else at the end of the text.
+    """
+    following = _NEXT_LINE.search(text, start)
+    return following.start() if following else len(text)
 
 
 def split_named_json(text: str) -> list[str]:

@@ -339,6 +339,23 @@ def test_several_calls_within_one_tag(parser: str, form: str) -> None:
     assert read(parser, f"Hi <tool_call>\n{inside}\n</tool_call>") == ("Hi", [NOTE, GO])
 
 
+BAD_GO = JSON_GO.replace('"x"', "")
+
+
+@pytest.mark.parametrize("form", ["{}\n{}", "{};{}", "{} {}", "[{}, {}]", "[{},\n{}]"])
+def test_a_malformed_call_leaves_the_others_within_its_tag(form: str) -> None:
+    inside = form.replace("{}", JSON_NOTE, 1).replace("{}", BAD_GO, 1)
+    assert read("hermes", f"<tool_call>\n{inside}\n</tool_call>") == ("", [NOTE, ("", BAD_GO)])
+
+
+def test_a_malformed_call_within_a_tag_goes_on_to_the_next_line_that_begins_one() -> None:
+    assert read("hermes", f"<tool_call>\n{BAD_GO}\n{JSON_NOTE}\n</tool_call>") == ("", [("", BAD_GO), NOTE])
+    quoted = f'{{"name": "note", "arguments": {{"text": "Either {{}}\n{JSON_GO}"}}}}'
+    nested = f'{{"name": "note", "arguments": {{"text": [{JSON_GO},\n{JSON_GO}]}}'
+    for text in (quoted, nested, f"{JSON_NOTE}\n{quoted}"):
+        assert read("hermes", f"<tool_call>\n{text}\n</tool_call>") == ("", [("", text)])
+
+
 def test_a_list_of_one_call_within_a_tag() -> None:
     assert read("hermes", f"<tool_call>[{JSON_NOTE}]</tool_call>") == ("", [NOTE])
 
