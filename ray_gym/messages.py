@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -145,8 +145,10 @@ def encodable(node: Any) -> Any:
     return node
 
 
+SCHEMA_FIELDS = ("parameters", "input_schema", "inputSchema")
+"""Fields of tools that hold the schema of the arguments: those of OpenAI's, of Anthropic's and of MCP's."""
 TOOL_FIELDS = frozenset(
-    {"type", "function", "name", "description", "parameters"}
+    {"type", "function", "name", "description", *SCHEMA_FIELDS}
     | {"strict", "cache_control"}
     | {"allowed_callers", "async", "defer_loading", "output_schema"}
 )
@@ -171,10 +173,10 @@ class ToolSchema:
     @classmethod
     def from_openai(cls, given: Any) -> ToolSchema:
         """Reads a schema as chat completions spell it (name and parameters under `function`), or as the Responses API
-        does.
+        does; the parameters may be in any of `SCHEMA_FIELDS`.
 
-        Errors: ValueError if it is no tool of type function, or has no name, no object as its parameters, or a field
-        that is neither read nor known to be without effect.
+        Errors: ValueError if it is no tool of type function, or has no name, no object as its parameters, two that
+        differ, or a field that is neither read nor known to be without effect.
         """
         if not isinstance(given, Mapping):
             raise ValueError(f"expected a tool of type function, got {type(given).__name__}")
@@ -188,10 +190,19 @@ class ToolSchema:
             for field, value in held.items():
                 if field not in TOOL_FIELDS and not (value is None or value is False or value in ("", [], {})):
                     raise ValueError(f"tool {name}: {str(field)[:40]} is not followed here; leave it out")
-        parameters = function.get("parameters") or {}
-        if not isinstance(parameters, Mapping):
-            raise ValueError(f"tool {name}: parameters: expected a JSON schema")
+        parameters = _parameters(name, (function, given))
         description = function.get("description") or ""
         if not isinstance(description, str):
             raise ValueError(f"tool {name}: description: expected text")
         return cls(name, description, {"type": "object", "properties": {}, **parameters})
+
+
+def _parameters(name: str, held: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Returns the JSON schema of a tool's arguments. Errors: ValueError if it is no object, or if there are two."""
+    found = [(field, tool[field]) for tool in held for field in SCHEMA_FIELDS if tool.get(field)]
+    for field, schema in found:
+        if not isinstance(schema, Mapping):
+            raise ValueError(f"tool {name}: {field}: expected a JSON schema")
+        if schema != found[0][1]:
+            raise ValueError(f"tool {name}: {found[0][0]} and {field} differ; leave one of them out")
+    return found[0][1] if found else {}

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.anthropic_api.blocks import left_out_of
 from ray_gym.anthropic_api.conversation import BILLING, is_for_accounts, read_conversation
-from ray_gym.messages import ToolChoice, ToolSchema
+from ray_gym.messages import SCHEMA_FIELDS, ToolChoice, ToolSchema
 from ray_gym.openai_api.formats import Format, read_format
 from ray_gym.openai_api.left_out import left_out_names
 from ray_gym.openai_api.parts import asks_something
@@ -37,8 +37,10 @@ QUIET = frozenset(
 )
 """Fields without an effect that nobody has to be told of: they change neither the prompt nor the answer."""
 
-_TOOL_FIELDS = {"name": "name", "description": "description", "input_schema": "parameters"}
-"""Fields of a tool that are read, with OpenAI's names of them."""
+_TOOL_FIELDS = frozenset({"name", "description", "function", *SCHEMA_FIELDS})
+"""Fields of a tool that are read."""
+_DESCRIBED = (None, "custom", "function")
+"""Types of tools that an agent describes itself. The last is OpenAI's."""
 _QUIET_OF_TOOLS = frozenset(
     {"type", "strict", "defer_loading", "eager_input_streaming", "allowed_callers", "cache_control"}
 )
@@ -129,10 +131,11 @@ def _tell_tools_apart(given: Sequence[Any]) -> tuple[list[Json], dict[str, str]]
     for number, tool in enumerate(given):
         if not isinstance(tool, Mapping):
             raise bad_request(f"tools[{number}]: expected a tool, got {type(tool).__name__}", "tools")
-        if tool.get("type") in (None, "custom"):
-            if not isinstance(tool.get("input_schema"), Mapping | None):
-                raise bad_request(f"tools[{number}].input_schema: expected a JSON schema, an object", "tools")
-            custom.append({ours: tool.get(theirs) for theirs, ours in _TOOL_FIELDS.items()})
+        if tool.get("type") in _DESCRIBED:
+            for field in SCHEMA_FIELDS:
+                if not isinstance(tool.get(field), Mapping | None):
+                    raise bad_request(f"tools[{number}].{field}: expected a JSON schema, an object", "tools")
+            custom.append({field: tool[field] for field in _TOOL_FIELDS & tool.keys()})
         else:
             hosted[str(tool.get("name") or tool["type"])] = str(tool["type"])
     return custom, hosted
@@ -198,8 +201,8 @@ def _unfollowed(given: MessagesBody) -> Iterable[str]:
 def _unfollowed_of_tools(given: MessagesBody, custom: Sequence[Any], hosted: Mapping[str, str]) -> Iterable[str]:
     """Yields such names of fields of tools that the agent describes itself, and of the choice of tools."""
     for tool in given.tools or ():
-        if tool.get("type") in (None, "custom"):
-            unread = tool.keys() - _TOOL_FIELDS.keys() - _QUIET_OF_TOOLS
+        if tool.get("type") in _DESCRIBED:
+            unread = tool.keys() - _TOOL_FIELDS - _QUIET_OF_TOOLS
             yield from (f"tools.{name}" for name in unread if asks_something(tool[name]))
     if given.tool_choice:
         for name, value in (given.tool_choice.model_extra or {}).items():

@@ -28,7 +28,8 @@ TRAINING_HINTS = frozenset({"weight", "train", "trainable", "loss_mask"})
 """Fields by which data for fine-tuning says what of a conversation is trained on. They have no use here."""
 HARMLESS = TRAINING_HINTS | {
     *("id", "object", "phase", "index", "created", "created_at", "timestamp", "metadata", "model", "usage"),
-    *("annotations", "citations", "provider_specific_fields", "cache_control", "finish_reason", "stop_reason"),
+    *("annotations", "citations", "provider_specific_fields", "extra_content", "cache_control"),
+    *("finish_reason", "stop_reason"),
     *("logprobs", "token_ids", "prompt_token_ids", "generation_token_ids", "generation_log_probs"),
 }
 """Fields that tell of a message, and change neither the prompt nor the answer, whatever their values."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ray_gym.messages import TOOL_FIELDS
+from ray_gym.messages import SCHEMA_FIELDS, TOOL_FIELDS
 from ray_gym.openai_api.free_form import CUSTOM, INPUT, as_function, spelled_out, text_of
 from ray_gym.openai_api.left_out import is_plain_name
 from ray_gym.openai_api.parts import asks_something
@@ -170,7 +170,12 @@ def _spread(given: Sequence[Any], space: _Space, offered: OfferedTools) -> Itera
             _followed(tool, _OF_NAMESPACES, offered)
             yield from _spread(tool["tools"], space.within(tool), offered)
         else:
-            yield space, tool
+            yield space, {**tool, "type": "function"} if _is_of_anthropic(tool) else tool
+
+
+def _is_of_anthropic(tool: Any) -> bool:
+    """Returns True for a function of Anthropic's API, whose type is that of OpenAI's free-form tools, but with a schema."""
+    return kind_of(tool) == CUSTOM and any(asks_something(tool.get(field)) for field in SCHEMA_FIELDS)
 
 
 def _is_namespace(tool: Any) -> bool:

@@ -312,6 +312,20 @@ def test_a_choice_of_tools(choice: Any, expected: tuple[str, list[str], bool]) -
     assert asked.left_out == (*in_vain, "web_search_20250305") and len(asked.tools) == 2
 
 
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "read", "description": "Read a file.", "parameters": SCHEMA},
+        {"name": "read", "description": "Read a file.", "inputSchema": SCHEMA, "type": "custom"},
+        {"name": "read", "description": "Read a file.", "parameters": SCHEMA, "type": "function"},
+        {"function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA}, "type": "function"},
+    ],
+)
+def test_a_tool_in_the_form_of_another_api_keeps_its_parameters(tool: dict[str, Any]) -> None:
+    asked = read(tools=[tool])
+    assert (asked.tools, asked.left_out) == (read(tools=[READ]).tools, ())
+
+
 def test_a_choice_that_only_left_out_tools_could_meet_is_the_models() -> None:
     asked = read(tools=[SEARCH], tool_choice={"type": "any"})
     assert (asked.tool_choice, asked.tools) == ("auto", ())
@@ -338,6 +352,7 @@ def test_a_choice_that_only_left_out_tools_could_meet_is_the_models() -> None:
         ({"messages": []}, "messages"),
         ({"system": [{"type": "image"}]}, "system"),
         ({"tools": [{"name": "f", "input_schema": []}]}, "tools"),
+        ({"tools": [{**READ, "parameters": {"type": "object"}}]}, "tools"),
         ({"thread": {"type": "continue", "previous_message_id": "msg_1"}}, "thread"),
         ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format"),
         ({"model": ""}, "model"),

@@ -328,6 +328,31 @@ def test_tools_of_unknown_types_are_left_out_and_named() -> None:
     assert asked.left_out == chat.left_out == ("tools.vendor:clock", "tools.web_search", "tools.web_search_2099")
 
 
+@pytest.mark.parametrize("field", ["input_schema", "inputSchema"])
+def test_the_schema_of_a_tool_in_the_form_of_another_api_is_its_parameters(field: str) -> None:
+    anthropics = {"name": "look", field: PARAMETERS}
+    tools: list[Any] = [anthropics, {**anthropics, "type": "custom"}, {**anthropics, "type": "function"}]
+    tools += [
+        {"type": "function", "function": anthropics},
+        {**CHAT_LOOK, "function": {"name": "look"}, field: PARAMETERS},
+    ]
+    for tool in tools:
+        for asked in (read(tools=[tool]), read_as_chat(tools=[tool])):
+            assert asked.tools == read(tools=[LOOK]).tools
+            assert asked.left_out == () and asked.known_as == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [({"input_schema": {"type": "object"}}, "differ"), ({"inputSchema": "x"}, "inputSchema: expected")],
+)
+def test_a_second_schema_of_a_tool_is_refused_unless_it_is_the_same(more: dict[str, Any], told: str) -> None:
+    for asked in (lambda: read(tools=[{**LOOK, **more}]), lambda: read_as_chat(tools=[{**LOOK, **more}])):
+        with pytest.raises(Refused, match=f"^invalid_request: tools: tool look: .*{told}"):
+            asked()
+    assert read(tools=[{**LOOK, "input_schema": PARAMETERS}]).tools == read(tools=[LOOK]).tools
+
+
 def test_published_fields_of_functions_that_ask_for_a_service_have_no_effect() -> None:
     more = {"async": True, "allowed_callers": ["programmatic"], "defer_loading": True, "output_schema": PARAMETERS}
     assert read(tools=[{**LOOK, **more}]).tools == read(tools=[LOOK]).tools

@@ -413,7 +413,7 @@ def test_a_field_of_a_message_that_is_not_followed_is_refused_by_name(message: d
 def test_fields_of_a_message_that_ask_for_nothing_are_taken() -> None:
     idle = {"name": None, "prefix": False, "refusal": None, "audio": None, "annotations": [], "function_call": None}
     told = {"weight": 0, "id": "msg_1", "status": "completed", "metadata": {"a": 1}, "generation_token_ids": [1]}
-    for more in (idle, told, {"name": "shopper"}):
+    for more in (idle, told, {"name": "shopper"}, {"extra_content": {"google": {"thought_signature": "x"}}}):
         message = {"role": "assistant", "content": "The", **more}
         ours, theirs = read_at_both_doors([*HELLO, message])
         assert ours[1].content == "The" and theirs == [*HELLO, {"role": "assistant", "content": "The"}]
