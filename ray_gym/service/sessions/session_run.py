@@ -111,7 +111,7 @@ class SessionRun:
         """Waits until a worker (an actor) has leased a session, and returns the worker; None if the session has ended.
 
         `has_ended` says whether the session has ended. Errors: Refused (503) if no worker has leased the session within
-        LEASE_S seconds, or the driver has ended.
+        LEASE_S seconds, or the driver has ended. It says why workers take long to start, if they do.
         """
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):
@@ -125,7 +125,8 @@ class SessionRun:
                     await self._driver.wait_until_leased(within_s=1)
                 if has_ended():
                     return None
-        raise service_unavailable("no worker has the session now", retry_after_s=2)
+        why = self._commits.tally.slow_start if self.is_up else ""
+        raise service_unavailable(f"no worker has the session now{why and f': {why}'}", retry_after_s=2)
 
     async def close(self) -> None:
         """Stops the driver and its workers, and closes the directory. Open sessions can be resumed.
