@@ -17,8 +17,10 @@ from ray_gym.printable import masked
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
 
-VARIABLE = re.compile(r"oc\.env\s*:\s*['\"]?([^\s'\"{},]+)")
+_NAME = re.compile(r"oc\.env\s*:\s*['\"]?([^\s'\"{},$]+)(?=[\s'\"},])")
 """Regular expression of an environment variable's name in a text with ${oc.env:...}."""
+_INNERMOST = re.compile(r"\$\{\s*oc\.env\s*:\s*['\"]?([^\s'\"{},$]+)['\"]?\s*(?:,([^{}]*))?\}")
+"""Regular expression of a ${oc.env:...} without another one in it: the variable's name, and its default."""
 SHORTEST_MASKED = 6
 """Fewest characters of a value that is masked wherever it is echoed."""
 
@@ -63,7 +65,22 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 def variables_in(text: str) -> dict[str, str]:
     """Returns the values of the environment's variables that a text of a config names, each by its name."""
-    return {name: os.environ[name] for name in VARIABLE.findall(text) if name in os.environ}
+    return {name: os.environ[name] for name in names_in(text) if name in os.environ}
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yields the names of the environment's variables that a text of a config names, be it by another variable, as in
+    ${oc.env:${oc.env:WHICH}}.
+    """
+    before = ""
+    while text != before:
+        yield from _NAME.findall(text)
+        before, text = text, _INNERMOST.sub(_value_of, text)
+
+
+def _value_of(found: re.Match[str]) -> str:
+    """Returns the value of a ${oc.env:...}, without anything in it that would be one itself."""
+    return re.sub(r"[${}]", "", os.environ.get(found[1], (found[2] or "").strip(" '\"")))
 
 
 def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = None) -> str:
@@ -78,11 +95,21 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
             return each.text
         if len(value := str(each.value)) >= SHORTEST_MASKED:
             text = text.replace(value, each.text)
+    for each in filled_in:
+        for value in _texts(each.value) if each.variables else ():  # a list or a mapping, decoded from a variable
+            text = masked(text, value, each.text) if len(value) >= SHORTEST_MASKED else text
     variables = {value: name for each in filled_in for name, value in each.variables.items()}
     for value in sorted(variables, key=len, reverse=True):
         if len(value) >= SHORTEST_MASKED:
             text = masked(text, value, f"${{oc.env:{variables[value]}}}")
     return text
+
+
+def _texts(node: Any) -> Iterator[str]:
+    """Yields the values in a list or a mapping, as texts."""
+    if isinstance(node, Mapping | list):
+        for value in node.values() if isinstance(node, Mapping) else node:
+            yield from _texts(value) if isinstance(value, Mapping | list) else [str(value)]
 
 
 def failure_unfilled(failure: Failure, filled_in: Sequence[Interpolation]) -> Failure:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED, VARIABLE
+from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED, names_in
 from ray_gym.errors import describe
 from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.reading import Run
@@ -64,4 +64,4 @@ def _names(node: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
         for item in node:
             yield from _names(item, path)
     elif isinstance(node, str) and path not in PLACES:
-        yield from VARIABLE.findall(node)
+        yield from names_in(node)

@@ -9,7 +9,7 @@ import pytest
 from playing import Alone
 
 from ray_gym.config.file import as_yaml, read_config, read_config_text
-from ray_gym.config.interpolations import errors_unfilled, unfilled
+from ray_gym.config.interpolations import errors_unfilled, names_in, unfilled
 from ray_gym.config.sections import LimitsSection, RunConfig, ServiceSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind, RunFailed, UserError
@@ -159,6 +159,35 @@ def test_each_variable_of_a_value_is_shown_as_the_text(
     monkeypatch.delenv("KEY")  # as on another machine
     assert SECRET in (given.participants["policy"].system_prompt or "")
     assert unfilled(f"bad password {SECRET}", given.filled_in) == "bad password ${oc.env:KEY}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer ${oc.env:${oc.env:WHICH}}",
+        "Bearer ${oc.env:K${oc.env:REST}}",
+        "Bearer ${oc.env:${oc.env: NONE, 'KEY'},x}",
+    ],
+)
+def test_a_variable_whose_name_is_filled_in_is_shown_as_the_text(
+    config: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    for name, value in {"WHICH": "KEY", "REST": "EY"}.items():
+        monkeypatch.setenv(name, value)
+    given = read(config, f'participants.policy.system_prompt="{text}"')
+    assert given.participants["policy"].system_prompt == f"Bearer {SECRET}"
+    assert set(names_in(text)) - {"WHICH", "REST", "NONE"} == {"KEY"}
+    assert unfilled(f"bad password {SECRET}", given.filled_in) == "bad password ${oc.env:KEY}"
+
+
+def test_each_text_that_is_decoded_from_a_variable_is_shown_as_the_text(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENS", "{a: first-token, of: [second-token, 3]}")
+    given = read(config, "models.far.extra_body='${oc.decode:${oc.env:TOKENS}}'")
+    assert given.models["far"].options["extra_body"] == {"a": "first-token", "of": ["second-token", 3]}
+    for token in ("first-token", "second-token"):
+        assert unfilled(f"bad {token} 3", given.filled_in) == "bad ${oc.decode:${oc.env:TOKENS}} 3"
 
 
 def test_failures_of_episodes_show_the_text(config: Path) -> None:
