@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from ray_gym.config.interpolations import Interpolation, Verbatim, interpolations, unfilled, variables_in
+from ray_gym.config.remedies import NO_NUMBER, bracketed_key, remedy, shortened
 from ray_gym.config.sections import RunConfig, is_plugin_section
 from ray_gym.config.unresolved import LITERAL, unread_interpolation, why_unresolved
 from ray_gym.config.yaml_text import misread, one_line, parse, unquoted_interpolation
@@ -33,8 +34,6 @@ LONGEST_FOUND = 60
 """Characters of a wrong value that a message shows at most."""
 MISSPELT = 0.7
 """Likeness from which a key may be a misspelt one that is missing (of `difflib`)."""
-LONGEST_SHOWN = 80
-"""Characters of an override that a message shows at most."""
 _STRUCTURED = ("[", "{", "'", '"')
 """Beginnings of lists, of mappings and of texts in quotes."""
 _NUMBERS = ("int_type", "float_type")
@@ -128,7 +127,7 @@ def _require_finite(
     data: Mapping[str, Any] | BaseModel, file: str, prefix: str = "", overrides: Sequence[str] = ()
 ) -> None:
     for key, number in _infinite(prefix, data):
-        told = f"{key}: {number} is no number that a run can keep; leave it out, or take a finite one"
+        told = f"{key}: {number} {NO_NUMBER}; leave it out, or take a finite one"
         raise UserError(_place(told, file, overrides))
 
 
@@ -171,6 +170,10 @@ def _without_environment(told: str, texts: Sequence[str]) -> str:
 
 def _overridden(config: Any, override: str) -> Any:
     """Returns OmegaConf's config with an override (key=value) applied. Errors: UserError for one that can't be read."""
+    try:
+        override = override.encode("utf-8", "surrogateescape").decode()  # an argument's bytes, whatever the locale
+    except UnicodeError:
+        raise UserError(f"{override!r} is not an override that can be read: it is not UTF-8") from None
     key, equals, _ = override.partition("=")
     if not equals or not key or key.startswith("-"):
         raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
@@ -178,6 +181,8 @@ def _overridden(config: Any, override: str) -> Any:
         raise UserError(f"{override!r} has no value; write {key}=null for nothing, or \"{key}=''\" for an empty text")
     if "${" in key:
         raise UserError(f"{override!r}: ${{...}} is read in values, not in keys; write the key itself")
+    if meant := bracketed_key(OmegaConf.to_container(config, resolve=False), key):
+        raise UserError(f"{override!r}: a dot parts keys, and one of the config has a dot; write {meant}=...")
     try:
         return OmegaConf.merge(config, OmegaConf.from_dotlist([f"{key}={_whole(key, override[len(key) + 1 :])}"]))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
@@ -324,21 +329,14 @@ def _refusal(
 
 def _place(line: str, file: str, overrides: Sequence[str]) -> str:
     """Returns the line of a problem (`field: what is wrong`) behind the last override that has set the field or a part
-    of it or the section with it; behind the file if none has. What YAML takes for another value where a text is wanted may
-    be a text without quotes.
+    of it or the section with it; behind the file if none has.
     """
     field = f"{line.partition(': ')[0]}."
     for override in reversed(overrides):
         name, _, value = override.partition("=")
         if field.startswith(f"{name}.") or f"{name}.".startswith(field):
-            is_bare = value.lstrip()[:1] not in ("'", '"', "") and "should be a valid string" in line
-            quoted = _shortened(f"{name}='{value.strip()}'")
-            return f"{_shortened(override)!r}: {line}" + (f'; a text is in quotes: "{quoted}"' if is_bare else "")
+            return f"{shortened(override)!r}: {line}{remedy(name, value, line)}"
     return f"{file}: {line}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def explain(
@@ -371,7 +369,8 @@ def explained(
             yield f"{field}: {unfilled(str(problem['ctx']['error']), filled_in)}", problem
         else:
             found = unfilled(repr(problem["input"]), filled_in, (*prefix, *location))
-            yield f"{field}: {unfilled(problem['msg'], filled_in)} (found {found:.{LONGEST_FOUND}})", problem
+            told = problem["msg"].replace("valid tuple", "valid list")
+            yield f"{field}: {unfilled(told, filled_in)} (found {found:.{LONGEST_FOUND}})", problem
 
 
 def _missing(model: type[BaseModel], problem: ErrorDetails, prefix: tuple[str, ...]) -> str:
@@ -390,7 +389,7 @@ def _missing(model: type[BaseModel], problem: ErrorDetails, prefix: tuple[str, .
 
 def _dotted(*parts: Any) -> str:
     """Returns a path to a value, for messages. Keys of data may have any length, and are shortened."""
-    return ".".join(_shortened(str(part)) for part in parts)
+    return ".".join(shortened(str(part)) for part in parts)
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[str, ...]) -> str:
