@@ -91,7 +91,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         """Returns the row's tools. No tool is marked `takes_time`, because the effects in them are recorded in their
         order.
         """
-        return [Tool(schema, "call_route", ANY_OBJECT, was_brought=True) for schema in task.tools()]
+        return [Tool(schema, ANY_OBJECT, method=self.call_route) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
         """Carries out a call of any tool of a row, and returns the server's answer as text. Under the gymnasium style,

@@ -36,7 +36,7 @@ class ExpectedCall(BaseModel):
             raise ValueError(f"there is no tool {self.name!r}; the tools are: {', '.join(TOOLS)}")
         try:
             values = tool.arguments.read(json.dumps(self.arguments))
-            return getattr(Toolbox(), tool.method)(workplace, None, **values)
+            return getattr(Toolbox(), self.name)(workplace, None, **values)
         except BadArguments as error:
             raise ValueError(f"bad arguments for {self.name}: {error}") from None
         except ToolError as error:

@@ -59,10 +59,11 @@ def has_failed_in_tool(play: Play) -> bool:
 
 def _declared_for_nobody(evidence: Evidence) -> Iterator[Finding]:
     environment = evidence.subject.make()
-    for tool in environment.tools.values():
+    brought = [tool for play in evidence.plays for tool in play.played.episode.tools.values()]
+    for tool in [*environment.tools.values(), *brought]:
         for name in set(tool.participants or ()) - set(environment.participants):
             known = ", ".join(environment.participants)
-            yield Finding(f"tool {tool.method}", f"it is for {name!r}, who does not take part", f"known: {known}")
+            yield Finding(f"tool {tool.schema.name}", f"it is for {name!r}, who does not take part", f"known: {known}")
 
 
 def _offered_to_others(play: Play) -> Iterator[Finding]:
@@ -157,7 +158,7 @@ async def _call_in(episode: Episode, seed: int, tool: Tool, goes_on: Callable[[]
         for arguments in [*broken_arguments(tool.schema), *good]:
             goes_on()
             is_allowed = tool.offered_to(name) and arguments in good
-            findings += await _call(episode, name, ToolCall("call", tool.method, arguments), is_allowed)
+            findings += await _call(episode, name, ToolCall("call", tool.schema.name, arguments), is_allowed)
     return findings
 
 

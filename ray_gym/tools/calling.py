@@ -55,7 +55,7 @@ async def call_tool(
         values = tool.arguments.read(call.arguments)
     except BadArguments as error:
         return _refuse(f"bad arguments for {call.name}: {error}")
-    if tool.was_brought:
+    if tool.method is not None:
         values = {"name": call.name, "arguments": values}
     if tool.key_parameter:
         values[tool.key_parameter] = IdempotencyKey(key)
@@ -79,7 +79,7 @@ async def call_tool(
         refusals = [leaf for leaf in leaves(error) if isinstance(leaf, ToolError)]
         if len(refusals) == len(leaves(error)):
             return _limit_length(call.name, _refused_by(refusals[0]))
-        code = getattr(type(environment), tool.method, None)
+        code = tool.method or getattr(type(environment), call.name, None)
         raise EpisodeFailure.of(Failure.of(error, f"tool {call.name}", code=code)) from error
 
 

@@ -126,7 +126,6 @@ class Tool:
     """Holds one tool of an environment: its schema, and how to call it."""
 
     schema: ToolSchema
-    method: str
     arguments: Arguments
     options: ToolOptions = ToolOptions()
     key_parameter: str | None = None
@@ -134,9 +133,9 @@ class Tool:
 
     takes_time: bool = False
     """True if other code of the episode may run while the tool does: it is async, or runs in a thread or a process."""
-    was_brought: bool = False
-    """True if the tool came with a task or a library (`tool_by_schema`): its method gets the tool's name, and the
-    arguments as one dict.
+    method: Callable[..., Any] | None = None
+    """Function that answers for a tool which came with a task or a library (`tool_by_schema`): it gets the tool's name, and
+    the arguments as one dict. None means the environment's method of the tool's name.
     """
 
     @property
@@ -185,17 +184,32 @@ def tool_by_schema(
 ) -> Tool:
     """Returns a tool whose JSON schema is given as data, for `Environment.tools_for`.
 
-    `method`: a method of the environment, `(self, state, caller, name, arguments)`. It may answer for any number of
-    tools, and gets arguments that fit the schema. The other options are those of `@tool`.
+    `method`: a method of the environment or of another object, or a function, that is called with `(state, caller, name,
+    arguments)`. It may answer for any number of tools, and gets arguments that fit the schema. The other options are
+    those of `@tool`.
 
-    Errors: ValueError if the schema's parameters are no JSON schema of an object, or refer to something outside of it.
+    Errors: ValueError if the schema has no name, or its parameters are no JSON schema of an object, or refer to something
+    outside of it; TypeError if the method can't be called so.
     """
+    if not schema.name:
+        raise ValueError("a tool needs a name")
+    _require_answering(schema.name, method)
     try:
         arguments = ArgumentsBySchema(schema.parameters)
     except ValueError as error:
         raise ValueError(f"tool {schema.name}: parameters: {error}") from None
     options = ToolOptions(participants=participants, blocking=blocking, effect=effect)
-    return Tool(schema, method.__name__, arguments, options, takes_time=options.takes_time(method), was_brought=True)
+    return Tool(schema, arguments, options, takes_time=options.takes_time(method), method=method)
+
+
+def _require_answering(name: str, method: Callable[..., Any]) -> None:
+    """Checks that a function can answer for a tool of that name, whose schema is data. Errors: TypeError."""
+    try:
+        with suppress(ValueError):  # a function of C may have no signature
+            inspect.signature(method).bind(None, None, name=name, arguments={})
+    except TypeError as error:
+        told = f"{getattr(method, '__qualname__', repr(method))}{code_place(method)}"
+        raise TypeError(f"tool {name}: {told} can't be called with (state, caller, name, arguments): {error}") from None
 
 
 def _hides_tool(name: str, member: object) -> bool:
@@ -249,7 +263,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
         raise TypeError(
             f"tool {name}{place}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets"
         )
-    return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
+    return Tool(schema, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 
 def _is_of_model(hint: Any) -> bool:

@@ -16,7 +16,22 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
+from ray_gym import (
+    Environment,
+    Episode,
+    Message,
+    Opening,
+    Participant,
+    Score,
+    Task,
+    Tool,
+    ToolCall,
+    ToolError,
+    ToolSchema,
+    Turn,
+    tool,
+    tool_by_schema,
+)
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import Judge
 from ray_gym.models.base import CompletionRequest
@@ -335,6 +350,15 @@ class ToolForNobody(Sound):
     @tool(participants=("policy", "nobody"))
     def sweep(self, state: Order, caller: Participant) -> str:
         """Clean the floor."""
+        return "clean"
+
+
+class BroughtForNobody(Sound):
+    def tools_for(self, task: OrderTask, state: Order) -> list[Tool]:
+        schema = ToolSchema("sweep", "Clean the floor.", {"type": "object", "properties": {}})
+        return [tool_by_schema(schema, self.sweep, participants=("nobody",))]
+
+    def sweep(self, state: Order, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
         return "clean"
 
 

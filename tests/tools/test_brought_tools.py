@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -192,6 +193,73 @@ async def test_they_may_run_in_threads_or_have_effects() -> None:
 async def test_tools_that_can_not_be_fail_the_episode_before_it_starts(tools: list[Any], told: str) -> None:
     failure = (await play(task=RobotTask(tools=tuple(tools)))).played.failure
     assert failure is not None and bare(failure.where) == "Robot.tools_for" and told in failure.message
+
+
+class Library:
+    """It has tools, and is no environment; its method has the name of one of Robot."""
+
+    def answer(self, state: Any, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+        return f"the library carries out {name}"
+
+
+async def answer_alone(state: Any, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+    return f"a function carries out {name} on {state['done']}"
+
+
+class Answered(Robot):
+    """It has one tool, for which what it is made with answers."""
+
+    def __init__(self, method: Any, **options: Any) -> None:
+        super().__init__()
+        self.method, self.of_tool = method, options
+
+    def tools_for(self, task: RobotTask, state: dict[str, Any]) -> Sequence[Tool]:
+        return [tool_by_schema(ToolSchema("move", "d", MOVE), self.method, **self.of_tool)]
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (Library().answer, "the library carries out move"),
+        (answer_alone, "a function carries out move on []"),
+        (lambda state, caller, name, arguments: arguments["to"], "a1"),
+        (partial(Library.answer, Library()), "the library carries out move"),
+    ],
+)
+async def test_the_function_that_is_given_answers_and_none_of_its_name(method: Any, told: str) -> None:
+    game = await play(calls("move", to="a1"), "There.", environment=Answered(method))
+    assert game.texts("tool_result") == [told]
+
+
+async def test_what_such_a_function_raises_has_its_place() -> None:
+    broken = (
+        await play(calls("move", to="a1"), environment=Answered(lambda state, caller, name, arguments: 1 / 0))
+    ).played
+    assert broken.failure is not None and broken.failure.where.startswith("tool move (test_brought_tools.py:")
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (Robot.answer, "tool move: Robot.answer (test_brought_tools.py:"),
+        (
+            Robot().halt,
+            "can't be called with (state, caller, name, arguments): got an unexpected keyword argument 'name'",
+        ),
+        (
+            "answer",
+            "tool move: 'answer' can't be called with (state, caller, name, arguments): 'answer' is not a callable",
+        ),
+    ],
+)
+async def test_a_function_that_can_not_answer_fails_the_episode_before_it_starts(method: Any, told: str) -> None:
+    failure = (await play(environment=Answered(method))).played.failure
+    assert failure is not None and bare(failure.where) == "Answered.tools_for" and told in failure.message
+
+
+def test_a_tool_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="a tool needs a name"):
+        tool_by_schema(ToolSchema("", "d", MOVE), answer_alone)
 
 
 async def test_a_schema_that_never_ends_is_the_arguments_problem() -> None:
