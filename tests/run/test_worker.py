@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ray_gym.models.base import Sampling
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.lease import Lease
 from ray_gym.run.worker.report import Report
+from ray_gym.run.worker.watchdog import Charge, Watchdog
 from ray_gym.run.worker.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
 from ray_gym.tools.blocking import BlockingPool
 
@@ -81,6 +83,29 @@ async def test_a_close_that_raises_is_named_with_its_line(tmp_path: Path) -> Non
         f"Unclosable.close failed: ZeroDivisionError: no (test_worker.py:{CLOSES}); the episodes and their rows are kept"
     )
     assert (await worker.cancel()).finished == [], "what was played is told all the same"
+
+
+def block() -> None:
+    time.sleep(3)
+
+
+class StartsItsServer(Environment[Task, Any]):
+    async def prepare_worker(self) -> None:
+        block()
+
+
+async def test_a_worker_may_be_prepared_by_code_that_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charges: list[Charge] = []
+    monkeypatch.setattr(Watchdog, "_end", lambda self, charge: charges.append(charge))
+    setup = setup_of(tmp_path, StartsItsServer(), {}, 1)
+    worker = Worker("w", replace(setup, fanout=setup.fanout.model_copy(update={"stuck_after_s": 1.5})), 1)
+    try:
+        await worker.hello()
+        assert charges == []
+        block()
+        assert charges and charges[0].reason == "stuck", "it is watched as usual from then on"
+    finally:
+        await worker.close()
 
 
 class Held(Environment[Task, Any]):

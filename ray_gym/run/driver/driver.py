@@ -197,7 +197,7 @@ class Driver:
             except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
                 reason = _reason_of(error)
                 if self._prepares and name not in self.workers:
-                    reason += f", before {self._prepares} had ended"
+                    reason = f"{reason.removesuffix('.')}, before {self._prepares} had ended"
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason, ends_run=True)
                     raise _code_is_missing(missing[1], str(error)) from None

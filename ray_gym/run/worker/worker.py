@@ -169,11 +169,13 @@ class Worker:
     async def hello(self) -> Hello:
         """Starts the watchdog and the metrics of this process, and writes a probe file into the run's staging folder,
         by which the driver checks that this node can write there. Returns the file's name and the id of this node.
+        The environment's `prepare_worker` may block the event loop, on which nothing is played yet, for `PREPARE_S` seconds.
 
         Errors: OSError if the file can't be written; UserError if this process takes more memory than
         `fanout.memory_gb` already, or can't have what its sandboxes or its environment need.
         """
-        self._watch()
+        usual_s = self._setup.fanout.stuck_after_s
+        self._watch(max(usual_s, ends_of_life.PREPARE_S))
         collect_seldom(self._concurrency)
         # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
         pa.set_memory_pool(pa.system_memory_pool())
@@ -185,6 +187,8 @@ class Worker:
             await self._setup.crew.check()
             self._player.stage.sandboxes.fill()
         await ends_of_life.prepare(self._setup.environment)
+        self._watchdog.stop()
+        self._watch(usual_s)
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -293,9 +297,10 @@ class Worker:
             for model in self._player.stage.models.values():
                 await model.close()
 
-    def _watch(self) -> None:
-        """Starts the watchdog, which ends this process if its event loop is stuck, it takes too much memory, or its
-        journal is fenced. Errors: UserError if the process takes more memory than `fanout.memory_gb` already.
+    def _watch(self, stuck_after_s: float) -> None:
+        """Starts the watchdog, which ends this process if its event loop is stuck for `stuck_after_s` seconds, it takes too
+        much memory, or its journal is fenced. Errors: UserError if the process takes more memory than `fanout.memory_gb`
+        already.
         """
         fanout, journal = self._setup.fanout, self._journal
         limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
@@ -307,7 +312,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         folder, after_s = self._setup.journal, fanout.stuck_after_s + STALL_S
         stacks = StackFile(folder / f"{self._name}{STACKS_SUFFIX}", after_s) if folder is not None else None
-        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced, stacks)
+        self._watchdog = Watchdog(loop, stuck_after_s, limit, self._charge, is_fenced, stacks)
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
