@@ -35,14 +35,13 @@ class ToolRunner:
         EpisodeFailure become EpisodeFailure (environment), as does the death of its process; TypeError if its state
         can't be pickled. EpisodeFailure (infra) if this worker has no threads left.
         """
-        name = tool.schema.name
         if tool.options.isolated:
             return await self.isolated.run(
-                environment, IsolatedCall(name, state, caller, values, tool.options.memory_mb), deadline_s
+                environment, IsolatedCall(tool.schema.name, state, caller, values, tool.options.memory_mb), deadline_s
             )
-        method = partial(tool.method or getattr(environment, name), state, caller, **values)
+        method = partial(tool.method or getattr(environment, tool.schema.name), state, caller, **values)
         if tool.options.blocking:
-            return await self.blocking.run(name, method, deadline_s)
+            return await self.blocking.run(tool.schema.name, method, deadline_s)
         result = method()
         return await within(result, deadline_s, running_clock()) if inspect.isawaitable(result) else result
 
