@@ -72,6 +72,7 @@ MARKS = (
     Marks(r"<\|channel>thought", r"<channel\|>"),  # Gemma
     Marks(r"<unused94>thought", r"<unused95>"),  # MedGemma
     Marks(r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
+    Marks(r"<\|plamo:begin_think:plamo\|>", r"<\|plamo:end_think:plamo\|>"),  # PLaMo
     # gpt-oss, whose format is harmony: a thought ends where the final channel begins, or commentary, which is words to the
     # user (a preamble), or a call, which stays as it is written: https://cookbook.openai.com/articles/openai-harmony
     Marks(
