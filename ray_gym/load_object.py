@@ -81,7 +81,7 @@ def load_object(path: str, where: str) -> Any:
     for place, part in enumerate(parts):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, dir(found), n=1)
-            within = _module_with(found, part)
+            within = None if _is_pythons(found) else _module_with(found, part)
             meant = f"{within}:{'.'.join(parts[place:])}" if within else close[0] if close else ""
             hint = f"; did you mean {meant!r}?" if meant else _folder_hint(found)
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
@@ -148,12 +148,17 @@ def _module_with(package: Any, name: str) -> str | None:
     return None
 
 
+def _is_pythons(found: Any) -> bool:
+    """Returns True for a module of Python's own."""
+    pythons = {*sys.stdlib_module_names, "test"}  # its own tests, which Python leaves out of the list
+    return isinstance(found, ModuleType) and found.__name__.partition(".")[0] in pythons
+
+
 def _folder_hint(found: Any) -> str:
     """Returns a hint if the module is Python's own, or a folder without __init__.py, else "". A project's folder may be imported in the
     place of the package of that name inside of it.
     """
-    pythons = {*sys.stdlib_module_names, "test"}  # its own tests, which Python leaves out of the list
-    if isinstance(found, ModuleType) and found.__name__.partition(".")[0] in pythons:
+    if _is_pythons(found):
         return ", for it is Python's own module of that name: rename yours"
     if not isinstance(found, ModuleType) or found.__file__ is not None:
         return ""

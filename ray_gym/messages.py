@@ -122,9 +122,9 @@ def is_blank(text: str) -> bool:
 
 def plain_text(text: str) -> str:
     """Returns a text as a `str` and no subclass of it. Of a member of an enumeration that is its value, where `str` gives
-    its name.
+    its name. What is no text is returned as it is, for those who check it.
     """
-    return str.__str__(text)
+    return str.__str__(text) if isinstance(text, str) else text
 
 
 def utf8(text: str) -> str:
