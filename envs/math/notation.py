@@ -109,8 +109,14 @@ _BASE = re.compile(
 """Number in brackets with its base behind it, or a base in words or brackets."""
 _NO_BRACKETS = re.compile(r"\\left\s?\.((?:(?!\\(?:left|right|middle)).)*)\\right\s?\.", re.DOTALL)
 """Brackets that are not drawn, around an expression."""
-_ONLY_TEXT = re.compile(r"\A\\(?:text|mathrm|textbf|mbox)\s?\{(?=[^{}]*[\d\u221e])((?:(?![A-Za-z]{2})[^{}\\])*)\}\.?\Z")
-"""Answer without words that is all in LaTeX's text."""
+_ONLY_TEXT = re.compile(
+    r"\A\\(?:text|mathrm|textbf|mbox)\s?\{(?=[^{}]*[\d\u221e])(?:\s?[Tt]he (?:final )?answer is:?\s)?((?:(?![A-Za-z]{2})[^{}\\])*)\}\.?\Z"
+)
+"""Answer without words, but for `the answer is`, that is all in LaTeX's text."""
+_SWITCH = re.compile(r"\A\s*\\(?:bf|sf|it|tt)(?![A-Za-z])\s*(?=\S)")
+"""Switch to another font before the whole answer."""
+_COMMON_LOGARITHM = re.compile(r"\\lg(?![A-Za-z])")
+_PROBABILITY = re.compile(r"\\Pr(?=\s*[=(])")
 _MARKDOWN = re.compile(r"(\*{1,2}|`)([^*`]+)\1\.?")
 _SI = re.compile(r"\\num\s*\{([^{}]*)\}|\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}|\\(?:si|unit)\s*\{([^{}]*)\}")
 """Numbers and units in the commands of LaTeX's siunitx."""
@@ -155,7 +161,7 @@ _DEGREE = re.compile(
     r"°|(?<=\d)\s?\^\s?(?:o(?![A-Za-z])|\{\s?o\s?\}|\\text\{\s?o\s?\})|\\(?:text)?degrees?(?![A-Za-z])"
 )
 _EQUALS = re.compile(
-    r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore)(?![A-Za-z])"
+    r"^(?:\s*(?::?=|[≈≃≅]|\\(?:approx(?:eq)?|thickapprox|simeq|sim|cong|doteq|therefore|implies|(?:Long)?[rR]ightarrow)(?![A-Za-z])"
     r"|(?:\\text\{\s*)?(?:approximately|approx\.?|about|roughly|exactly|precisely)\s*\}?(?=[\s\d\\$])))+\s*",
     re.IGNORECASE,
 )
@@ -180,7 +186,7 @@ def bare_expression(text: str) -> str:
     plain spaces that group its digits, and signs of equality before it; with a sign for the word pi, and as a list or a set if
     it is a system of equations or has two signs.
     """
-    text = _BASE.sub(_in_base, _ONLY_TEXT.sub(r"\1", _LETTER.sub(r"\1", text.strip())))
+    text = _BASE.sub(_in_base, _ONLY_TEXT.sub(r"\1", _LETTER.sub(r"\1", _SWITCH.sub("", text.strip()))))
     marked = _MARKDOWN.fullmatch(text.strip())
     bare = _without_end(_NO_BRACKETS.sub(r"\1", text.strip() if marked is None else marked[2]))
     bare = _with_usual_operators(f"\\{bare}" if _PRICE.fullmatch(bare) else bare)
@@ -193,8 +199,11 @@ def bare_expression(text: str) -> str:
 
 
 def _with_usual_operators(text: str) -> str:
-    r"""Returns a text with `^` for two stars, a star for `\ast`, a slash for `\slash`, and a sign for pi in text."""
-    plain = _SLASH.sub("/", _STAR.sub("*", _PI_IN_TEXT.sub(r"\\pi ", text)))
+    r"""Returns a text with `^` for two stars, a star for `\ast`, a slash for `\slash`, a sign for pi in text, `\log_{10}` for
+    `\lg`, and `P` for `\Pr`.
+    """
+    named = _COMMON_LOGARITHM.sub(r"\\log_{10}", _PROBABILITY.sub("P", text))
+    plain = _SLASH.sub("/", _STAR.sub("*", _PI_IN_TEXT.sub(r"\\pi ", named)))
     return _RAISED_BY_STARS.sub(lambda found: f"^{{{found[1] or found[2]}}}", plain)
 
 

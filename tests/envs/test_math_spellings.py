@@ -188,3 +188,20 @@ def test_fractions_ticks_and_money_are_read_in_a_box_and_without(
     for said in right + wrong:
         for answer in (f"\\boxed{{{said}}}", f"Answer: {said}", f"The answer is ${said}$."):
             assert verify_answer(expected, answer)[0] == (said in right), answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            r"\frac{1}{2}",
+            [r"\bf \frac12", r"\Rightarrow x=\frac12", r"\implies \frac12", r"\Pr(A)=\frac12"],
+            [r"\bf \frac13", r"\implies \frac13"],
+        ),
+        (r"\lg 2", [r"\log_{10} 2"], [r"\log_{10} 3", r"\ln 2"]),
+        ("3", [r"\text{The answer is 3}", r"\text{The final answer is: 3.}"], [r"\text{The answer is not 3}"]),
+    ],
+)
+def test_words_signs_and_switches_before_a_value(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer
