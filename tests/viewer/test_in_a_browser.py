@@ -253,8 +253,7 @@ def test_hostile_pictures_do_nothing(at: Watched) -> None:
 def test_a_trainers_curves_are_shown_beside_its_run(at: Watched, folder: Path) -> None:
     steps = {"step": [1, 2, 3], "reward": [0.1, 0.5, 0.9], "staleness": [0.0, 1.0, 1.0], "odd": [1, 2, 3]}
     pq.write_table(pa.table(steps), folder / "before" / "curves.parquet")
-    at.open("/run/before?tab=curves", "figure.chart")
-    assert at.page.locator("[aria-label^='staleness: versions between drawing and training: 3 values']").count() == 1
+    at.open("/run/before?tab=curves", "[aria-label^='staleness: versions between drawing and training: 3 values']")
     assert at.page.locator("[aria-label^='odd']").count() == 0
     at.page.click("text=1 more column of the file")
     at.page.wait_for_selector("[aria-label^='odd: 3 values']")
