@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ray_gym.deployments.chat.call_examples import is_no_example
@@ -21,6 +21,7 @@ from ray_gym.deployments.chat.call_pieces import (
     ObjectOfJson,
     Reader,
     Suffixed,
+    is_ended,
     read_python_call,
     read_python_list,
     split_json,
@@ -53,6 +54,8 @@ class Frame:
     """Marks of a thought's beginning and end, between which nothing begins a frame."""
     when: Callable[[str, int, int, str], bool] | None = None
     """Returns True if a beginning begins a frame. Takes the answer, its start and end, and `begin` with the names."""
+    again: str | None = None
+    """Regular expression of what ends a malformed call, too, and does not belong to it; None means `begin`."""
 
 
 def _between(begin: str, end: str, **settings: Any) -> Frame:
@@ -121,6 +124,29 @@ def _hunyuan(suffix: str) -> Between:
     call = _calls_of(_argument_tags(end=f"{suffix}>"))
     return Between(f"<tool_calls{suffix}>", f"</tool_calls{suffix}>", inner=call, spell=call.spell)
 
+
+def _unopened(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """Returns the frame of calls that lack the mark of their beginning, in a format whose frames with marks are `frames`;
+    () if nothing else tells them from words.
+    """
+    read = frames[0].read
+    if isinstance(read, Suffixed):
+        return (Frame(r"<tool_call(?::[^\s<>]+)?>", Suffixed("<tool_call", lambda suffix: read.make(suffix).alone())),)
+    if len(frames) > 1 or not isinstance(read, Between):
+        return ()
+    inner = [Frame(re.escape(read.inner.begin) + _INNER_LIKE, read.alone())] if read.inner else []
+    if inner and read.to_json is None:
+        return tuple(inner)
+    return *inner, replace(frames[0], begin=_UNOPENED, when=partial(is_ended, read), again=re.escape(read.begin))
+
+
+_INNER_LIKE = r"(?=\s*(?:[\w.:-]*\s*[<{\[]|\w+=|\Z))"
+"""Regular expression of what follows the mark of one of several calls, and no mention of it."""
+_UNOPENED = (  # it begins a line, has a tool's name, or an argument
+    rf'(?m:^)[^\S\n]*(?=\{{\s*"|\[\s*(?:\{{|(?:{NAMES})\()|(?:{NAMES})\s*(?:\(|</tool_call>)|call:\w)'
+    rf'|(?=\{{\s*"name"\s*:\s*"(?:{NAMES})"|(?<![\w.-])[\w.-]+\s*<arg_key>)'
+)
+"""Regular expression of what begins a call that lacks the mark of its beginning."""
 
 _HERMES = _tagged("tool_call", to_json=r"\s*", parts=split_whole_json)
 _HERMES_OF_QWEN = replace(_HERMES, begin=_once_or_more("<tool_call>"))
@@ -192,7 +218,7 @@ _LIST_LIKE = r"(?=\s*(?:[{\[\]]|\w+\s*\(|\"(?:name|type|function|arguments|param
 _ECHO = r"(?:(?!<\|tool_call_start\|>).)*<\|tool_call_end\|>"
 """Regular expression of calls that a model repeats behind their end, and ends again."""
 
-FRAMES: dict[str, tuple[Frame, ...]] = {
+_OPENED: dict[str, tuple[Frame, ...]] = {
     "hermes": (_HERMES_OF_QWEN,),
     "qwen3_json": (_HERMES_OF_QWEN,),
     "granite4": (_HERMES,),
@@ -300,6 +326,12 @@ FRAMES: dict[str, tuple[Frame, ...]] = {
         ),
     ),
 }
+"""Frames of calls that have the mark of their beginning, by the tool parser's name."""
+_ENDS_WORDS = ("inkling", "muse_glimmer")
+"""Tool parsers of formats in which words end with the mark that ends a call."""
+FRAMES = {
+    parser: frames if parser in _ENDS_WORDS else (*frames, *_unopened(frames)) for parser, frames in _OPENED.items()
+}
 """Frames of calls, by the tool parser's name. These of vLLM's parsers have none: `openai` reads the channels of gpt-oss by
 their tokens, `hf` goes by the checkpoint's response template, and `cohere_command3` and `cohere_command4` leave the whole
 answer to the package cohere_melody.
@@ -388,7 +420,7 @@ def _frames_in(
     position = 0
     while (found := _next(frames, begins, text, position)) is not None:
         frame, begin, start, inside = found
-        read, position = frame.read(text, inside, begin)
+        read, position = frame.read(text, inside, frame.again or begin)
         yield frame, start, position, read
 
 
@@ -455,4 +487,4 @@ def _is_within(answer: str, start: int, begin: str, end: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _begin(begin: str, names: tuple[str, ...]) -> str:
-    return begin.replace(NAMES, "|".join(map(re.escape, names)))
+    return begin.replace(NAMES, "|".join(map(re.escape, names)) or NEVER)

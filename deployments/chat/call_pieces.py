@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_LINE = re.compile(rf"(?<=\}})[ \t]*\n(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
+_AT_CALL = re.compile(r"\s*[\[\]{,;]")
 _OPENING = re.compile(r"[{\[(]|<\w")
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
@@ -77,6 +79,8 @@ class Between:
     """Regular expression of what belongs to the frame behind its end."""
     spell: Spell | None = None
     """Writes a call anew that the parser would misread."""
+    around: tuple[str, str] = ("", "")
+    """Text that the parser asks for around the marks."""
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
@@ -85,10 +89,17 @@ class Between:
             written = self._inner_calls(self.inner, text, start, stop, again)
         else:
             written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
-        before, after = self.begin + self.brackets[0], self.brackets[1] + self.end
+        before = self.around[0] + self.begin + self.brackets[0]
+        after = self.brackets[1] + self.end + self.around[1]
         attempts = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
         behind = _compile(self._behind).match(text, end)
         return attempts, behind.end() if behind else end
+
+    def alone(self) -> Between:
+        """Returns the reader of one of several calls with marks of their own, which has none of the frame's around it."""
+        assert self.inner is not None
+        spell, echo = self.inner.spell or self.spell, rf"\s*{re.escape(self.end)}"
+        return replace(self.inner, spell=spell, echo=echo, around=(self.begin, self.end))
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -226,6 +237,25 @@ class ListOfJson:
         others = [value for key, value in given.items() if key not in ("name", "type", "id")]
         has_arguments = not given.keys().isdisjoint(self.keys) or not any(others)
         return call if has_arguments and not given.keys() >= {"arguments", "parameters"} else None
+
+
+def is_ended(read: Between, text: str, _start: int, end: int, _begin: str) -> bool:
+    """Returns True if what begins at `end` in a text is a call whose end has a mark: the next mark is one of an end, and
+    no words follow the call's JSON, if it has any.
+    """
+    behind = end_of_json(text, end)
+    if behind is not None and not _AT_CALL.match(text, behind) and not text.startswith(read.end, _skip(text, behind)):
+        return False
+    marks = _marks(read.begin, read.end, text)
+    place = bisect_left(marks, (end, False))
+    return place < len(marks) and marks[place][1]
+
+
+@lru_cache(maxsize=8)
+def _marks(begin: str, end: str, text: str) -> list[tuple[int, bool]]:
+    """Returns the indices of marks in a text, in order, each with True if it is one of an end."""
+    marks = re.compile(f"(?<!`)({re.escape(end)})|{re.escape(begin)}")
+    return [(found.start(), found[1] is not None) for found in marks.finditer(text)]
 
 
 def read_python_list(text: str, start: int, again: str) -> tuple[list[Attempt], int]:

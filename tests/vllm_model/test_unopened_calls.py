@@ -1,0 +1,76 @@
+"""Reads calls that lack the mark of their beginning, with vLLM's own parser of each format."""
+
+from __future__ import annotations
+
+import pytest
+from test_malformed_calls import GO, NOTE, Calls, read
+from test_stray_marks import BEGINS, call_of
+
+from ray_gym.deployments.chat.call_frames import FRAMES
+
+JSON = '{"name": "note", "arguments": {"text": "ü"}}'
+GLM = "note\n<arg_key>text</arg_key>\n<arg_value>ü</arg_value>\n</tool_call>"
+KIMI = '<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>{"text": "ü"}<|tool_call_end|>'
+
+
+@pytest.mark.parametrize("parser", BEGINS)
+def test_a_call_without_its_first_mark_is_read(parser: str) -> None:
+    begin = FRAMES[parser][0].read.begin  # type: ignore[attr-defined]
+    unopened = call_of(parser).replace(begin, "", 1).lstrip()
+    assert read(parser, unopened) == ("", [NOTE])
+    assert read(parser, f"I will.\n{unopened}") == ("I will.", [NOTE])
+    assert read(parser, f"{unopened}\n{call_of(parser)}") == ("", [NOTE, NOTE])
+
+
+def test_a_call_of_hunyuan_without_the_tag_around_it_is_read() -> None:
+    call = "<tool_call>note<arg_key>text</arg_key><arg_value>ü</arg_value></tool_call>"
+    assert read("hy_v4", f"Hi. {call}</tool_calls>") == ("Hi.", [NOTE])
+
+
+@pytest.mark.parametrize(
+    ("parser", "answer", "words", "calls"),
+    [
+        ("hermes", f"Hi. {JSON}\n</tool_call> Bye.", "Hi.  Bye.", [NOTE]),
+        ("hermes", f"[{JSON}]\n</tool_call>", "", [NOTE]),
+        ("hermes", f"{JSON}</tool_call>{JSON}</tool_call>", "", [NOTE, NOTE]),
+        ("hermes", 'note(text="ü")\n</tool_call>', "", [("", 'note(text="ü")')]),
+        ("glm45", f"Hi.\n{GLM}", "Hi.", [NOTE]),
+        ("glm45", "note\n</tool_call>", "", [("note", "{}")]),
+        ("glm45", GLM.replace("note", "nope"), "", [("nope", '{"text": "ü"}')]),
+        ("kimi_k2", f"Hi. {KIMI} Bye.", "Hi.  Bye.", [NOTE]),
+        ("olmo3", 'note(text="ü")\ngo(to="x")\n</function_calls>', "", [NOTE, GO]),
+        ("dots", f"{JSON}</dots_function_call>", "", [NOTE]),
+    ],
+)
+def test_an_unopened_call_is_known_by_its_end(parser: str, answer: str, words: str, calls: Calls) -> None:
+    assert read(parser, answer) == (words, calls)
+
+
+def test_an_unopened_call_that_quotes_marks_is_whole() -> None:
+    quoting = '{"name": "note", "arguments": {"text": "</tool_call> <tool_call>"}}'
+    assert read("hermes", f"{quoting}\n</tool_call>") == ("", [("note", '{"text": "</tool_call> <tool_call>"}')])
+
+
+def test_a_malformed_call_without_its_first_mark_is_one_call() -> None:
+    malformed = '{\n  "name": "note",\n  "arguments": [\n    {"a": 1},\n    {"b": }\n  ]\n}'
+    assert read("hermes", f"{malformed}\n</tool_call>") == ("", [("", malformed)])
+
+
+@pytest.mark.parametrize(
+    ("parser", "answer"),
+    [
+        ("hermes", JSON),
+        ("hermes", f"For example:\n{JSON}\nIt ends with `</tool_call>`."),
+        ("hermes", f"For example:\n{JSON}\nIt ends with </tool_call> then."),
+        ("hermes", '```json\n{"a": 1}\n```\nThat is all.'),
+        ("glm45", "The mark <arg_key> begins a key."),
+        ("kimi_k2", "The mark <|tool_call_begin|> begins a call, and <|tool_call_end|> ends it."),
+    ],
+)
+def test_words_that_only_look_like_an_unopened_call_stay(parser: str, answer: str) -> None:
+    assert read(parser, answer) == (answer, [])
+
+
+def test_an_answer_of_json_is_words_where_words_have_the_same_end() -> None:
+    answer = '<|message_model|><|content_text|>\n{"name": "note"}<|end_message|>'
+    assert read("inkling", answer) == ('\n{"name": "note"}', [])
