@@ -23,6 +23,7 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.starts import Starts
 from ray_gym.run.driver.tally import Tally
+from ray_gym.run.worker import ends_of_life
 from ray_gym.run.worker.ends_of_life import CLOSE_S, prepare_hook
 from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
@@ -198,6 +199,9 @@ class Driver:
                 reason = _reason_of(error)
                 if self._prepares and name not in self.workers:
                     reason = f"{reason.removesuffix('.')}, before {self._prepares} had ended"
+                    if blocked := await self._blocked_start(name):
+                        await self._commits.lose(name, reason, ends_run=True)
+                        raise UserError(blocked) from None
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason, ends_run=True)
                     raise _code_is_missing(missing[1], str(error)) from None
@@ -231,6 +235,18 @@ class Driver:
             if self._stopping.is_set():
                 return None
             await asyncio.sleep(pause_s(in_a_row, first_s=0.1, longest_s=10) if in_a_row else 0)
+
+    async def _blocked_start(self, name: str) -> str:
+        """Returns the place where the environment's own part of a lost worker's start used up its time by code that blocks,
+        as another worker's would, and what to do; "" for any other loss.
+        """
+        if self._starts.seconds(name) < ends_of_life.PREPARE_S:
+            return ""
+        last = await asyncio.to_thread(self._commits.fences.last_place_of, name)
+        if last is None or last.crash:
+            return ""
+        took = f"it has not ended within {ends_of_life.PREPARE_S:g} s, and blocks its worker in {last.place}"
+        return f"{self._prepares} failed: {took}: give what it waits for a time limit"
 
     def _share(self, index: int, count: int) -> int:
         concurrency = self._fanout.concurrency

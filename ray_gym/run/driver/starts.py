@@ -44,6 +44,10 @@ class Starts:
         """Records that a worker is starting."""
         self._since[worker] = time.monotonic()
 
+    def seconds(self, worker: str) -> float:
+        """Returns the seconds for which a worker has been starting; 0 if it is not."""
+        return time.monotonic() - self._since[worker] if worker in self._since else 0.0
+
     def is_up(self, worker: str) -> None:
         """Records that a worker has started."""
         self._any_up = True
