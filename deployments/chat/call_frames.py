@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
+from ray_gym.deployments.chat import escaped_calls
 from ray_gym.deployments.chat.call_examples import is_no_example
 from ray_gym.deployments.chat.call_pieces import (
     Attempt,
@@ -31,7 +32,7 @@ from ray_gym.deployments.chat.call_pieces import (
 from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
 from ray_gym.deployments.chat.quoted_marks import STRING, hide
-from ray_gym.deployments.chat.quoted_tags import Tags
+from ray_gym.deployments.chat.quoted_tags import Tags, hide_quoted
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -210,6 +211,17 @@ _PLAMO_CALL = Between(
     "<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>", to_json=r"[^{]*<\|plamo:msg\|>\s*"
 )
 _STEP = _parameter_tags("steptml:", "｜tool_")
+_GEMMA = Tags('<|"|>', '<|"|>', "<|tool_call>", "<tool_call|>", r'<\|"\|>|<\|tool_call>|<tool_call\|>')
+_KIMI_K3 = Tags(
+    "<|open|>argument", "<|close|>argument<|sep|>", "<|open|>call", "<|close|>call<|sep|>", r"<\|(?:open|close)\|>"
+)
+_MINIMAX = r"\]<\]minimax\[>\["
+_MINIMAX_QUOTING = (  # the calls that it quotes have all of their marks
+    rf"{_MINIMAX}<(?P<key>(?!invoke\b|tool_call\b)[\w.:-]+)>(?:(?!{_MINIMAX}).)*"
+    rf"(?:{_MINIMAX}<tool_call>(?:(?!{_MINIMAX}</?tool_call>).)*{_MINIMAX}</tool_call>(?:(?!{_MINIMAX}).)*)+"
+    rf"{_MINIMAX}</(?P=key)>"
+)
+"""Regular expression of a value of MiniMax M3 that quotes calls."""
 _ATEM_INVOKE = _calls_of(_parameter_tags("atem:", r"atem:|\|"))
 _MESSAGE_TO = r"(?:<\|start\|>\s*assistant)?[^\S\n]{0,9}to="
 """Regular expression of the beginning of a message's header in the channels of muse_glimmer."""
@@ -255,10 +267,10 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
         _between(
             "<start_function_call>",
             "<end_function_call>",
-            value=r"<escape>(?:(?!<end_function_call>).)*?<escape>",
+            value=escaped_calls.TAGS.value,
         ),
     ),
-    "gemma4": (_between("<|tool_call>", "<tool_call|>", value=r'<\|"\|>(?:(?!<tool_call\|>).)*?<\|"\|>'),),
+    "gemma4": (_between("<|tool_call>", "<tool_call|>", value=_GEMMA.value, spell=_GEMMA.hide),),
     "ernie45": (_HERMES,),
     "internlm": (_between("<|action_start|><|plugin|>", "<|action_end|>", to_json=r"\s*"),),
     "granite-20b-fc": (Frame("<function_call>" + CALL_LIKE, ObjectOfJson("<function_call>", r"\s*")),),
@@ -296,7 +308,8 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
             Between(
                 "]<]minimax[>[<tool_call>",
                 "]<]minimax[>[</tool_call>",
-                inner=Between("]<]minimax[>[<invoke", "]<]minimax[>[</invoke>"),
+                inner=Between("]<]minimax[>[<invoke", "]<]minimax[>[</invoke>", _MINIMAX_QUOTING),
+                spell=lambda call: hide_quoted(call, _MINIMAX_QUOTING, _MINIMAX),
             ),
         ),
     ),
@@ -315,9 +328,7 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
         ),
     ),
     "kimi_k3": (
-        _between(
-            "<|open|>tools<|sep|>", "<|close|>tools<|sep|>", inner=Between("<|open|>call", "<|close|>call<|sep|>")
-        ),
+        _between("<|open|>tools<|sep|>", "<|close|>tools<|sep|>", inner=_calls_of(_KIMI_K3), spell=_KIMI_K3.hide),
     ),
     "muse_glimmer": (
         Frame(

@@ -11,11 +11,16 @@ from typing import Any
 
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import Call, is_name, read_bare_name
+from ray_gym.deployments.chat.quoted_tags import Tags, reveal
 from ray_gym.each_key_once import RepeatedKey, each_key_once
 from ray_gym.messages import ToolSchema
 
 PARSER = "functiongemma"
 """Name of vLLM's parser of this format."""
+TAGS = Tags(
+    "<escape>", "<escape>", "<start_function_call>", "<end_function_call>", r"<escape>|<(?:start|end)_function_call>"
+)
+"""Tags of texts, and of calls."""
 
 _CALL = re.compile(r"call:([^\s{]+)\s*(?=\{)")
 _PART = re.compile(
@@ -34,7 +39,7 @@ def _read_call(written: str, tools: Sequence[ToolSchema]) -> Call | None:
     found = _CALL.match(written)
     if found is None or not is_name(found[1], [tool.name for tool in tools]):
         return None
-    arguments = _PART.sub(_as_json, written[found.end() :])
+    arguments = reveal(_PART.sub(_as_json, TAGS.hide(written[found.end() :])))
     schema = next((tool.parameters for tool in tools if tool.name == found[1]), {})
     for text in (arguments, arguments + "}"):
         try:

@@ -68,12 +68,17 @@ def _marked(around: str, argument: str) -> _Marked:
 class _Braced:
     """Checks calls call:NAME{KEY:VALUE,KEY:VALUE}, in which texts are between marks."""
 
+    mark: str
+    """Mark at the beginning and the end of a text."""
     text: re.Pattern[str]
     """Matches a text with its marks."""
 
     def __call__(self, attempt: Attempt, given: Given) -> bool:
-        """Returns True for lost arguments (see `Form`)."""
-        _, opening, inside = re.split(r"([{(]|\Z)", self.text.sub("T", attempt.written), maxsplit=1)
+        """Returns True for lost arguments (see `Form`), and for a text without its end."""
+        without_texts = self.text.sub("T", attempt.written)
+        if self.mark in without_texts:
+            return True
+        _, opening, inside = re.split(r"([{(]|\Z)", without_texts, maxsplit=1)
         for _ in range(MOST_NESTED):
             if (shorter := _BRACKETS.sub("T", inside)) == inside:
                 break
@@ -122,6 +127,12 @@ def _loses_of_kimi(attempt: Attempt, given: Given) -> bool:
     return not given and not has_mark and re.search(r"[{\[(=\"]", attempt.written) is not None
 
 
+def _loses_of_minimax_m3(attempt: Attempt, given: Given) -> bool:
+    """Returns True for lost arguments (see `Form`) of a call one of whose values has no end."""
+    begun, ended = (len(re.findall(rf"\]<\]minimax\[>\[<{end}[^/\s>]+>", attempt.alone)) for end in ("", "/"))
+    return begun + attempt.alone.count("]<]minimax[>[<invoke ") != ended
+
+
 def _functions(tag: str) -> _Marked:
     """Returns the form of calls <function=NAME><parameter=KEY>VALUE</parameter></function> within <tag></tag>."""
     around = rf"\A\s*(?:<{tag}>\s*)?<function=[^>]*>|</(?:parameter|function|{tag})>"
@@ -162,8 +173,9 @@ _FORMS: dict[str, Form] = {
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), _invokes("｜DSML｜")),
     "deepseek_v41": _invokes("｜DSML｜ "),
     "minimax_m2": _MINIMAX,
+    "minimax_m3": _loses_of_minimax_m3,
     "kimi_k2": _loses_of_kimi,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),
-    "gemma4": _Braced(re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL)),
+    "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL)),
 }
 """Forms of calls, by the tool parser's name. A parser that is not here reads calls of JSON, or has lost none."""

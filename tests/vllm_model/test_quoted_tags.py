@@ -13,7 +13,7 @@ from ray_gym.deployments.chat.quoted_tags import Tags
 
 TAGGED = [
     *("qwen3_xml", "seed_oss", "glm45", "ling3", "poolside_v1", "minimax_m2", "dots", "hy_v3", "hy_v4", "k2_horizon"),
-    *("deepseek_v32", "deepseek_v4", "deepseek_v41", "minicpm5", "step3", "muse_glimmer"),
+    *("deepseek_v32", "deepseek_v4", "deepseek_v41", "minicpm5", "step3", "muse_glimmer", "kimi_k3"),
 ]
 """Tool parsers of formats whose values stand between tags."""
 FUNCTION = Tags("<parameter=", "</parameter>", "<function=", "</function>", "</?(?:function|parameter)")
@@ -25,7 +25,7 @@ def call_texts(parser: str) -> tuple[str, str]:
     return around(note), around(go)
 
 
-@pytest.mark.parametrize("parser", TAGGED)
+@pytest.mark.parametrize("parser", [*TAGGED, "minimax_m3", "gemma4", "functiongemma"])
 def test_a_quoted_call_is_a_part_of_the_value(parser: str) -> None:
     note, go = call_texts(parser)
     for quoted in (go, f"see {go} here", f"{go} {go}"):
@@ -50,6 +50,20 @@ def test_a_value_without_its_end_takes_no_later_call(parser: str) -> None:
     for cut in (f"{begin}ü{end.partition('>')[2]}", f"{begin}ü\n"):
         _, calls = read(parser, f"{cut}\n{go}\n{go}")
         assert [call for call in calls if call[0] == "go"] == [("go", '{"to": "x"}')] * 2
+
+
+@pytest.mark.parametrize(
+    ("parser", "end"),
+    [
+        ("minimax_m3", "]<]minimax[>[</tool_call>"),
+        ("gemma4", "<tool_call|>"),
+        ("functiongemma", "<end_function_call>"),
+    ],
+)
+def test_a_call_that_a_quoted_mark_cuts_is_malformed(parser: str, end: str) -> None:
+    note, go = call_texts(parser)
+    _, calls = read(parser, f"{note.replace('ü', f'a {end} b')} {go}")
+    assert [name for name, _ in calls] == ["", "go"]
 
 
 def test_values_are_found_in_linear_time() -> None:
