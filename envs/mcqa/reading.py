@@ -53,7 +53,7 @@ _REASON = r"(?:because|since|as(?! well))\b"
 _NOT = r"(?:\bnot|n['’]t|\bunlike|\brather than|\binstead of)\b"  # noqa: RUF001
 _LETTER_FIRST = re.compile(
     r"[(\[]?([A-Z])(?:[ \t]+is[ \t]+(?:the[ \t]+)?(?:correct|right|best)(?:[ \t]+(?:answer|option|choice|one))?(?![^\W_]))?"
-    rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
+    rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]*/(?=[ \t]*\1(?!\w))|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
 _REASONED = re.compile(rf"[(\[]?[A-Z][)\]]?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
@@ -68,10 +68,10 @@ _PRONOUN = re.compile(
 
 
 def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
-    r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone, else None. Fonts,
-    brackets, a full stop and a tick make no difference.
+    r"""Returns the letter in the last `\boxed{}` if it is an option's, a capital and stands alone or before the text of
+    that option, else None. Fonts, brackets, a full stop and a tick make no difference.
     """
-    return _boxed(text, options, _capital_alone)
+    return _boxed(text, options, _capital)
 
 
 def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
@@ -229,9 +229,14 @@ def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
     return None if is_wrong and not begins_with_text_of(letter, behind, options) else letter
 
 
-def _capital_alone(boxed: str, options: OptionsByLetter) -> str | None:
-    dressed = _ONLY_A_LETTER.fullmatch(_TICK.sub("", plain_text(boxed)))
-    return dressed[1] if dressed is not None and dressed[1] in options else None
+def _capital(boxed: str, options: OptionsByLetter) -> str | None:
+    found = _TICK.sub("", plain_text(boxed))
+    dressed = _ONLY_A_LETTER.fullmatch(found)
+    if dressed is not None:
+        return dressed[1] if dressed[1] in options else None
+    both = _LETTER_AND_TEXT.fullmatch(found)
+    texts = {letter: normalised(option) for letter, option in options.items()}
+    return both[1] if both is not None and _letters_of(found, texts) == {both[1]} else None
 
 
 def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
