@@ -12,6 +12,7 @@ from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.math.expected import why_unreadable
 from ray_gym.envs.math.generator import problem
+from ray_gym.envs.math.joined_boxes import with_boxes_joined
 from ray_gym.envs.math.prompt import PROMPT
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask
 from ray_gym.graders.equivalence import literal_judge
@@ -92,7 +93,7 @@ class Mathematics(Environment[MathTask, None]):
         graders: list[Grader] = [library]
         if options.judge:
             is_replaced = answer_instead(answer, task.asked) is not None
-            final = (None if is_replaced else standing_box(answer, task.asked)) or answer
+            final = (None if is_replaced else standing_box(with_boxes_joined(answer), task.asked)) or answer
             graders.append(
                 Equivalence(
                     PROMPT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.joined_boxes import with_boxes_joined
 from ray_gym.envs.math.notation import bare_expression
 from ray_gym.graders import last_boxed
 
@@ -17,7 +18,7 @@ _ROWS = re.compile(r"\\right\s?\.|\\begin(?![A-Za-z])")
 
 def why_unreadable(expected: str) -> str | None:
     """Returns what is wrong with an expected answer that no right answer could equal; None if it can be read."""
-    inside = last_boxed(expected)
+    inside = last_boxed(with_boxes_joined(expected))
     written = expected if inside is None else inside
     if len(written) > LONGEST:
         return f"it has {len(written):,} characters, but no more than {LONGEST:,} are read"

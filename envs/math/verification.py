@@ -21,6 +21,7 @@ from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
+from ray_gym.envs.math.joined_boxes import with_boxes_joined
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -111,12 +112,13 @@ def verify_within(seconds: float, expected: str, answer: str, question: str = ""
 
 
 def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float, str]:
-    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and a text with the
-    reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is taken back (`standing_box`,
-    `answer_instead`), hedged or left to compute, or has words behind a number that are no unit, nor words of the expected
-    answer, nor what `question` counts.
+    """Returns 1 if the answer (its last box, or boxes that are one answer, if it has any) equals the expected one, else 0;
+    and a text with the reason. Returns 0 also for an answer that is longer than `LONGEST`, has no expression, is taken
+    back (`standing_box`, `answer_instead`), hedged or left to compute, or has words behind a number that are no unit, nor
+    words of the expected answer, nor what `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
+    expected, answer = with_boxes_joined(expected), with_boxes_joined(answer)
     value, reason = _verify_first(expected, answer, question)
     later = answer_instead(answer, question) if value else None
     if later is None or _verify_first(expected, f"The answer is {later}.", question)[0]:

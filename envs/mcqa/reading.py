@@ -58,8 +58,11 @@ _LETTER_FIRST = re.compile(
 _REASONED = re.compile(rf"[(\[]?[A-Z][)\]]?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
 _BOXED = r"\\(?:boxed|fbox)\s?\{([^{}]{1,200})\}"
-_TWO_BOXES = re.compile(rf"{_BOXED}[\s$.,*_)\]\\]{{0,9}}(?:\b(?:and|or)\b|/)[\s$*_(\[\\]{{0,9}}(?={_BOXED})")
-"""Box that an `or` joins to the next one."""
+_TWO_BOXES = re.compile(
+    rf"{_BOXED}[\s$*_)\]\\]{{0,9}}(?:[.,\s$]{{0,9}}(?:\b(?:and|or)\b|\\text\{{[\s,]?(?:and|or)[\s,]?\}}|/)|,)"
+    rf"[\s$*_(\[\\]{{0,9}}(?={_BOXED})"
+)
+"""Box that a comma or an `or` joins to the next one."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
 _PRONOUN = re.compile(

@@ -153,7 +153,8 @@ def test_a_letter_that_is_only_named_behind_a_box_takes_nothing_back(behind: str
 
 @pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
 def test_one_of_two_boxes_is_no_choice(grading: str) -> None:
-    for text in (r"\boxed{A} or \boxed{B}", r"$\boxed{A}$ and $\boxed{B}$", r"\boxed{A}/\boxed{B}"):
+    joined = (r"\boxed{A} \text{ or } \boxed{B}", r"$\boxed{A}$, $\boxed{B}$", r"\boxed{A}, or \boxed{B}")
+    for text in (r"\boxed{A} or \boxed{B}", r"$\boxed{A}$ and $\boxed{B}$", r"\boxed{A}/\boxed{B}", *joined):
         assert READERS[grading](text, CITIES) is None  # type: ignore[index]
     assert READERS[grading](r"\boxed{A} and so \boxed{B}", CITIES) == "B"  # type: ignore[index]
 

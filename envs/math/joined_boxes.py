@@ -1,0 +1,78 @@
+r"""Joins boxes that are one answer together: `x = \boxed{2} \text{ or } x = \boxed{3}`."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby, pairwise
+
+from ray_gym.envs.math.unit_table import powers_of
+
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_FURTHEST = 100
+"""Largest number of characters between two boxes that are joined."""
+_TEXT = re.compile(r"\\(?:text\w*|mathrm|mbox)\s?\{([^{}]*)\}")
+_WIDE = re.compile(r"\\q?quad(?![A-Za-z])")
+_DRESS = re.compile(r"\\[()\[\],;:! ]|[$*~&]")
+_NAME = r"((?:[A-Za-z]{1,2}|\\[A-Za-z]{2,10})(?:_\{?\w{1,4}\}?)?(?:\([A-Za-z]\))?)\s*=\s*"
+_BETWEEN = re.compile(
+    r"\s*(?P<unit>(?!(?:and|or)\b)[A-Za-z]{1,12})?(?P<marks>[\s,;]*)"
+    rf"(?:\b(?:(?P<or>or|maybe|perhaps|possibly)|(?P<and>and))\b[\s,]*){{0,2}}(?:{_NAME})?",
+    re.IGNORECASE,
+)
+_NAME_BEFORE = re.compile(rf"(?<![A-Za-z\\]){_NAME}[\s$]*\Z")
+_LONGEST_NAME = 40
+
+
+def with_boxes_joined(text: str) -> str:
+    r"""Returns a text in which boxes are one box, as `\boxed{2 \text{ or } 3}`, if only a comma, `and`, `or` or wide space
+    stands between them, also with marks around it, a name of the next value (`x =`), or a unit of the value before. Names
+    of several variables go into the box.
+    """
+    boxes = _boxes(text)
+    links = [_link(text[end + 1 : start]) for (_, _, end), (start, _, _) in pairwise(boxes)]
+    joined, place = "", 0
+    for is_joined, run in groupby(range(len(links)), key=lambda number: bool(links[number])):
+        if is_joined:
+            first, *others = run
+            together = boxes[first : first + len(others) + 2]
+            values = _values(text, together)
+            inside = "".join(map(str.__add__, ["", *links[first:]], values))
+            joined, place = f"{joined}{text[place : together[0][1]]}{inside}", together[-1][2]
+    return joined + text[place:]
+
+
+def _values(text: str, boxes: list[tuple[int, int, int]]) -> list[str]:
+    """Returns what is in boxes, with the names before them if each has one and the names are not all the same."""
+    values = [text[begin:end] for _, begin, end in boxes]
+    before = [_NAME_BEFORE.search(text[max(0, start - _LONGEST_NAME) : start]) for start, _, _ in boxes]
+    names = [found[1] for found in before if found is not None]
+    if len(names) < len(values) or len(set(names)) == 1:
+        return values
+    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
+
+
+def _link(between: str) -> str:
+    """Returns what joins the values of two boxes in one, for the text between the boxes; "" if it joins none."""
+    plain = _DRESS.sub(" ", _WIDE.sub(",", _TEXT.sub(r" \1 ", between))) if len(between) <= _FURTHEST else "?"
+    found = _BETWEEN.fullmatch(plain)
+    if found is None or (found["unit"] and (not found["or"] or powers_of(found["unit"]) is None)):
+        return ""
+    if found["or"]:
+        return r" \text{ or } "
+    return ", " if found["and"] or found["marks"].strip() else ""
+
+
+def _boxes(text: str) -> list[tuple[int, int, int]]:
+    """Returns where the command begins, where the content does, and where it ends, of each box that is not within another."""
+    starts = {found.end(): found.start() for found in _BOX.finditer(text)}
+    opened: list[int] = []
+    boxes: list[tuple[int, int, int]] = []
+    for brace in _BRACE.finditer(text) if len(starts) > 1 else ():
+        if brace[0] == "{":
+            opened.append(brace.end())
+        elif brace[0] == "}" and opened and (begin := opened.pop()) in starts:
+            while boxes and boxes[-1][0] > begin:  # within this one
+                boxes.pop()
+            boxes.append((starts[begin], begin, brace.start()))
+    return boxes
