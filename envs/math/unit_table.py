@@ -44,7 +44,14 @@ _OTHERS = {
         "arcmin|ft": "'",
         "arcsec|in": "''",
     },
-    **{"arcmin": "arcminute", "arcsec": "arcsecond", "%": "percent", "$": "dollar USD", "¢": "cent", "¢|p": "penny"},
+    **{
+        "arcmin": "arcminute",
+        "arcsec": "arcsecond",
+        "%": "percent pct",
+        "$": "dollar USD",
+        "¢": "cent",
+        "¢|p": "penny",
+    },
     **{"p": "pence pennies", "€": "euro EUR", "£": "GBP", "¥": "yen yuan JPY CNY", "₹|PKR|NPR|LKR": "rupee"},
     **{
         "₹": "INR",

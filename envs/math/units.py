@@ -41,6 +41,10 @@ _NUMBER_AND_SIGN = re.compile(
     rf"((?:[^=]{{0,60}}=\s?)?{_PART}*(?:[\d)}}]|\\pi))\s?({_DEGREES}|{_PRIMES}|\\?%|¢|{_SIGN})"
 )
 _WORDED = re.compile(rf"({_NUMBER})\s((?:sq|cu)\.?\s[A-Za-z. ]+|[AaPp][Mm]|[A-Za-z. ]{{3,}}(?:\s?/\s?[A-Za-z. ]+)?)")
+_MICRO = re.compile(
+    rf"({_NUMBER})\s{{0,3}}\\mu\s{{0,3}}([A-Za-z]{{1,3}})(\^(?:[1-4]|\{{\s?-?[1-4]\s?\}}))?(?:\s?/\s?([A-Za-z]{{1,3}}))?"
+)
+"""Number with a Greek mu before what may be a unit, or a variable."""
 _PER_TEXT = re.compile(r"(?<=\d)\s?/\s?(?:\\text\{([^{}]*)\}|([A-Za-z]{2,20})\Z)")
 _SLASHED = re.compile(rf"{_OVER}\{{([^{{}}]*)\}}\s?\{{([^{{}}]*)\}}")
 
@@ -64,6 +68,28 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
         unit = f"{_money(money[2] or '$')} {unit}"
     powers = powers_of(_SLASHED.sub(r"\1/\2", unit))
     return (number.rstrip(), powers) if powers else None
+
+
+def with_micro_units(one: str, other: str) -> tuple[str, str]:
+    r"""Returns two bare expressions in which mu before a letter is micro (`5 \mu m` becomes `5 \text{um}`), if each is a
+    number with such a unit, or one number or quantity anyway; else both as they are, in which the letters are variables.
+    """
+    micro = [_in_micro(text) for text in (one, other)]
+    if all(
+        new is not None or PLAIN_NUMBER.fullmatch(text) or split_quantity(text)
+        for new, text in zip(micro, (one, other), strict=True)
+    ):
+        return micro[0] or one, micro[1] or other
+    return one, other
+
+
+def _in_micro(expression: str) -> str | None:
+    found = _MICRO.fullmatch(expression)
+    if found is None:
+        return None
+    number, unit, power, per = found.groups()
+    text = f"\\text{{u{unit}{f'/{per}' if per else ''}}}{(power or '').replace(' ', '')}"
+    return f"{number} {text}" if powers_of(text) else None
 
 
 def have_same_units(one: str, other: str) -> bool:

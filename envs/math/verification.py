@@ -32,9 +32,16 @@ from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
-from ray_gym.envs.math.units import CURRENCY, NUMBER_AND_UNIT, PLAIN_NUMBER, have_same_units, split_quantity
+from ray_gym.envs.math.units import (
+    CURRENCY,
+    NUMBER_AND_UNIT,
+    PLAIN_NUMBER,
+    have_same_units,
+    split_quantity,
+    with_micro_units,
+)
 from ray_gym.envs.math.whole import END, kept_whole, with_letters_alike
-from ray_gym.envs.math.words import are_same_words
+from ray_gym.envs.math.words import announced_words, are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.denials import without_struck
 from ray_gym.graders.replaced import is_denied_answer
@@ -62,7 +69,7 @@ _EVALUATED = re.compile(r"\\(?:(?:[dt]?binom|d?choose|det)\b|begin\{[vV]matrix\}
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
 _GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
 """Space that also stands between two numbers, before a group of digits that is no number of its own."""
-_PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?per\s?cent\s*\}?")
+_PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?(?:per\s?cent|pct)\s*\}?")
 _SUBSCRIPT = re.compile(r"(?<=\d)_(?:\{([^{}]*(?:\{[^{}]*\})?)\}|(\w))")
 """Base behind a number."""
 _IN_SIGNS = frozenset({"%", "°|°C|°F"})
@@ -254,10 +261,9 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     the box is another answer, or "".
     """
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
-    here = split_quantity(expected)
-    is_number = PLAIN_NUMBER.fullmatch(expected if here is None else here[0]) is not None
-    boxed = with_digits(bare_expression(_GROUPED_WIDELY.sub("", box) if is_number else box), counted_in(question))
-    there = split_quantity(boxed)
+    box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
+    expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
+    here, there = split_quantity(expected), split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
         return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
     if (percent := _equal_percentages(expected, boxed, question)) is not None:
@@ -267,7 +273,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
         return here[0], there[0], reason
     if here is None and not have_same_units(expected, boxed):
         return expected, boxed, f"{_short(box)} has another unit than {_short(expected)}"
-    if here is not None and is_number and not _IN_SIGNS & here[1].keys():
+    if here is not None and _is_plain(expected) and not _IN_SIGNS & here[1].keys():
         amount = _without_unit(boxed, there, here[0], question)
         if PLAIN_NUMBER.fullmatch(amount):
             return here[0], amount, ""
@@ -293,9 +299,11 @@ def _tagged(answer: str) -> str:
 
 def _last_value(expected: str, said: str, question: str) -> str | None:
     """Returns what an answer without a box ends with, if that is a number in words or with a power of ten,
-    several quantities where one value is expected, a quantity where one is expected, or a percentage that the question asks
-    for; None if it ends otherwise.
+    several quantities where one value is expected, words or a quantity where such are expected, or a percentage that the
+    question asks for; None if it ends otherwise.
     """
+    if (words := announced_words(expected, said)) is not None:
+        return words
     if compound_of(expected) or _is_one(expected):
         several = last_quantities(tidy(said[-LAST:]))
         if several is not None:
@@ -348,6 +356,11 @@ def _are_same_quantities(gold: Quantities, given: Quantities) -> bool:
 def _is_one(expected: str) -> bool:
     """Says whether a bare expected answer is one number or quantity."""
     return PLAIN_NUMBER.fullmatch(expected) is not None or split_quantity(expected) is not None
+
+
+def _is_plain(expected: str) -> bool:
+    """Says whether a bare expected answer is a plain number, with or without a unit."""
+    return PLAIN_NUMBER.fullmatch((split_quantity(expected) or (expected,))[0]) is not None
 
 
 def _amount(expected: str) -> str:

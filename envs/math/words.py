@@ -6,9 +6,10 @@ import re
 
 from ray_gym.envs.math.scripts import EAST_ASIAN, LETTER
 from ray_gym.graders import folded
+from ray_gym.graders.replaced import is_own
 
-_WORDS = re.compile(rf"(?:{LETTER}| ){{3,}}|(?=.?[^\x00-\x7f]){LETTER}{{2}}|[{EAST_ASIAN}]")
-"""Words in any letters. Two that are on an English keyboard may be variables, as one of any alphabet may be."""
+_WORDS = re.compile(rf"(?:{LETTER}| ){{3,}}|[Nn][Oo]|(?=.?[^\x00-\x7f]){LETTER}{{2}}|[{EAST_ASIAN}]")
+"""Words in any letters. Two other letters that are on an English keyboard may be variables, as one of any alphabet may be."""
 _OTHER_LETTERS = re.compile(rf"(?![A-Za-z]){LETTER}")
 _LABEL = re.compile(r"[A-Z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4} \d{1,4}")
 _MONTH = (
@@ -22,6 +23,11 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"(\d{1,2})(?: ?: ?([0-5]\d)(?: ?: ?([0-5]\d))?)?(?: {0,3}([ap])\.? ?m\.?)?", re.IGNORECASE)
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
+_ANNOUNCED = re.compile(
+    r"(?i:(?<![^\W_])answer(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
+)
+_MOST = 200
+"""Number of characters at the end of an answer in which announced words are looked for."""
 _ONLY_TEXT = re.compile(r"(?:\\text\{[^{}]*\}|[\d\s,])*")
 
 
@@ -42,6 +48,15 @@ def are_same_words(expected: str, answer: str) -> bool | None:
     if _WORDS.fullmatch(plain) or _LABEL.fullmatch(plain):
         return folded(plain) == folded(given)
     return None
+
+
+def announced_words(expected: str, answer: str) -> str | None:
+    """Returns what an answer ends with behind `Answer:` or `answer is`; None without one, or if the expected answer is
+    an expression.
+    """
+    end = answer[-_MOST:]
+    found = None if are_same_words(expected, expected) is None else _ANNOUNCED.search(end)
+    return found[1] if found is not None and is_own(end, found.start()) else None
 
 
 def _is_time_of_day(text: str) -> bool:

@@ -160,3 +160,21 @@ def test_units_of_an_expression_are_compared_in_text() -> None:
     expected = r"2x\text{ cm}"
     given = {r"2x\text{ m}": 0, r"2x\text{ cm}": 1, r"2x\text{ centimeters}": 1, "2x": 1, r"3x\text{ cm}": 0}
     assert {box: verify_answer(expected, rf"\boxed{{{box}}}")[0] for box in given} == given
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        (
+            "5",
+            [r"5\ \mu m", r"5\,\mu s", r"5\,\mu C", r"5\mu F", r"5 \mu g/mL", r"5\,\mu m^{2}"],
+            [r"5\mu", r"5\,\mu x", r"5\mu m g", r"6\,\mu m"],
+        ),
+        (r"5\,\mu\text{m}", [r"5\ \mu m", "5"], [r"5\,\mu s", r"5\,m"]),
+        (r"5\mu m", [r"5\,\mu\text{m}", r"5\,\mu m"], [r"5\,\mu s"]),
+        (r"28\%", ["28 pct", r"28\text{ pct}"], ["29 pct"]),
+    ],
+)
+def test_mu_before_the_letter_of_a_unit_is_micro(expected: str, right: list[str], wrong: list[str]) -> None:
+    for answer in right + wrong:
+        assert verify_answer(expected, f"\\boxed{{{answer}}}")[0] == (answer in right), answer

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ray_gym.envs.math.verification import verify_answer
-from ray_gym.envs.math.words import are_same_words
+from ray_gym.envs.math.words import announced_words, are_same_words
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ from ray_gym.envs.math.words import are_same_words
         ("Monday, August 5", [r"\text{Monday, August 5}"], [r"\text{Tuesday, August 5}"]),
         (r"\text{even}", ["even", r"\text{Even.}"], ["neve"]),
         (r"\text{June 20}", [r"\text{June }20", "20 June"], [r"\text{June }21", "20"]),
+        ("No", [r"\text{No.}", r"\text{no}", "No."], ["on", r"\text{Yes}", "N"]),
         ("Team 5", [r"\text{Team 5}"], ["5", r"\text{Team 6}"]),
         (
             "10:30 AM",
@@ -70,15 +71,28 @@ def test_words_dates_times_and_powers_of_ten(expected: str, right: list[str], wr
         ("3", "The answer is three.", 1),
         ("3", "The answer is four.", 0),
         ("three", "Three", 1),
+        ("Yes", "Answer: Yes", 1),
+        ("No", "**Answer:** No", 1),
+        ("Tuesday", "**Final answer:** Tuesday", 1),
+        ("even", "So the answer is **even**.", 1),
+        ("Yes", "### Answer:\n\nYes", 1),
+        ("10:30 AM", "Answer: 10:30 AM", 1),
+        ("Yes", "Answer: No", 0),
+        ("Yes", "Wrong answer: Yes", 0),
+        ("Yes", "Answer: Yes\nWait, no.", 0),
+        ("even", "The answer is not even.", 0),
+        ("even", "I doubt that it is even.", 0),
     ],
 )
 def test_code_tags_and_number_words_without_a_box(expected: str, answer: str, value: float) -> None:
     assert verify_answer(expected, answer)[0] == value
 
 
-@pytest.mark.parametrize("part", ["August ", "5 August ", "10:30 ", "a ", "three ", "\\text{a} ", ", ", " "])
+@pytest.mark.parametrize(
+    "part", ["answer is ", "answer:", "August ", "5 August ", "10:30 ", "a ", "three ", "\\text{a} ", ", ", " "]
+)
 def test_no_words_take_long_to_compare(part: str) -> None:
     began = time.process_time()
     for text in (part * 2000, f"5 {part * 2000}", f"A{part * 2000}5"):
-        are_same_words(text, "August 5"), are_same_words("August 5", text)
+        are_same_words(text, "August 5"), are_same_words("August 5", text), announced_words("even", text)
     assert time.process_time() - began < 1
