@@ -22,7 +22,7 @@ from ray_gym.config.interpolations import Interpolation, Verbatim, interpolation
 from ray_gym.config.remedies import NO_NUMBER, bracketed_key, remedy, shortened
 from ray_gym.config.sections import RunConfig, is_plugin_section
 from ray_gym.config.unresolved import LITERAL, unread_interpolation, why_unresolved
-from ray_gym.config.yaml_text import misread, one_line, parse, unquoted_interpolation
+from ray_gym.config.yaml_text import NO_TAB, is_tab, misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
 from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
 from ray_gym.models.numbers import NO_BOOL, NO_FLAG, is_flag
@@ -211,6 +211,8 @@ def _whole(key: str, value: str) -> str:
         if mark is not None and value[max(mark.index - 1, 0) : mark.index + 1] == "${":
             raise ValueError(unquoted_interpolation(value, mark.index - 1)) from None
         if value.lstrip()[:1] in _STRUCTURED:
+            if mark is not None and is_tab(value, mark):
+                raise ValueError(NO_TAB) from None
             comment = " (what is behind a # is a comment)" if "#" in value else ""
             raise ValueError(
                 f"it is no whole list, mapping or text in quotes{comment}; put each text into quotes"

@@ -39,6 +39,7 @@ _OF_BARE_TEXTS = (
     "mapping values are not allowed",
 )
 """Parts of PyYAML's messages about a text that needs quotes."""
+NO_TAB = "a tab, which is no space for YAML; put spaces there"
 _BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 
@@ -192,9 +193,16 @@ def _place(error: yaml.MarkedYAMLError, text: str) -> tuple[str, str]:
         return f":{opened.line + 1}", told
     if opened is not None and context in _BRACKETS and opened.line != mark.line:
         told += f" in the brackets that line {opened.line + 1} opens"
-    if any(words in told for words in _OF_BARE_TEXTS):
+    if is_tab(text, mark):
+        told = NO_TAB
+    elif any(words in told for words in _OF_BARE_TEXTS):
         told += "; a text with such signs goes into quotes, 'as here'"
     return f":{mark.line + 1}", told
+
+
+def is_tab(text: str, mark: yaml.Mark) -> bool:
+    """Says whether YAML stops at a tab: none may stand between the parts of a text."""
+    return text[mark.index : mark.index + 1] == "\t"
 
 
 def unquoted_interpolation(text: str, index: int) -> str:

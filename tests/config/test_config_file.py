@@ -212,6 +212,15 @@ def test_an_indentation_that_is_no_space_is_named(text: str) -> None:
         merge_overrides(text, "x", [])
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a:\n\tb: 1", "a: 1\n\t- b", '{"a": {\n\t"b": 1}}', "a: x\nb:\t1", "a: x\nb: 1\t# c", "a: [1,\n\t2]"],
+)
+def test_a_tab_between_words_is_told_as_no_space(text: str) -> None:
+    with pytest.raises(UserError, match=r"^x:2: not valid YAML: a tab, which is no space for YAML; put spaces there$"):
+        merge_overrides(text, "x", [])
+
+
 def test_other_spaces_in_texts_are_kept() -> None:
     text = "a: |\n  \u00a0b\nc: \u00a0d\ne: '\n  \u00a0f'"
     assert dict(merge_overrides(text, "x", [])) == {"a": "\u00a0b\n", "c": "\u00a0d", "e": " \u00a0f"}
@@ -353,6 +362,7 @@ def test_an_override_keeps_all_of_its_text(config: Path, written: str, value: st
         ("[a #b]", "behind a # is a comment); put each text into quotes"),
         ("[###STOP###]", "behind a # is a comment); put each text into quotes"),
         ("'", "it is no whole list, mapping or text in quotes; put each text into quotes"),
+        ("[a,\t1]", "a tab, which is no space for YAML; put spaces there"),
         ("[&STOP now]", "have a meaning in YAML"),
         ("[!!str x]", "have a meaning in YAML"),
         ("['a\nb']", "a line end would become a space"),
