@@ -117,7 +117,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         _require_finite(value)
     if isinstance(value, _SCALARS):
-        return to_jsonable_python(value)
+        return _dump_scalar(value)
     raise _might_show_all(value)
 
 
@@ -125,6 +125,14 @@ def _require_finite(number: float | Decimal) -> None:
     """Checks that JSON has a number. Errors: ValueError for NaN and infinity."""
     if not (number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)):
         raise ValueError(f"it returned {number}, which is no number that JSON has")
+
+
+def _dump_scalar(value: object) -> Any:
+    """Returns a value of one of `_SCALARS` as JSON data. Errors: ValueError for pandas' `NaT`, a date that is none."""
+    try:
+        return to_jsonable_python(value)
+    except TypeError:
+        raise ValueError(f"it returned {value}, which is no date that JSON has") from None
 
 
 def _dump(model: BaseModel) -> Any:
@@ -152,7 +160,7 @@ def _undumpable(model: BaseModel) -> str:
 def _can_be_dumped(model: BaseModel, fields: set[str] | None = None) -> bool:
     try:
         model.model_dump(mode="json", by_alias=True, include=fields, warnings=False)
-    except ValueError:
+    except (TypeError, ValueError):
         return False
     return True
 
@@ -189,7 +197,7 @@ def _spelled(key: Any) -> str:
         return _plain_key(key)
     try:
         (text,) = to_jsonable_python({key: None})
-    except ValueError:  # it can't be dumped, and is refused for that
+    except (TypeError, ValueError):  # it can't be dumped, and is refused for that
         return repr(key)
     return str(text)
 
@@ -202,5 +210,5 @@ def _plain_key(key: Any) -> str:
     if isinstance(key, int):
         return str(key).lower() if isinstance(key, bool) else str(int(key))
     if isinstance(key, _SCALARS):
-        return str(to_jsonable_python(key))
+        return str(_dump_scalar(key))
     raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts: {key!r}")

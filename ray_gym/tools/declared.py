@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema
@@ -31,15 +31,23 @@ def dump_declared(model: BaseModel, plain: Plain, check_keys: Callable[[Mapping[
         return model.model_dump(mode="json", by_alias=True)
     serializer = _serializer(type(model), plain, check_keys)
     try:
-        return serializer.to_python(model, mode="json", by_alias=True, warnings="error")
+        return _dump(serializer, model, "error")
     except PydanticSerializationError as error:
         if isinstance(error.__cause__, Refused):
             raise error.__cause__.args[0] from None
-    dumped = serializer.to_python(model, mode="json", by_alias=True, warnings=False)
+    dumped = _dump(serializer, model, "none")
     for name, field in type(model).model_fields.items():  # one has a value of another type than it declares
         if not field.exclude:
             plain(getattr(model, name))
     return dumped
+
+
+def _dump(serializer: SchemaSerializer, model: BaseModel, warnings: Literal["error", "none"]) -> Any:
+    """Returns a model as JSON data. Errors: PydanticSerializationError, also for a date that is none (pandas' `NaT`)."""
+    try:
+        return serializer.to_python(model, mode="json", by_alias=True, warnings=warnings)
+    except TypeError as error:
+        raise PydanticSerializationError(str(error)) from error
 
 
 @cache

@@ -248,3 +248,20 @@ async def test_others_fail_the_episode_by_the_tools_name(result: Any, error: str
     assert failure is not None and failure.kind is FailureKind.ENVIRONMENT and failure.where.startswith("tool give")
     assert error in failure.message and "SECRET" not in failure.message
     assert not any("SECRET" in event.content for event in game.episode.events)
+
+
+class Dated(BaseModel):
+    at: datetime.datetime | None = None
+    until: dict[datetime.datetime, int] = {}
+
+
+def test_a_date_of_pandas_that_is_none_is_named() -> None:
+    nat = pytest.importorskip("pandas").NaT
+    for result in (nat, [{"when": nat}], {nat: 1}, Holder(held=nat), Open(at=nat)):
+        with pytest.raises(ValueError, match=r"^it returned NaT, which is no date that JSON has$"):
+            as_text(result)
+    for dated, field in ((Dated(at=nat), "at"), (Dated(until={nat: 1}), "until")):
+        with pytest.raises(
+            ValueError, match=rf"^it returned a pydantic model, of which Dated\.{field} can't be JSON: "
+        ):
+            as_text([dated])
