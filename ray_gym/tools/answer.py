@@ -24,6 +24,8 @@ from ray_gym.tools.declared import dump_declared
 Result = TypeVar("Result")
 _SCALARS = (date, time, timedelta, Decimal, UUID, Path)
 """Types beside JSON's own whose values have a text of their own."""
+_FINER = ("ns", "ps", "fs", "as")
+"""Units of numpy's dates and durations that Python's don't have."""
 
 
 WhenLost = Literal["retry", "fail"]
@@ -113,12 +115,21 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return _plain(value.value)
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return _plain(_python_of(value))
     if isinstance(value, Decimal):
         _require_finite(value)
     if isinstance(value, _SCALARS):
         return _dump_scalar(value)
     raise _might_show_all(value)
+
+
+def _python_of(value: np.generic) -> Any:
+    """Returns a number or a date of numpy as Python's. Dates, whose `item` is an integer if they are finer, are rounded
+    down to microseconds.
+    """
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.datetime_data(value.dtype)[0] in _FINER:
+        value = value.astype(f"{value.dtype.kind}8[us]")
+    return value.item()
 
 
 def _require_finite(number: float | Decimal) -> None:
@@ -204,7 +215,7 @@ def _spelled(key: Any) -> str:
 
 def _plain_key(key: Any) -> str:
     if isinstance(key, np.generic):
-        key = key.item()
+        key = _python_of(key)
     if isinstance(key, str):
         return utf8(key)
     if isinstance(key, int):

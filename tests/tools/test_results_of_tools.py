@@ -164,6 +164,11 @@ ENDLESS.append(ENDLESS)
         (Decimal("1.50"), '"1.50"'),
         ({np.int64(1): [np.int64(7), np.float32(0.5), np.bool_(True), np.str_("x")]}, '{"1":[7,0.5,true,"x"]}'),
         (np.float64(1.5), "1.5"),
+        (np.datetime64("2026-01-02T03:04:05.678901234"), '"2026-01-02T03:04:05.678901"'),
+        (
+            {np.datetime64("2026-01-02", "ns"): np.timedelta64(90, "s").astype("m8[ns]")},
+            '{"2026-01-02T00:00:00":"PT1M30S"}',
+        ),
         (Holder(held=[1.5, Decimal("2.5")]), '{"held":[1.5,"2.5"],"declared":null,"tags":[]}'),
         (Decimal("1e400"), '"1E+400"'),
         (Open(at=Path("/a")), '{"at":"/a"}'),
