@@ -28,6 +28,7 @@ from pydantic_core import (
     to_jsonable_python,
 )
 
+from ray_gym.core_schemas import NO_TYPES, change_parts, parts_of
 from ray_gym.field_types import keys_of, refuses_key, types_inside
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -48,8 +49,8 @@ _GIVERS = frozenset({"function-before", "function-wrap"})
 """Kinds of core schemas whose function gives the value that is read."""
 _MODELS = frozenset({"model", "model-fields", "dataclass", "dataclass-args", "typed-dict"})
 """Kinds of core schemas that have fields. What is told to a function of one of these are the fields beside it."""
-_NO_TYPES = frozenset({"metadata", "serialization", "config", "cls", "function", "default", "expected", "members"})
-"""Keys of a core schema under which there are no types."""
+_NO_TYPES = NO_TYPES | {"serialization", "config"}
+"""Keys of a core schema under which there are no types that are read."""
 
 
 def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDetails]]:
@@ -130,9 +131,7 @@ def _exact(node: Any, definitions: list[Any], checks_floats: bool) -> Any:
         return _checked(node, _require_same)
     if checks_floats and kind == "float":
         return _checked({**node, "strict": True, "allow_inf_nan": False}, _require_same)
-    made = {
-        key: value if key in _NO_TYPES else _exact(value, definitions, checks_floats) for key, value in node.items()
-    }
+    made = change_parts(node, lambda _, part: _exact(part, definitions, checks_floats), without=_NO_TYPES)
     if kind in _GIVERS and not _looks_around(node["schema"]):
         return {**made, "schema": _read_again(made["schema"], definitions)}
     if kind == "float":
@@ -183,7 +182,7 @@ def _looks_around(node: Any) -> bool:
     if not isinstance(node, Mapping) or node.get("type") in _MODELS:
         return False
     is_told = node.get("type") == "with-info"
-    return is_told or any(_looks_around(value) for key, value in node.items() if key not in _NO_TYPES - {"function"})
+    return is_told or any(_looks_around(part) for _, part in parts_of(node, without=_NO_TYPES - {"function"}))
 
 
 def _kind(node: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from ray_gym.core_schemas import NO_TYPES, parts_of
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.near_names import is_used, misspelt, with_underscores, written_otherwise
@@ -221,12 +222,8 @@ def _read_once(schema: Any, path: str) -> Iterator[str]:
     if isinstance(schema, Mapping):
         if schema.get("type") == "generator":
             yield path
-        for key, part in schema.items():
-            if key == "fields" and isinstance(part, Mapping):
-                for name, field in part.items():
-                    yield from _read_once(field, f"{path}.{name}")
-            else:
-                yield from _read_once(part, path)
+        for name, part in parts_of(schema, without=NO_TYPES):
+            yield from _read_once(part, f"{path}.{name}" if name else path)
     elif isinstance(schema, list | tuple):
         for part in schema:
             yield from _read_once(part, path)

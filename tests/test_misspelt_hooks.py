@@ -566,6 +566,19 @@ def test_a_field_that_can_be_read_once_is_refused() -> None:
     assert wrong_hooks(Once) == [f"Once.task_type: OnceTask.{name} {why}" for name in ("x", "rows")]
 
 
+class OfPlainData(Task):
+    x: dict[str, Any] = {"type": "generator"}  # noqa: RUF012
+    y: int = Field(1, json_schema_extra={"type": "generator"})
+
+
+class OnPlainData(Once):
+    task_type = OfPlainData  # type: ignore[assignment]
+
+
+def test_a_default_that_looks_like_a_type_is_none() -> None:
+    assert wrong_hooks(OnPlainData) == []
+
+
 class OfDicts(Task):
     messages: list[dict[str, str]]  # type: ignore[assignment]
 

@@ -217,6 +217,29 @@ def test_values_of_the_declared_types_are_taken(annotation: Any, given: Any, val
     assert argument_read(annotation, given) == value
 
 
+NAMES = (
+    *("type", "metadata", "serialization", "config", "cls", "function", "default", "expected", "members"),
+    *("strict", "fields", "choices", "definitions", "keys_schema", "ref"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_field_of_any_name_is_read_as_strictly(name: str) -> None:
+    inner = create_model("Inner", **{name: (Literal[1, 2], 1)})  # type: ignore[call-overload]
+    tagged = create_model("Tagged", kind=(Literal[name], ...), x=(Literal[1, 2], 1))
+    other = create_model("Other", kind=(Literal["other"], ...))
+    of_kinds = Annotated[tagged | other, Field(discriminator="kind")]
+    listed = TypedDict("listed", {name: dict[int, str]})  # type: ignore[misc]
+    model = create_model("Trial", a=(inner, ...), b=(of_kinds, ...), c=(listed, ...), **{name: (float, 0.5)})  # type: ignore[call-overload]
+
+    def refused(a: Any, x: Any, key: str, number: Any) -> list[Any]:
+        row = {"a": {name: a}, "b": {"kind": name, "x": x}, "c": {name: {key: "x"}}, name: number}
+        return [problem["loc"][0] for problem in read_strictly(json.dumps(row), model)[1]]
+
+    assert refused(2, 2, "1", 1.5) == []
+    assert set(refused(True, True, "01", 2**53 + 1)) == {"a", "b", "c", name}
+
+
 COLLECTIONS: list[tuple[Any, Any, Any]] = [
     (set[int], [1, 2], [True]),
     (frozenset[int], [1], ["1"]),

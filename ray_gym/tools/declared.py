@@ -9,11 +9,13 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema
 
+from ray_gym.core_schemas import NO_TYPES, change_parts
+
 Plain = Callable[[Any], Any]
 """Makes plain JSON data of a value, or raises an error for one of which all might be shown."""
 _UNDECLARED = frozenset({"any", "is-instance", "function-plain"})
 """Kinds of types whose values pydantic dumps as what they happen to be: all fields of a dataclass, say."""
-_NO_TYPES = frozenset({"metadata", "cls", "function", "default", "expected", "members", "keys_schema"})
+_NO_VALUES = NO_TYPES | {"keys_schema"}
 """Keys of a core schema under which there are no types of values."""
 
 
@@ -74,8 +76,7 @@ def _serializer(
             return {**undeclared, "ref": node["ref"]} if "ref" in node else undeclared
         if not is_type and node.get("type") == "any":  # `SerializeAsAny`
             return undeclared["serialization"]
-        parts = ((key, value, key != "serialization") for key, value in node.items())
-        made = {key: value if key in _NO_TYPES else checked(value, inner) for key, value, inner in parts}
+        made = change_parts(node, lambda key, part: checked(part, key != "serialization"), without=_NO_VALUES)
         if isinstance(config := node.get("config"), Mapping):
             made["config"] = {"ser_json_inf_nan": "constants", **config}
             if config.get("extra_fields_behavior") == "allow" and "fields" in (inner := made.get("schema", {})):

@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from playing import Alone, calls, play_script
-from pydantic import BaseModel, ConfigDict, Field, RootModel, SerializeAsAny, computed_field, field_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    SerializeAsAny,
+    computed_field,
+    create_model,
+    field_serializer,
+)
 from typing_extensions import TypedDict
 
 from ray_gym import Participant, tool
@@ -253,6 +262,18 @@ async def test_others_fail_the_episode_by_the_tools_name(result: Any, error: str
     assert failure is not None and failure.kind is FailureKind.ENVIRONMENT and failure.where.startswith("tool give")
     assert error in failure.message and "SECRET" not in failure.message
     assert not any("SECRET" in event.content for event in game.episode.events)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["type", "metadata", "serialization", "config", "cls", "function", "default", "expected", "members", "fields"],
+)
+def test_a_field_of_any_name_is_shown_as_its_type_declares(name: str) -> None:
+    model = create_model("Made", **{name: (Any, None), "x": (int, 1)})  # type: ignore[call-overload]
+    assert as_text(model(**{name: "a"})) == f'{{"{name}":"a","x":1}}'
+    for held in (State(), {"a": State()}):
+        with pytest.raises(TypeError, match=r"^it returned a State"):
+            as_text(model(**{name: held}))
 
 
 class Dated(BaseModel):
