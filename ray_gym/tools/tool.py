@@ -290,12 +290,14 @@ class _ClosedModels(GenerateJsonSchema):
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
     """Returns the JSON schema of the arguments without pydantic's titles, which only cost tokens."""
 
-    def without_titles(node: Any, names_are_keys: bool = False) -> Any:
+    def without_titles(node: Any, has_names: bool = False) -> Any:
+        if isinstance(node, dict) and has_names:
+            return {name: without_titles(schema) for name, schema in node.items()}
         if isinstance(node, dict):
             return {
-                key: without_titles(value, key in ("properties", "$defs") and not names_are_keys)
+                key: value if key in ("default", "examples") else without_titles(value, key in ("properties", "$defs"))
                 for key, value in node.items()
-                if names_are_keys or key != "title"
+                if key != "title"
             }
         return [without_titles(item) for item in node] if isinstance(node, list) else node
 

@@ -127,6 +127,24 @@ def test_the_schema_comes_from_the_signature() -> None:
     }
 
 
+def test_a_title_within_a_default_or_an_example_survives() -> None:
+    class Filing(Environment[Any, Any]):
+        @tool()
+        def file(
+            self,
+            state: Any,
+            caller: Participant,
+            by: Annotated[Any, Field(examples=[{"title": "Persuasion"}])],
+            of: dict[str, Any] = {"title": "Emma"},  # noqa: B006
+        ) -> str:
+            """Puts a book away."""
+            return ""
+
+    properties = Filing.tools["file"].schema.parameters["properties"]
+    assert properties["by"]["examples"] == [{"title": "Persuasion"}]
+    assert properties["of"]["default"] == {"title": "Emma"}
+
+
 def test_a_property_named_title_survives_and_titles_do_not() -> None:
     parameters = Desk.tools["shelve"].schema.parameters
     assert set(parameters["properties"]) == {"title", "book", "tags"}
