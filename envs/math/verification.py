@@ -9,6 +9,7 @@ import logging
 import re
 import signal
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
@@ -22,6 +23,7 @@ from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.joined_boxes import with_boxes_joined
+from ray_gym.envs.math.last_expression import last_expression
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -164,7 +166,22 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
         said = without_contrast(without_struck(said))
         if is_hedged(said) or is_changed(said) or not _are_all(expected, alternatives(said) or ()):
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
-    box = _last_value(expected, said, question) if box is None else box
+    if box is not None:
+        return _compare(expected, said, box, question)
+    value, reason = _compare(expected, said, _last_value(expected, said, question), question)
+    end = None if value else last_expression(said)
+    return (
+        (value, reason)
+        if end is None
+        else max((value, reason), _compare(expected, end, end, question), key=itemgetter(0))
+    )
+
+
+def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
+    """Returns what `verify_answer` does, for a bare expected answer and an answer that is not hedged. `box`: what is in its
+    box, or what is read as if it were; None if all of `said` is looked through.
+    """
+    counted = counted_in(question)
     bare = with_digits(bare_expression(said if box is None else box), counted)
     if (is_same := _is_same_outside_mathematics(expected, bare, question)) is not None:
         return float(is_same), f"{_short(bare)}, expected {expected!r}"

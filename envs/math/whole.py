@@ -27,6 +27,9 @@ _BOLD = re.compile(
 _BOLD_UNIT = re.compile(
     r"(?<![^$])(-?[\d.,]{0,30}\d(?:\s|~|\\[,;: ]){0,9})\\(?:mathbf|boldsymbol|bm)\s?\{\s?([A-Za-z])\s?\}(?![^$])"
 )
+_UNIT_VECTOR = re.compile(
+    r"\\(?:mathbf|boldsymbol|bm)\s?\{\s?\\hat\s?\{\s?([ijk])\s?\}\s?\}|\\hat\s?\{\s?(?:\\(?:mathbf|boldsymbol|bm)\s?\{)?\s?([ijk])\s?\}(?:\s?\})?"
+)
 _CUT_OFF = frozenset("cdghlmost")
 """Letters behind a number that math-verify takes for units."""
 _LAST_FACTOR = re.compile(r"(?<=[\d}])([cdghlmost])\Z")
@@ -44,11 +47,11 @@ def kept_whole(expression: str) -> str:
 
 
 def with_plain_letters(text: str) -> str:
-    r"""Returns a text whose bold letters are plain: vectors and matrices, as in `3\mathbf{i} + 4\mathbf{j}`.
+    r"""Returns a text whose bold letters are plain, and unit vectors `\hat{i}` too: `3\mathbf{i} + 4\mathbf{j}`.
 
     One behind another letter gets a space, so that it is no part of a command; one that could be a unit gets braces.
     """
-    return _BOLD.sub(_plain_letter, text)
+    return _BOLD.sub(_plain_letter, _UNIT_VECTOR.sub(r"\\mathbf{\1\2}", text))
 
 
 def with_letters_alike(expected: str, answer: str) -> str:
