@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
+from ray_gym.envs.math.endings import is_ending
+
 _RATIO = re.compile(r"\d{1,15}(?:\s?:\s?\d{1,15}){2,9}")
 _REMAINDER = re.compile(
     r"(\d{1,30})\s{0,3},?\s{0,3}(?:\\text\{\s?)?(?:R|r|rem\.?|remainder)\s?:?\s?\}?\s{0,3}(?:of\s)?(\d{1,30})"
@@ -21,6 +23,8 @@ _ASKS_FOR_TIME = re.compile(
 )
 _RANGE = re.compile(r"(\d{1,15})\s?(?:-{1,2}|\\text\s?\{\s?(?:-{1,2}|to)\s?\}|\bto\b)\s?(\d{1,15})")
 """Range from a number to a larger one. With `to`, an expected answer may be a ratio."""
+_RANGE_OF = re.compile(rf"{_RANGE.pattern}(?:\s?\\text\s?\{{([^{{}}]*)\}}|\s?([A-Za-z]+))?")
+"""Range with its unit, if it has any."""
 _FEWEST = "least|smallest|lowest|shortest|youngest|lightest|slowest|cheapest"
 _MOST = "greatest|largest|biggest|highest|tallest|longest|oldest|heaviest|fastest|most"
 _ASKS_FOR_ORDER = re.compile(
@@ -41,8 +45,9 @@ def are_same_parts(expected: str, answer: str, question: str, are_equal: Callabl
         given = _REMAINDER.fullmatch(answer)
         return given is not None and divided.groups() == given.groups()
     if (ends := _RANGE.fullmatch(expected)) is not None and "to" not in expected and int(ends[1]) < int(ends[2]):
-        given = _RANGE.fullmatch(answer)
-        return given is not None and ends.groups() == given.groups()
+        given = _RANGE_OF.fullmatch(answer)
+        is_unit = given is not None and is_ending(given[3] or given[4] or "", expected, question)
+        return given is not None and is_unit and ends.groups() == given.groups()[:2]
     if (time := _CLOCK.fullmatch(expected)) is not None and _ASKS_FOR_TIME.search(question):
         said = _CLOCK.fullmatch(answer)
         halves = {found[3].lower() for found in (time, said) if found and found[3]}

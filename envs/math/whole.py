@@ -17,6 +17,11 @@ _NUMBER = r"(?:[\d.,/]+|\\[dt]?frac\{\d+\}\{\d+\})"
 _FIRST_TEXT = re.compile(_TEXT)
 _UNITS = re.compile(rf"(?:{_UNIT}|[\s/().,~]|\\(?:cdot|times)(?![A-Za-z])|\\[,;: ])*(?:=\s?{_NUMBER}\s?{_UNIT})?")
 """Units up to the end of an expression, which it may lose, also with the same quantity in other units."""
+_NAMED = re.compile(
+    rf"\s*+(?=[^=]*{_TEXT}|[^=]*=.*{_TEXT})\\?[A-Za-z]{{1,9}}(?:\s?_\s?(?:\w|\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}))?(?:\([a-z]\))?\s*=(?P<value>[^=]+)"
+)
+"""Value behind a name, one of which has text."""
+_JOINT = re.compile(rf"{_TEXT}\s{{0,9}}(?:and|or)\s{{0,9}}\}}")
 _AND = re.compile(r"(?<=[A-Za-z]),?\s{1,9}and\s{0,9}\}\s{0,9}(?=\d)")
 _LAST_LETTER = re.compile(r"[-+=*/(,]\s{0,9}\d{0,30}[A-Za-z]\Z")
 _ADDS = re.compile(r"(?<=[\w)}\]])\s{0,9}[-+]|=\s{0,9}[A-Za-z]\Z")
@@ -38,10 +43,17 @@ END = r"\,"
 
 
 def kept_whole(expression: str) -> str:
-    """Returns an expression with a space at its end if math-verify would cut off more than units; else the same."""
-    text = _FIRST_TEXT.search(expression)
-    if text is not None:
-        return expression if _UNITS.fullmatch(expression, text.start()) else f"{_AND.sub(r'}, ', expression)}{END}"
+    """Returns an expression with a space at its end if math-verify would cut off more than units; else the same. Without a
+    name before text, or with text in it, and without the unit behind values that are joined in words.
+    """
+    named = _NAMED.fullmatch(expression)
+    if named is not None:
+        return kept_whole(named["value"])
+    text = _FIRST_TEXT.search(_JOINT.sub(lambda joint: " " * len(joint[0]), expression))
+    if text is not None and _UNITS.fullmatch(expression, text.start()):
+        return f"{expression[: text.start()]}{END}" if _JOINT.search(expression) else expression
+    if _FIRST_TEXT.search(expression):
+        return f"{_AND.sub(r'}, ', expression)}{END}"
     is_sum = _LAST_LETTER.search(expression) is not None and _ADDS.search(expression) is not None
     return f"{expression}{END}" if is_sum else expression
 

@@ -111,3 +111,43 @@ def _check(expected: str, right: list[str], wrong: list[str]) -> None:
     """Checks that the right answers in a box are equal to an expected one, and the wrong ones are not."""
     verdicts = {answer: verify_answer(expected, rf"\boxed{{{answer}}}") for answer in [*right, *wrong]}
     assert [answer for answer, verdict in verdicts.items() if verdict[0] == 1] == right, verdicts
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"2k\text{ for }k\in\mathbb{Z}", r"\boxed{x=2k\text{ for }k\in\mathbb{Z}}"),
+        (r"x=2k\text{ for }k\in\mathbb{Z}", r"\boxed{2k\text{ for }k\in\mathbb{Z}}"),
+        ("10-20", r"\boxed{10-20\text{ years}}"),
+        ("3", r"\boxed{v_{\text{max}} = 3 \text{ m/s}}"),
+        ("3", r"\boxed{A_{\text{total}}=3\text{ cm}^2}"),
+        ("3", r"\boxed{T_{\text{min}}=3\text{ s}}"),
+        (r"T_{\text{min}}=3", r"\boxed{T_{\text{min}}=3\text{ s}}"),
+        ("5,7", r"\boxed{5\text{ and }7\text{ cm}}"),
+        ("5,7", r"\boxed{5\text{ or }7\text{ years}}"),
+        ("5,7", r"\boxed{5 \text{ and } 7\text{ units}}"),
+        (r"5 \text{ and } 7", r"\boxed{5 \text{ and } 7\text{ units}}"),
+        (r"x=1\text{ or }x=2", r"\boxed{x=1\text{ or }x=2}"),
+        (r"x=1\text{ or }x=2", r"\boxed{1\text{ or }2\text{ m}}"),
+        (r"x=\lg 3", r"x=\lg 3"),
+        (r"40\text{ adults}, 60\text{ children}", r"\boxed{40\text{ adults}, 60\text{ children}}"),
+    ],
+)
+def test_names_units_and_lists_with_text_are_read(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"2k\text{ for }k\in\mathbb{Z}", r"\boxed{x=3k\text{ for }k\in\mathbb{Z}}"),
+        ("10-20", r"\boxed{10-21\text{ years}}"),
+        ("10-20", r"\boxed{10-20\text{ not}}"),
+        ("4", r"\boxed{v_{\text{max}} = 3 \text{ m/s}}"),
+        (r"T_{\text{min}}=3", r"\boxed{T_{\text{min}}=4\text{ s}}"),
+        ("5,7", r"\boxed{5\text{ and }8\text{ cm}}"),
+        (r"40\text{ adults}, 60\text{ children}", r"\boxed{40\text{ adults}, 70\text{ children}}"),
+    ],
+)
+def test_other_values_with_text_are_wrong(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 0.0
