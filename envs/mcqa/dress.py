@@ -24,7 +24,7 @@ _ACCENT = re.compile(r"\\(?:([~'`^\"])\s?(?:\{([A-Za-z])\}|([A-Za-z])(?!\\?[\"'`
 _ACCENTS = {"~": "\u0303", "'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "c": "\u0327"}
 """Combining characters by LaTeX's commands for accents."""
 _SPACE = re.compile(
-    r"~|\\color\s*+\{[^{}]*+\}|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()]"
+    r"~|\\color\s*+\{[^{}]*+\}|\\\\|\\[,;:! ]|\\(?:q?quad|(?:thin|med|thick)space|enspace|space|newline|left|right)(?![A-Za-z])|\\[()\[\]]"
     r"|\\(?:rm|bf|sf|it|tt|displaystyle|textstyle|[lL]arge|LARGE|[hH]uge)(?=\s)|[\u200b-\u200d\u2060\ufeff]"
 )
 _GROUPED = re.compile(r"(?<=\d)(?:~|\\[,;:! ]|\\thinspace\s|[\u00a0\u2009\u202f])(?=\d{3}(?!\d))")

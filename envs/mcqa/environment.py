@@ -60,7 +60,13 @@ def _translate_grading(grading: Any) -> Any:
     return NEMO_GYM_GRADING.get(grading, grading) if isinstance(grading, str) else grading
 
 
+def _several(pattern: Any) -> Any:
+    """Returns the only pattern as a list of one, and an empty list for None."""
+    return [] if pattern is None else [pattern] if not isinstance(pattern, list | tuple) else list(pattern)
+
+
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
+OutputRegexes = Annotated[tuple[RegularExpression, ...], BeforeValidator(_several)]
 OptionTexts = Annotated[dict[Letter, str], BeforeValidator(_by_letter), Field(min_length=2)]
 
 
@@ -80,24 +86,25 @@ class MultipleChoiceTask(Task):
         BeforeValidator(_translate_grading),
         Field(validation_alias=AliasChoices("grading", "grading_mode")),
     ] = None
-    output_regex: RegularExpression | None = None
+    output_regex: OutputRegexes = ()
     instruction: str | None = None
     subject: str | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _apply_template(cls, given: Any) -> Any:
-        """Takes `output_regex` out of `template_metadata`, where NeMo Gym's rows have it, and drops that field.
+        """Takes `output_regex`, one or several, out of `template_metadata`, where NeMo Gym's rows have it, and drops that
+        field.
 
-        The expression ignores letter case. An `output_regex` of the row itself wins.
+        The expressions ignore letter case. An `output_regex` of the row itself wins.
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given
         row = {name: value for name, value in given.items() if name != "template_metadata"}
-        pattern = given["template_metadata"].get("output_regex")
-        if isinstance(pattern, str):
-            pattern = f"(?i){pattern}"  # in front, since the expression may begin with flags of its own
-        return row if pattern is None else {"output_regex": pattern, **row}
+        patterns = _several(given["template_metadata"].get("output_regex"))
+        if isinstance(patterns, list):  # flags in front, since an expression may begin with flags of its own
+            patterns = [f"(?i){one}" if isinstance(one, str) else one for one in patterns]
+        return {"output_regex": patterns, **row} if patterns else row
 
     @model_validator(mode="after")
     def _check_answer(self) -> MultipleChoiceTask:

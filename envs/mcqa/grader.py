@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,9 @@ class ChosenLetter(Grader):
     options: Mapping[str, str]
     """Texts of the options, by letter."""
     grading: Grading
-    """Way in which the letter is read, if the regular expression finds no option."""
-    output_regex: str | None = None
-    """Regular expression that is tried first; None for none."""
+    """Way in which the letter is read, if no regular expression finds an option."""
+    output_regex: Sequence[str] = ()
+    """Regular expressions that are tried first, in this order."""
 
     async def grade(self, episode: Episode) -> Verdict:
         letter, remark = await self._by_regex(episode)
@@ -34,15 +34,18 @@ class ChosenLetter(Grader):
         return Verdict(float(letter == self.expected), f"chose {letter or 'nothing'}; expected {self.expected}{remark}")
 
     async def _by_regex(self, episode: Episode) -> tuple[str | None, str]:
-        """Returns the letter of the option that `output_regex` finds, None if it finds none; and a remark if the search
-        failed, else "".
+        """Returns the letter of the option that the first `output_regex` finds that finds one, None if none does; and a
+        remark if a search failed, else "".
         """
-        if self.output_regex is None:
-            return None, ""
-        given = await search(episode, self.output_regex, episode.answer)
-        if given.error is not None:
-            return None, f"; output_regex was left out: {given.error}"
-        return (letter_or_text(given.value, self.options) if given.value is not None else None), ""
+        remark = ""
+        for pattern in self.output_regex:
+            given = await search(episode, pattern, episode.answer)
+            letter = None if given.value is None else letter_or_text(given.value, self.options)
+            if letter is not None:
+                return letter, remark
+            if given.error is not None:
+                remark = f"; output_regex was left out: {given.error}"
+        return None, remark
 
 
 def recorded_letter(row: Mapping[str, Any]) -> str | None:

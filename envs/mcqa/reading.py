@@ -20,10 +20,12 @@ OptionsByLetter = Mapping[str, str]
 Reader = Callable[[str, OptionsByLetter], str | None]
 """Function that returns the letter that a text chose."""
 
-_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[\s)\].:,;"'\u201d\u2019>}*$]|\\\})*""")
+_ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[\s)\].:,;!"'\u201d\u2019>}*$]|\\\})*""")
 _LETTER_AND_TEXT = re.compile(
     r"""[(\[$"'\u201c\u2018<]?([A-Za-z])(?!\w|['\u2019]\w)[)\]$"'\u201d\u2019>]*\s*(.+)""", re.DOTALL
 )
+_ALPHABETS = str.maketrans("\u0623\u0628\u062c\u062f\u0985\u09ac\u09a1\u09a2", "ABCDABCD")
+"""Letters of the first four options in Arabic and Bengali."""
 _LETTER_AT_END = re.compile(r"[(\[]([A-Za-z])[)\]]\.?\Z")
 _SEPARATOR = re.compile(r"(?:->|=>|[.:,;=|/→⇒–—-]|\\(?:to|mid|colon|implies|(?:long)?[rR]ightarrow)(?![A-Za-z]))\s*")  # noqa: RUF001
 _MOST_SEPARATORS = 8
@@ -34,14 +36,14 @@ _NAMED = re.compile(
 """Words before a letter that name no option."""
 _AFFIRMED = re.compile(
     r"(?:(?<![^\W_])[(\[]?(?:is\s+)?(?:the\s+)?(?:correct|right|true)(?:\s+(?:option|choice|answer|one))?[)\]]?"
-    r"|[✓✔✅]\ufe0f?|\\checkmark)[.!]?$",
+    r"|(?<![^\W_])is\s+the\s+answer|[✓✔✅]\ufe0f?|\\checkmark)[.!]?$",
     re.IGNORECASE,
 )
 """End of a text that calls the letter before it right."""
 _TICK = re.compile(r"(?<!\s)\s*+(?:[✓✔✅]\ufe0f?|\\checkmark)[.!]?$")
 _QUOTED = re.compile(r"""(?:["“”«»]|``)(.*)(?:["“”«»]|'')|['\u2018](.*)['\u2019]|\((.*)\)|\[(.*)\]""", re.DOTALL)
 _TAGS = r"(?:b|strong|em|i|u)"
-_COLON = rf"[:\uff1a](?:[ \t]?</{_TAGS}>)?(?:[ \t]*<{_TAGS}>)?"
+_COLON = rf"[:\uff1a](?:[ \t]?</{_TAGS}>)?(?:[ \t]*<{_TAGS}>(?=[ \t]*[^\s.]))?"
 _ANSWER = re.compile(rf"(?<![A-Za-z])answer(?:[ \t]+is)?(?:</{_TAGS}>)?[ \t*_]*{_COLON}", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(rf"(?<![A-Za-z])answer(?:[ \t]+is)?(?:</{_TAGS}>)?[ \t*_`]*{_COLON}", re.IGNORECASE)
 _ONLY_POINT = re.compile(
@@ -155,7 +157,9 @@ def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
     texts = {letter: normalised(option) for letter, option in options.items()}
-    meant = _letters_of(found, texts) | _affirmed_letter(found, texts)
+    meant = (
+        _letters_of(found, texts) | _affirmed_letter(found, texts) | _lone_letter(found.translate(_ALPHABETS), texts)
+    )
     named = _NAMED.match(found)
     if named is not None:
         bare = found[named.end() :]

@@ -192,6 +192,9 @@ def test_strict_boxed(text: str, letter: str | None) -> None:
         (r"\boxed{(C) is the right answer.}", "C"),
         (r"\boxed{Option C is correct}", "C"),
         (r"\boxed{C\checkmark}", "C"),
+        (r"\boxed{C!}", "C"),
+        (r"\boxed{C is the answer}", "C"),
+        (r"\boxed{C is not the answer}", None),
         (r"\boxed{\text{C}\ ✓}", "C"),
         (r"\boxed{C is incorrect}", None),
         (r"\boxed{C is not correct}", None),
@@ -267,6 +270,16 @@ def test_a_letter_and_a_text_that_differ_choose_nothing(options: dict[str, str],
         ("Answer: E not A", "E"),
         ("Answer: E because A or B is right", None),
         ("Answer: E, perhaps A", None),
+        ("Answer: <B>", "B"),
+        ("Answer: <I>.", "I"),
+        ("<b>Answer: </b><B>", "B"),
+        ("Answer: <b>B</b>", "B"),
+        (r"Answer: \[B\]", "B"),
+        ("Answer: B!", "B"),
+        ("Answer: B is the answer", "B"),
+        ("Answer: \u0628", "B"),
+        ("Answer: (\u09ac)", "B"),
+        ("Answer: \u0628 or \u0623", None),
         ("Answer: not E", None),
         ("The answer is B", None),
     ],
@@ -504,8 +517,20 @@ async def test_an_expression_of_nemo_gym_may_begin_with_flags(pattern: str) -> N
     }
     task = checking.task_of(FileRow("row", 0, fields), MultipleChoice())
     assert reward_of(await play_task(MultipleChoice(), task, {"policy": says("ANSWER: b")})) == 1
-    with pytest.raises(checking.BadRow, match="output_regex: Input should be a valid string"):
+    with pytest.raises(checking.BadRow, match=r"output_regex\.0: Input should be a valid string"):
         checking.task_of(FileRow("row", 0, {**fields, "template_metadata": {"output_regex": 5}}), MultipleChoice())
+
+
+async def test_of_several_expressions_the_first_that_finds_an_option_counts() -> None:
+    fields = {
+        "question": "Which?",
+        "options": {"A": "Yes", "B": "No"},
+        "expected_answer": "B",
+        "template_metadata": {"output_regex": ["answer: (\\w)", "الجواب: (.)", "([A-D])"]},
+    }
+    task = checking.task_of(FileRow("row", 0, fields), MultipleChoice())
+    for said, reward in (("A? Answer: b", 1), ("Answer: x, B", 1), ("A. الجواب: ب", 1), ("B, الجواب: أ", 0)):
+        assert reward_of(await play_task(MultipleChoice(), task, {"policy": says(said)})) == reward, said
 
 
 @pytest.mark.usefixtures("own_garbage")
