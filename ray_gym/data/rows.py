@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +27,9 @@ LONGEST_LINE = 32 * 2**20
 """Largest length of a line in bytes. A longer one is skipped, and never held in memory."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Bytes with which some editors begin a file."""
+_MARK, _WINDOWS, _BLANK = "a byte order mark", "a line break as on Windows (CRLF)", "nothing on the line"
+_MOST_NOTES = 10
+_LONGEST_NOTE = 300
 _decode = msgspec.json.Decoder().decode
 
 
@@ -62,6 +65,14 @@ class TaskFile:
         """Returns the word for one row of the file in messages: `row` for Parquet, else `line`."""
         return "row" if self.suffix == ".parquet" else "line"
 
+    @property
+    def notes(self) -> list[str]:
+        """Returns what `rows` has left out of the rows, each with the first of its lines and the number of others."""
+        left_out = {what: lines for what, lines in self.remarks.items() if what not in (_MARK, _WINDOWS, _BLANK)}
+        return notes_on(
+            str(self.path), {what: [f"{self.unit} {one}" for one in lines] for what, lines in left_out.items()}
+        )
+
     def rows(self) -> Iterator[FileRow]:
         """Yields the rows, also those that can't be read; empty lines are left out. Clears `remarks` before.
 
@@ -96,12 +107,12 @@ class TaskFile:
         if line is None:
             return FileRow(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
         if number == 1 and line.startswith(BYTE_ORDER_MARK):
-            self._remark("a byte order mark", number)
+            self._remark(_MARK, number)
             line = line[len(BYTE_ORDER_MARK) :]
         if line.endswith(b"\r\n"):
-            self._remark("a line break as on Windows (CRLF)", number)
+            self._remark(_WINDOWS, number)
         if not line.strip():
-            self._remark("nothing on the line", number)
+            self._remark(_BLANK, number)
             return None
         try:
             fields = _decode(line)
@@ -116,17 +127,8 @@ class TaskFile:
         return FileRow(place, number, fields)
 
     def _remark_dropped(self, fields: dict[str, Any], number: int) -> None:
-        """Notes in `remarks` a row's own settings of requests, which the config has for all episodes alike, and what
-        is passed over in its messages.
-        """
-        for name in dropped_settings(fields):
-            self._remark(f"{name} of its own, which are not used (the config has such settings for all rows)", number)
-        request = fields.get(REQUEST)
-        messages = request.get("input") if isinstance(request, dict) else fields.get("messages")
-        for name in passed_over(messages):
-            self._remark(f"{name} of messages, which is not used", number)
-        if isinstance(messages, list) and has_unsaid_answer(messages):
-            self._remark("a message of the assistant without words and calls, which is left out", number)
+        for what in left_out_of(fields):
+            self._remark(what, number)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
         try:
@@ -142,6 +144,34 @@ class TaskFile:
 
     def _remark(self, what: str, number: int) -> None:
         self.remarks.setdefault(what, []).append(number)
+
+
+def left_out_of(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what a row has that no episode gets: its own settings of requests, which the config has for all episodes
+    alike, and what is passed over in its messages.
+    """
+    for name in dropped_settings(fields):
+        yield f"{name} of its own, which are not used (the config has such settings for all rows)"
+    request = fields.get(REQUEST)
+    messages = request.get("input") if isinstance(request, dict) else fields.get("messages")
+    for name in passed_over(messages):
+        yield f"{name} of messages, which is not used"
+    if isinstance(messages, list) and has_unsaid_answer(messages):
+        yield "a message of the assistant without words and calls, which is left out"
+
+
+def notes_on(source: str, left_out: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns a note for each of the first things that were left out of rows of a source. `left_out`: places of the rows
+    by what was left out.
+    """
+    told = [
+        f"{source}: {what[:_LONGEST_NOTE]}: {places[0]}{f' and {len(places) - 1:,} more' if len(places) > 1 else ''}"
+        for what, places in list(left_out.items())[:_MOST_NOTES]
+    ]
+    more = len(left_out) - len(told)
+    return told + (
+        [f"{source}: {more:,} other things of rows are not used; ray-gym data validate has all"] if more else []
+    )
 
 
 def not_finite(value: Any, field: str = "") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -37,22 +37,34 @@ class TaskRow:
     """The task as JSON text, which goes into the record."""
 
 
-def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
+class TaskRows(list[TaskRow]):
+    """Holds the tasks of a run, in order, and notes on what was left out of their rows."""
+
+    def __init__(self, rows: Iterable[TaskRow], notes: Sequence[str] = ()) -> None:
+        """Makes a list of tasks with notes."""
+        super().__init__(rows)
+        self.notes = tuple(notes)
+
+
+def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> TaskRows:
     """Returns all tasks of a run, in order, from its file or from the generator with `seed`. `config_dir`: the config's
     folder, in which a relative path starts.
 
     Errors: UserError for a file that is missing or can't be read, a row that is no task (with file, line and field), an
     id that is given twice, a generator that fails, no tasks at all, or more than MOST_EPISODES of them.
     """
+    notes: list[str] = []
     if section.path is not None:
-        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
+        file = TaskFile(locate(section.path, config_dir))
+        tasks: Iterable[Placed] = _from_file(file, environment, section.limit)
+        notes = file.notes
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
         check_number(count)
         tasks = told_if_slowly_made(
             generate_tasks(environment, seed, count), f"{type(environment).__name__}.generate", count
         )
-    rows = list(with_ids(tasks))
+    rows = TaskRows(with_ids(tasks), notes)
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
     return rows
@@ -83,10 +95,10 @@ def locate(path: str, config_dir: Path) -> Path:
     raise UserError(f"tasks.path: {no_file(*(candidates if '://' not in path else [path]))}")
 
 
-def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
+def _from_file(file: TaskFile, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
     tasks: list[Placed] = []
     problems: list[str] = []
-    for row in told_if_slow(islice(TaskFile(path).rows(), limit), lambda read: f"{path}: {read:,} tasks are read"):
+    for row in told_if_slow(islice(file.rows(), limit), lambda read: f"{file.path}: {read:,} tasks are read"):
         try:
             tasks.append((row.place, task_of(row, environment)))
         except BadRow as error:

@@ -13,7 +13,7 @@ from ray_gym.config.file import validate
 from ray_gym.config.interpolations import errors_unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.slow_generators import told_if_slow
-from ray_gym.data.tasks import TaskRow, check_number, read_tasks
+from ray_gym.data.tasks import TaskRow, TaskRows, check_number, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
@@ -50,6 +50,8 @@ class Plan:
     """Specifications of all planned episodes."""
     crew: Crew | None = None
     """Programs that play participants, and sandboxes; None if nobody needs a sandbox."""
+    left_out: tuple[str, ...] = ()
+    """Notes on what was left out of the rows of tasks."""
 
     @classmethod
     def of(
@@ -82,12 +84,13 @@ class Plan:
                 used,
                 make_specs(config, rows),
                 hire(config, file, environment.uses_sandbox),
+                rows.notes if isinstance(rows, TaskRows) else (),
             )
 
     @property
     def notes(self) -> list[str]:
-        """Returns one message for each participant in `not_plain`, for each that is trained on groups without spread, and
-        for each tool of somebody who does not take part; an empty list if there is none.
+        """Returns one message for each participant in `not_plain`, for each that is trained on groups without spread, for
+        each tool of somebody who does not take part, and for what was left out of rows; an empty list if there is none.
         """
         reshaped = [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
@@ -100,7 +103,7 @@ class Plan:
             for p in self.participants.values()
             if p.trainable and p.sampling.greedy and repeats > 1
         ]
-        return reshaped + equal + list(self._tools_of_nobody())
+        return [*reshaped, *equal, *self._tools_of_nobody(), *self.left_out]
 
     def _tools_of_nobody(self) -> Iterator[str]:
         known = self.environment.participants

@@ -6,6 +6,7 @@ The ids of a group and of its episodes begin with the group's number, so rows an
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -25,6 +26,8 @@ from ray_gym.run.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stream.sampler import Sampler
 from ray_gym.task import task_json
+
+logger = logging.getLogger(__name__)
 
 AHEAD = 64
 """Number of groups that are ready before they begin."""
@@ -111,8 +114,10 @@ def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any
     if section.generate is not None:
         epoch = min(section.generate, section.limit or section.generate)
         return GroupSource(environment, seed, begun, epoch, epochs=epochs)
-    rows = tuple(read_tasks(section, environment, seed, folder))
-    return GroupSource(environment, seed, begun, len(rows), rows, epochs)
+    rows = read_tasks(section, environment, seed, folder)
+    for note in rows.notes:
+        logger.warning(note)
+    return GroupSource(environment, seed, begun, len(rows), tuple(rows), epochs)
 
 
 def sampler_of(config: RunConfig, source: GroupSource) -> Sampler | None:

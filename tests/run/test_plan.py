@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from omegaconf import OmegaConf
 from ray_gym import Environment, Participant, Task, tool
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import ParticipantSection, RunConfig
+from ray_gym.data.rows import notes_on
 from ray_gym.data.tasks import TaskRow
 from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.engines.openai import OpenAIEngine
@@ -220,6 +222,30 @@ def test_groups_of_equal_episodes_are_remarked(
     remarks = [line for line in made.notes if f"sampling.{told}, so the 4 episodes of a task" in line]
     assert len(remarks) == (told is not None)
     assert not any("episodes of a task" in line for line in made.notes) or told
+
+
+def test_what_is_left_out_of_rows_is_noted(tmp_path: Path) -> None:
+    asked = {
+        "input": [{"role": "user", "content": "Which?", "weight": 1}],
+        "chat_template_kwargs": {"a": 1},
+        "top_p": 1,
+    }
+    row = {"responses_create_params": asked, "options": {"A": "x", "B": "y"}, "expected_answer": "B"}
+    plain = {**row, "responses_create_params": {"input": "Why?"}}
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n\n".join(map(json.dumps, [plain, row, row, row])))
+    section = {"path": str(file), "limit": 3}
+    notes = plan(environment={"id": "mcqa"}, participants={"policy": {"model": "small"}}, tasks=section).notes
+    assert notes == [
+        f"{file}: chat_template_kwargs of its own, which are not used (the config has such settings for all rows): line 3 and 1 more",
+        f"{file}: top_p of its own, which are not used (the config has such settings for all rows): line 3 and 1 more",
+        f"{file}: weight of messages, which is not used: line 3 and 1 more",
+    ]
+
+
+def test_notes_on_rows_have_an_end() -> None:
+    notes = notes_on("x.jsonl", {f"{'k' * 1000}{number}": ["row 0"] for number in range(25)})
+    assert len(notes) == 11 and max(map(len, notes)) < 400 and "15 other things of rows are not used" in notes[-1]
 
 
 class Misspelt(Environment[Task, Any]):

@@ -103,6 +103,15 @@ def test_groups_without_spread_are_noted(config: RunConfig, tmp_path: Path) -> N
     assert note.startswith("participants.policy.sampling.temperature: 0, so the 4 episodes of a task")
 
 
+def test_what_is_left_out_of_tasks_is_noted(config: RunConfig, tmp_path: Path) -> None:
+    request = {"input": "Play.", "temperature": 0}
+    tasks = [{}, *[{"responses_create_params": request, "initial_moves": MOVES[:1]}] * 2]
+    [note] = submitted(config, tmp_path, tasks=tasks).notes
+    assert note.startswith("tasks: temperature of its own, which are not used") and note.endswith(
+        ": tasks[1] and 1 more"
+    )
+
+
 MOVES = [{"position": 0, "mark": "X"}, {"position": 0, "mark": "O"}]
 BAD = {
     "unknown key": ({"tasks": [{}, {}, {}, {"moves": []}]}, "tasks[3].moves", "unknown key"),

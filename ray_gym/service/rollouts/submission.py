@@ -9,6 +9,7 @@ import copy
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,8 @@ from typing import Any
 
 from ray_gym.config.sections import ParticipantSection, RunConfig, RunSection, ServiceSection, TasksSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, not_json
-from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_ids
+from ray_gym.data.rows import FileRow, left_out_of, not_json, notes_on
+from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRows, read_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, Sampling
@@ -224,7 +225,7 @@ def _change_sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
 
 def _tasks(
     request: RolloutRequest, config: RunConfig, environment: Environment[Any, Any], config_dir: Path, most: int
-) -> list[TaskRow]:
+) -> TaskRows:
     """Reads or generates the tasks of a request, and checks that there are at most `most` episodes.
 
     Errors: Refused for too many episodes (422) or a task file that can't be used (503); UserError for a wrong task.
@@ -233,7 +234,7 @@ def _tasks(
     if request.tasks is not None:
         given = request.tasks[: request.limit]
         _check_count(len(given) * request.repeats, most)
-        return list(with_ids(_check_given(given, environment)))
+        return TaskRows(with_ids(_check_given(given, environment)), _notes_on(given))
     if section.generate is not None:
         _check_count(min(section.generate, section.limit or section.generate) * request.repeats, most)
     try:
@@ -244,6 +245,15 @@ def _tasks(
         raise _broken_source(request, error) from None
     _check_count(len(rows) * request.repeats, most)
     return rows
+
+
+def _notes_on(given: list[dict[str, Any]]) -> list[str]:
+    """Returns notes on what was left out of the tasks of a request."""
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    for index, fields in enumerate(given):
+        for what in left_out_of(fields):
+            left_out[what].append(f"tasks[{index}]")
+    return notes_on("tasks", left_out)
 
 
 def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
