@@ -66,6 +66,8 @@ _CONTEXT_IS_FULL = re.compile(
     r"|too many tokens: size limit"  # Cohere
     r"|number of input tokens \d+ cannot exceed"  # watsonx
     r"|input_len exceeds session_len"  # lmdeploy
+    r"|(prompt_tokens|prompt length|request length) [\d( +)]{1,60}(must be less|is greater) than max_seq_len"  # SiliconFlow, TabbyAPI
+    r"|larger than the model input length limit|tokens requires a sequence length of \d+"  # MLC-LLM; SambaNova
     r"|too_many_prompt_tokens|total length of all messages is too long",  # Perplexity
     re.IGNORECASE,
 )
@@ -73,7 +75,7 @@ _PROMPT_IS_TOO_LONG = re.compile(
     r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
     r"|too many (?:input )?tokens\b(?:: total|\. max input)|tokens in request more than max tokens"  # Cohere, OCI; Z.AI
     r'|(?:^|")(?:token limit exceeded|too many tokens)\.?(?:"|$)'
-    r"|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f)",
+    r"|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f|\u957f\u5ea6\u8d85[\u8fc7\u51fa])",
     re.IGNORECASE,
 )
 """Other words by which a prompt is too long. Those of a rate limit may be like them."""

@@ -461,6 +461,13 @@ async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
         "Input token length too long",
         "tokens in request more than max tokens allowed",
         "litellm.ContextWindowExceededError: litellm.BadRequestError: XAIException - too much",
+        "length of prompt_tokens (57535) must be less than max_seq_len (32768).",
+        "Prompt length 71599 is greater than max_seq_len 65536",
+        "Request length 71599 + 2048 is greater than max_seq_len 65536",
+        "Request prompt has 38726 tokens in total, larger than the model input length limit 8192.",
+        "Requested generation length 4096 is not possible! The provided prompt is 5000 tokens long, so generating 4096 tokens "
+        "requires a sequence length of 9096, but the maximum supported sequence length is just 8192!",
+        "\u8f93\u5165\u957f\u5ea6\u8d85\u8fc7\u9650\u5236",
         "The total length of all messages is too long.",
         "Token limit exceeded",
         "Too many tokens",
@@ -483,6 +490,7 @@ async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str,
         "Your input tokens exceed the quota of this project",
         "Rate limit of prompt tokens is exceeded",
         "the length of the input's name exceeds",
+        "max_seq_len must be an integer",
     ],
 )
 async def test_a_rate_that_is_exceeded_is_no_full_context(endpoint: EndpointDouble, said: str) -> None:
