@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ray_gym.deployments.chat.call_spelling import Call
-from ray_gym.deployments.chat.schema_refs import look_up, put_in
+from ray_gym.deployments.chat.schema_refs import put_in
+from ray_gym.json_pointers import look_up
 from ray_gym.messages import ToolSchema
 
 TEXT_VALUES = frozenset(

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote
+
+from ray_gym.json_pointers import look_up
 
 MOST_WITHIN = 3
 """Schemas behind a `$ref`, each within another, that are put in: schemas may refer to themselves."""
-
-
-def look_up(reference: Any, root: dict[str, Any]) -> Any:
-    """Returns the schema that a `$ref` within `root` is for; None for any other."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    node: Any = root
-    for part in unquote(reference[1:]).split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        node = node.get(key) if isinstance(node, dict) else None
-    return node
 
 
 def put_in(schema: dict[str, Any]) -> dict[str, Any]:

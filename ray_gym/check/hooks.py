@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.check import players
 from ray_gym.check.casts import PERFECT
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
@@ -55,13 +56,20 @@ def _errors_raised(play: Play) -> Iterator[Finding]:
         return
     message = f"{shorten(failure.message)} ({play.scene}{_last_words(play)})"
     is_policys = failure.where.startswith(_PLAYER)
-    if (is_policys or failure.message.startswith(_PLAYER)) and play.scene.cast != PERFECT:
-        who = "policy" if is_policys else failure.where
-        yield Finding(
-            f"the perfect player of {who}", message, "make scripted players answer anything that they are shown"
-        )
+    player = "policy" if is_policys else failure.where if failure.message.startswith(_PLAYER) else None
+    if player is not None and _is_of_check(play, player):
+        yield Finding(f"check-env's own player of {player}", message, "report it: the environment is not at fault")
+    elif player is not None and play.scene.cast != PERFECT:
+        where = f"the perfect player of {player}"
+        yield Finding(where, message, "make scripted players answer anything that they are shown")
     elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and not is_policys:
         yield Finding(failure.where, message, _TO_MESSAGES if _has_spoken(play) else _TO_TASKS)
+
+
+def _is_of_check(play: Play, participant: str) -> bool:
+    """Says whether a participant is played by one of the check's own players, and by none of the environment's."""
+    player = getattr(play.stage.models.get(participant), "player", None)
+    return getattr(player, "__module__", None) == players.__name__
 
 
 def _has_spoken(play: Play) -> bool:
