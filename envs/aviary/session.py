@@ -107,12 +107,13 @@ class AviarySession:
         Observations that belong to no call go to the last. Errors: StepRefused if the environment refuses the step;
         ValueError for an observation that is more than text.
         """
-        from aviary.core import ToolCall, ToolRequestMessage
+        from aviary.core import ToolCall, ToolCallFunction, ToolRequestMessage
 
         made = []
         for name, arguments in calls:
             self.calls += 1
-            made.append(ToolCall.from_name(name, id=f"call_{self.calls}", **arguments))
+            function = ToolCallFunction(name=name, arguments=arguments)
+            made.append(ToolCall(id=f"call_{self.calls}", function=function))
         observations = await self._step(ToolRequestMessage(content=said, tool_calls=made))
         asked = {call.id: number for number, call in enumerate(made)}
         told: list[list[Any]] = [[] for _ in made]

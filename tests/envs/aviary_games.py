@@ -74,6 +74,12 @@ def put(thing: str, state: Any) -> str:
 
 
 @basket.tool()
+def find(id: str, function_name: str, cls: str) -> str:  # names of the library's own parameters
+    """Find a fruit."""
+    return f"{id} {function_name} {cls}"
+
+
+@basket.tool()
 def divide(by: int) -> float:
     """Divide one by a number."""
     return 1 / by

@@ -123,6 +123,12 @@ async def test_all_calls_of_a_message_are_one_step() -> None:
     assert reward_of(played) == 0.5  # of the one step; words are worth nothing
 
 
+async def test_parameters_may_have_the_names_of_the_librarys_own() -> None:
+    find = ("find", {"id": "7", "function_name": "f", "cls": "c"})
+    played = await play(environment(environment="aviary_games:basket", arguments={"fruit": "pears"}), message(find))
+    assert results(played)[0] == "7 f c" and played.failure is None
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
