@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
@@ -13,12 +12,12 @@ from pydantic import Field, field_validator
 from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Participant, Score, Tool, ToolError
 from ray_gym.environment import Options
 from ray_gym.envs.nemo_gym.gymnasium import GymnasiumSteps
+from ray_gym.envs.nemo_gym.headers import Headers
 from ray_gym.envs.nemo_gym.response import response_of
 from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.envs.nemo_gym.server import ResourcesServer
 from ray_gym.envs.nemo_gym.session import NemoSession
 from ray_gym.envs.nemo_gym.verdict import score_of, why
-from ray_gym.errors import UserError
 from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema
 
@@ -40,7 +39,7 @@ class NemoOptions(Options):
     headers: Mapping[str, str] = {}
     """Headers that are sent with every call."""
     header_env: Mapping[str, str] = {}
-    """Headers whose values are taken from these environment variables."""
+    """Headers whose values, which are secrets, are taken from these environment variables."""
     when_lost: WhenLost = "fail"
     """Rule for a call or step that was under way when its worker died, since the server may have carried it out or
     not."""
@@ -70,7 +69,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
     def __init__(self, options: NemoOptions) -> None:
         super().__init__(options)
         self.reward_range = options.reward_range
-        headers = {**options.headers, **_from_environment(options.header_env)}
+        headers = Headers.read(options.headers, options.header_env)
         self.server = ResourcesServer(options.base_url, headers, options.timeout_s, options.retries)
 
     async def close(self) -> None:
@@ -104,7 +103,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
             return await state.steps.result_of_call()
         answer = await state.post(f"/{name}", arguments)
         if answer.status >= 400:
-            raise ToolError(answer.explain(), content=answer.text)
+            raise ToolError(self.server.explain(answer), content=self.server.headers.hide(answer.text))
         return answer.text
 
     async def run(self, episode: Episode) -> None:
@@ -128,7 +127,8 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         task: NemoRow = episode.task
         asked = {**task.row, "response": response_of(episode, episode.events, task.tools())}
         verdict = state.read_object("/verify", await state.post("/verify", asked, repeatable=True))
-        return score_of(verdict, asked, state.where("/verify")), why(verdict, asked)
+        hide = self.server.headers.hide
+        return score_of(verdict, asked, state.where("/verify"), hide), why(verdict, asked, hide)
 
 
 @asynccontextmanager
@@ -141,13 +141,3 @@ async def _close_on_failure(session: NemoSession) -> AsyncIterator[None]:
     except EpisodeFailure:
         await session.close()
         raise
-
-
-def _from_environment(names: Mapping[str, str]) -> dict[str, str]:
-    """Returns headers with the values of environment variables. `names`: the variables, by header. Errors: UserError if
-    one is empty or not set.
-    """
-    missing = [name for name in names.values() if not os.environ.get(name)]
-    if missing:
-        raise UserError(f"environment.header_env: the environment variable {missing[0]} is not set")
-    return {header: os.environ[name] for header, name in names.items()}

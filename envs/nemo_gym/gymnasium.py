@@ -75,7 +75,7 @@ class GymnasiumSteps:
         stop = self._episode.stop
         if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
             await self._step()
-        return Score(self._reward), why(self._last, {})
+        return Score(self._reward), why(self._last, {}, self._session.server.headers.hide)
 
     async def _step(self) -> None:
         """Takes a step with the policy's last message, unless that was done already, and keeps the answer.
@@ -92,7 +92,7 @@ class GymnasiumSteps:
         self._last = self._session.read_object("/step", answer, bad_row=())
         reward = number(self._last.get("reward"))
         if reward is None:
-            problem = f"no reward in the answer: {answer.explain()}"
+            problem = f"no reward in the answer: {self._session.server.explain(answer)}"
             raise EpisodeFailure(FailureKind.ENVIRONMENT, self._session.where("/step"), problem)
         self._reward += reward
         self.observation = self._last.get("observation")

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 
 from ray_gym.aio.backoff import pause_s
+from ray_gym.envs.nemo_gym.headers import Headers
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 
 CONNECT_TIMEOUT_S = 5.0
@@ -41,11 +42,6 @@ class ServerAnswer:
         """Reads the text as JSON, and returns the value. Errors: ValueError if it is no JSON."""
         return json.loads(self.text)
 
-    def explain(self) -> str:
-        """Returns status and text in one line, with at most 500 characters of the text."""
-        line = " ".join(self.text.split())
-        return f"HTTP {self.status}: {line if len(line) <= 500 else line[:497] + '...'}"
-
 
 class ResourcesServer:
     """Calls a resources server for many sessions on one event loop. It is pickled without its connections, which are
@@ -53,10 +49,10 @@ class ResourcesServer:
     """
 
     def __init__(
-        self, base_url: str, headers: Mapping[str, str], timeout_s: float, retries: int, first_pause_s: float = 0.5
+        self, base_url: str, headers: Headers, timeout_s: float, retries: int, first_pause_s: float = 0.5
     ) -> None:
         self.base_url = base_url
-        self._headers = dict(headers)
+        self.headers = headers
         self._timeout_s = timeout_s
         self._retries = retries
         self.first_pause_s = first_pause_s
@@ -112,6 +108,13 @@ class ResourcesServer:
             return self._routes
         raise self._failure(f"GET /openapi.json: {problem} (tried {self._retries + 1} times)")
 
+    def explain(self, answer: ServerAnswer) -> str:
+        """Returns status and text of an answer in one line, without secrets, and with at most 500 characters of the
+        text.
+        """
+        line = " ".join(self.headers.hide(answer.text).split())
+        return f"HTTP {answer.status}: {line if len(line) <= 500 else line[:497] + '...'}"
+
     async def close(self) -> None:
         """Closes the connections. A later call opens new ones."""
         if self._session is not None:
@@ -133,9 +136,9 @@ class ResourcesServer:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _NoAnswer(describe(error), retry=repeatable)
         if answer.status in _NOT_TAKEN_STATUSES:
-            return _NoAnswer(answer.explain(), retry=True)
+            return _NoAnswer(self.explain(answer), retry=True)
         if answer.status in _GATEWAY_STATUSES:
-            return _NoAnswer(answer.explain(), retry=repeatable)
+            return _NoAnswer(self.explain(answer), retry=repeatable)
         return answer
 
     def _count(self, error: Exception) -> None:
@@ -150,7 +153,7 @@ class ResourcesServer:
                     total=self._timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),  # sessions must not get each other's
-                headers=self._headers,
+                headers=self.headers.values,
                 trust_env=True,
             )
         return self._session

@@ -123,7 +123,7 @@ class NemoSession:
             if isinstance(read, dict):
                 return read
         kind = FailureKind.DATA if answer.status in bad_row else FailureKind.ENVIRONMENT
-        raise EpisodeFailure(kind, self.where(path), answer.explain())
+        raise EpisodeFailure(kind, self.where(path), self.server.explain(answer))
 
     def where(self, path: str) -> str:
         """Returns the name by which failures call a route: the address of the server, and the path."""

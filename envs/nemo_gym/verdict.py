@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ray_gym import EpisodeFailure, FailureKind, Score
@@ -22,22 +22,21 @@ _NOT_ITS_OWN = ("reward", "responses_create_params", "response", "mask_sample", 
 """Fields of an answer that are not the server's findings."""
 
 
-def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> Score:
+def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str, hide: Callable[[str], str]) -> Score:
     """Returns the server's reward as a score. Its named parts are the numbers beside the reward that were not in the
-    request (`asked`), and those in `reward_components`.
+    request (`asked`), and those in `reward_components`. `hide`: takes the secrets out of a text.
 
     Errors: EpisodeFailure if the server gives no reward, or says that the reward does not measure the policy.
     """
     failure = verdict.get("_ng_failure_class") or (verdict.get("mask_sample") and (verdict.get("failure_kind") or ""))
     if isinstance(failure, str):
         kind = _FAMILIES.get(failure.split("_")[0], FailureKind.ENVIRONMENT)
-        reason = verdict.get("failure_reason") or why(verdict, asked)
-        raise EpisodeFailure(kind, where, f"the server took its verdict back: {failure}: {reason}")
+        reason = verdict.get("failure_reason") or why(verdict, asked, hide)
+        raise EpisodeFailure(kind, where, hide(f"the server took its verdict back: {failure}: {reason}"))
     reward = number(verdict.get("reward"))
     if reward is None:
-        raise EpisodeFailure(
-            FailureKind.ENVIRONMENT, where, f"no reward in the answer: {json.dumps(verdict)[:MAX_WHY]}"
-        )
+        problem = f"no reward in the answer: {hide(json.dumps(verdict))[:MAX_WHY]}"
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, where, problem)
     components = verdict.get("reward_components")
     named = {**_own_fields(verdict, asked), **(components if isinstance(components, Mapping) else {})}
     named.pop("reward", None)  # a component of that name is the reward once more
@@ -45,10 +44,12 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -
     return Score(reward, parts)
 
 
-def why(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Returns the server's findings beside the reward as JSON, cut to `MAX_WHY` characters; "" if there are none."""
+def why(verdict: Mapping[str, Any], asked: Mapping[str, Any], hide: Callable[[str], str]) -> str:
+    """Returns the server's findings beside the reward as JSON without the secrets, which `hide` takes out, and cut to
+    `MAX_WHY` characters; "" if there are none.
+    """
     own = _own_fields(verdict, asked)
-    return json.dumps(own, ensure_ascii=False)[:MAX_WHY] if own else ""
+    return hide(json.dumps(own, ensure_ascii=False))[:MAX_WHY] if own else ""
 
 
 def _own_fields(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

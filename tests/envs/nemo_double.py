@@ -39,6 +39,8 @@ class NemoDouble:
     closed: list[str] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     """By path: the answer, or a list of them in order, in the place of its own."""
+    told: Json = field(default_factory=dict)
+    """Fields that failing answers have besides their own."""
     stuck: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a call hangs or is late."""
     port: int = 0
@@ -88,7 +90,7 @@ class NemoDouble:
         if how in (200, "drop", "late"):
             status, answer = self._carry_out(path, body, session)
         else:
-            status, answer = int(how), {"detail": f"it said {how}"}
+            status, answer = int(how), {"detail": f"it said {how}"} | self.told
         if how == "late":
             await self._hang()
         if how == "drop":
