@@ -24,6 +24,7 @@ from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.joined_boxes import with_boxes_joined
 from ray_gym.envs.math.last_expression import last_expression
+from ray_gym.envs.math.last_letter import may_end_in_variable
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -191,7 +192,8 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
         expected, said, refused = _compared(expected, box, question)
         if refused:
             return 0.0, refused
-        gold, given = _read_alone(expected), _read_alone(said)
+        ends_in_letter = may_end_in_variable(expected)
+        gold, given = _read_alone(expected, ends_in_letter), _read_alone(said, ends_in_letter)
     else:
         gold, given = _read_alone(_amount(expected)), _read_within(said, counted)
     if not gold or not given:
@@ -427,12 +429,12 @@ def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str
     return both[1] if both is not None and not both[2] else bare
 
 
-def _read_alone(expression: str) -> list[Any]:
+def _read_alone(expression: str, ends_in_letter: bool = False) -> list[Any]:
     """Reads an expression that makes up the whole text, and returns the same as `_read`. A percentage is read as plain
-    text, because % begins a comment in LaTeX.
+    text, because % begins a comment in LaTeX. `ends_in_letter`: see `kept_whole`.
     """
     percent = _PERCENT.fullmatch(expression)
-    read = _read(f"{percent[1]}%" if percent else f"\\boxed{{{kept_whole(expression)}}}")
+    read = _read(f"{percent[1]}%" if percent else f"\\boxed{{{kept_whole(expression, ends_in_letter)}}}")
     return [part.removesuffix(END) if isinstance(part, str) else part for part in read]
 
 

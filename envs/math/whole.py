@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.envs.math.arguments import with_braces
+from ray_gym.envs.math.last_letter import ends_in_variable
 
 _TEXT = r"\\(?:text\w*|math(?:rm|it|bf|sf)|mbox)\s?\{"
 _UNIT = rf"{_TEXT}(?:[^{{}}]|\{{[^{{}}]*\}})*\}}(?:\s?\^\s?(?:\{{\s?-?\d\s?\}}|-?\d))?"
@@ -42,20 +43,22 @@ END = r"\,"
 """Space at the end of an expression, behind which math-verify takes nothing for a unit."""
 
 
-def kept_whole(expression: str) -> str:
+def kept_whole(expression: str, ends_in_letter: bool = False) -> str:
     """Returns an expression with a space at its end if math-verify would cut off more than units; else the same. Without a
-    name before text, or with text in it, and without the unit behind values that are joined in words.
+    name before text, or with text in it, and without the unit behind values that are joined in words. `ends_in_letter`:
+    says that a letter at the end is a variable.
     """
     named = _NAMED.fullmatch(expression)
     if named is not None:
-        return kept_whole(named["value"])
+        return kept_whole(named["value"], ends_in_letter)
     text = _FIRST_TEXT.search(_JOINT.sub(lambda joint: " " * len(joint[0]), expression))
     if text is not None and _UNITS.fullmatch(expression, text.start()):
         return f"{expression[: text.start()]}{END}" if _JOINT.search(expression) else expression
     if _FIRST_TEXT.search(expression):
         return f"{_AND.sub(r'}, ', expression)}{END}"
     is_sum = _LAST_LETTER.search(expression) is not None and _ADDS.search(expression) is not None
-    return f"{expression}{END}" if is_sum else expression
+    is_whole = is_sum or ends_in_letter or ends_in_variable(expression)
+    return f"{expression}{END}" if is_whole else expression
 
 
 def with_plain_letters(text: str) -> str:

@@ -1,0 +1,45 @@
+r"""Tells a letter at the end of an expression that is a variable from one that is a unit.
+
+math-verify cuts it off as a unit: of `\pi r^2h` it would read `\pi r^2`, and of `5m` 5.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ray_gym.envs.math.unit_table import powers_of
+
+_SPACE = r"(?:\s|~|\\[,;: ]|\\cdot(?![A-Za-z])){0,9}"
+_GREEK = (
+    "alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?rho|(?:var)?sigma|tau"
+    "|upsilon|(?:var)?phi|chi|psi|omega"
+)
+_FUNCTIONS = "sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|arcsin|arccos|arctan|log|lg|ln|exp"
+_INDEX = r"(?:\s?[_^]\s?(?:\w|\{(?:[^{}]|\{[^{}]*\})*\}))"
+_BEHIND_A_VARIABLE = re.compile(
+    rf"(?:(?<![A-Za-z\\])(?P<letter>[A-Za-z]){_INDEX}{{0,2}}|\\(?:{_GREEK}|{_FUNCTIONS})(?![A-Za-z]){_INDEX}{{0,2}})"
+    rf"(?P<space>{_SPACE})(?P<last>[cdghlmost])\Z"
+)
+_BEHIND_A_VALUE = re.compile(rf"(?:\\pi|\}})(?<!_\}}){_SPACE}(?P<last>[cdghlmost])\Z")
+_LETTER = re.compile(r"(?:\\(?:text\w*|math\w*|mbox)\s?\{[^{}]*\}|\\[A-Za-z]+)|(?P<letter>[A-DF-Za-df-z])")
+_ORDINAL = re.compile(r"\d\s?(?:th|st)\Z")
+
+
+def ends_in_variable(expression: str) -> bool:
+    r"""Says whether an expression ends in a variable whatever is expected: behind another one (`r^2h`, `\omega t`), or behind a
+    fraction or root that has one.
+    """
+    value = expression.rpartition("=")[2]
+    found = _BEHIND_A_VARIABLE.search(value)
+    if found is not None:
+        is_run = found["letter"] is not None and not found["space"] and found.end("letter") == found.start("last")
+        is_unit = is_run and (powers_of(found["letter"] + found["last"]) is not None or _ORDINAL.search(value))
+        return not is_unit
+    behind = _BEHIND_A_VALUE.search(value)
+    return behind is not None and any(part["letter"] for part in _LETTER.finditer(value[: behind.start("last")]))
+
+
+def may_end_in_variable(expected: str) -> bool:
+    r"""Says whether an expected answer ends in a letter that is no unit behind a plain number: `\pi d`, `\sqrt{3}s`."""
+    value = expected.rpartition("=")[2]
+    return _BEHIND_A_VALUE.search(value) is not None or ends_in_variable(expected)

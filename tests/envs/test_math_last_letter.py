@@ -1,0 +1,69 @@
+"""Checks which letter at the end of an expression is a variable, and which is a unit."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+
+from ray_gym.envs.math.last_letter import ends_in_variable
+from ray_gym.envs.math.verification import verify_answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"\pi r^2h", r"\boxed{\pi r^2}"),
+        (r"2\pi r h", r"\boxed{2\pi r}"),
+        (r"\omega t", r"\boxed{\omega}"),
+        ("v_0t", r"\boxed{v_0}"),
+        (r"\rho g h", r"\boxed{\rho g}"),
+        (r"\frac{n}{2} d", r"\boxed{\frac{n}{2}}"),
+        (r"\sqrt{3}s", r"\boxed{\sqrt3}"),
+        (r"\pi r l", r"\boxed{\pi r}"),
+        (r"A=\pi d", r"\boxed{\pi}"),
+        (r"\pi r^2", r"\boxed{\pi r^2h}"),
+        (r"\omega", r"\boxed{\omega t}"),
+        ("2t", r"\boxed{3t}"),
+    ],
+)
+def test_a_value_without_its_last_variable_is_wrong(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"\pi r^2h", r"\boxed{h\pi r^2}"),
+        (r"2\pi r h", r"\boxed{2\pi rh}"),
+        (r"\rho g h", r"\boxed{\rho gh}"),
+        (r"\sin t", r"\boxed{\sin(t)}"),
+        (r"\frac{\sqrt{3}}{4} s", r"\boxed{\frac{s\sqrt3}{4}}"),
+        ("5", r"\boxed{5m}"),
+        ("5", r"\boxed{5 cm}"),
+        ("5", r"\boxed{x = 5 m}"),
+        (r"10\pi", r"\boxed{10\pi m}"),
+        (r"\sqrt{3}", r"\boxed{\sqrt{3} m}"),
+        (r"\frac{1}{2}", r"\boxed{\frac{1}{2} ft}"),
+        (r"\frac{1}{2}", r"\boxed{\frac12 h}"),
+        ("12", r"\boxed{12th}"),
+        ("mgh", r"\boxed{mgh}"),
+        (r"12\pi \text{ cm}", r"\boxed{12\pi cm}"),
+        (r"\frac{1}{2}gt^2", r"\boxed{\frac{gt^2}{2}}"),
+        ("10^3", r"\boxed{10^3 m}"),
+        ("x^2", r"\boxed{x^2}"),
+        (r"ut+\frac{1}{2}at^2", r"\boxed{ut+\frac12 at^2}"),
+        ("2a", r"\boxed{2a}"),
+        (r"\frac{d}{t}", r"\boxed{d/t}"),
+        (r"\log t", r"\boxed{\log(t)}"),
+    ],
+)
+def test_variables_are_read_and_units_left_out(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+
+
+@pytest.mark.parametrize("text", ["a", "a ", "a_{", "a_{b}", r"\pi", r"\cdot ", "{", "a^2"])
+def test_a_last_letter_is_looked_at_in_linear_time(text: str) -> None:
+    started = process_time()
+    ends_in_variable(text * 10_000 + "t")
+    assert process_time() - started < 1
