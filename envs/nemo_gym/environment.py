@@ -18,6 +18,8 @@ from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.envs.nemo_gym.server import ResourcesServer
 from ray_gym.envs.nemo_gym.session import NemoSession
 from ray_gym.envs.nemo_gym.verdict import score_of, why
+from ray_gym.errors import UserError
+from ray_gym.proxies import require_proxy
 from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema
 
@@ -71,6 +73,12 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         self.reward_range = options.reward_range
         headers = Headers.read(options.headers, options.header_env)
         self.server = ResourcesServer(options.base_url, headers, options.timeout_s, options.retries)
+
+    async def prepare_worker(self) -> None:
+        try:
+            require_proxy(self.options.base_url)
+        except ValueError as error:
+            raise UserError(f"environment.base_url: {error}") from None
 
     async def close(self) -> None:
         await self.server.close()

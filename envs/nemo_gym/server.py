@@ -15,7 +15,8 @@ import aiohttp
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.envs.nemo_gym.headers import Headers
-from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.proxies import answered_through, proxy_to, unreached
 
 CONNECT_TIMEOUT_S = 5.0
 """Seconds for a connection to open."""
@@ -98,10 +99,10 @@ class ResourcesServer:
                     if response.status < 500:
                         described = await response.json(content_type=None) if response.status == 200 else {}
                         self._routes = dict(described.get("paths", {}))
-                    problem = f"HTTP {response.status}"
+                    problem = f"HTTP {response.status}{self.answered_through(response.status, await response.text())}"
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 self._count(error)
-                problem = describe(error)
+                problem = unreached(error, self.base_url)
             except (ValueError, AttributeError, TypeError):
                 self._routes = {}
         if self._routes is not None:
@@ -110,10 +111,15 @@ class ResourcesServer:
 
     def explain(self, answer: ServerAnswer) -> str:
         """Returns status and text of an answer in one line, without secrets, and with at most 500 characters of the
-        text.
+        text. A proxy that may have given the answer is named.
         """
         line = " ".join(self.headers.hide(answer.text).split())
-        return f"HTTP {answer.status}: {line if len(line) <= 500 else line[:497] + '...'}"
+        shown = line if len(line) <= 500 else line[:497] + "..."
+        return f"HTTP {answer.status}: {shown}{self.answered_through(answer.status, answer.text)}"
+
+    def answered_through(self, status: int, text: str) -> str:
+        """Returns a text that names the proxy before the server if an answer may be the proxy's own, else ""."""
+        return answered_through(self.base_url, status, text)
 
     async def close(self) -> None:
         """Closes the connections. A later call opens new ones."""
@@ -132,9 +138,9 @@ class ResourcesServer:
                 answer = ServerAnswer(got.status, (await got.read()).decode(errors="replace"), given)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             self._count(error)
-            return _NoAnswer(describe(error), retry=True)
+            return _NoAnswer(unreached(error, self.base_url), retry=True)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _NoAnswer(describe(error), retry=repeatable)
+            return _NoAnswer(unreached(error, self.base_url), retry=repeatable)
         if answer.status in _NOT_TAKEN_STATUSES:
             return _NoAnswer(self.explain(answer), retry=True)
         if answer.status in _GATEWAY_STATUSES:
@@ -142,7 +148,8 @@ class ResourcesServer:
         return answer
 
     def _count(self, error: Exception) -> None:
-        self.outages += isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
+        is_refused = isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
+        self.outages += is_refused and not isinstance(error, aiohttp.ClientProxyConnectionError)
 
     def _client(self) -> aiohttp.ClientSession:
         """Returns the client, and makes it at the first call, since it belongs to the running event loop."""
@@ -154,7 +161,7 @@ class ResourcesServer:
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),  # sessions must not get each other's
                 headers=self.headers.values,
-                trust_env=True,
+                proxy=proxy_to(self.base_url),
             )
         return self._session
 

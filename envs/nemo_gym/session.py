@@ -113,7 +113,7 @@ class NemoSession:
         """Returns the JSON object in an answer.
 
         Errors: EpisodeFailure with the server's own words for a status other than 200, or if it is no object: of kind
-        data if the status is in `bad_row`, else of kind environment.
+        data if the status is in `bad_row`, infra if the answer may be a proxy's own, else environment.
         """
         if answer.status == 200:
             try:
@@ -123,6 +123,8 @@ class NemoSession:
             if isinstance(read, dict):
                 return read
         kind = FailureKind.DATA if answer.status in bad_row else FailureKind.ENVIRONMENT
+        if self.server.answered_through(answer.status, answer.text):
+            kind = FailureKind.INFRA
         raise EpisodeFailure(kind, self.where(path), self.server.explain(answer))
 
     def where(self, path: str) -> str:
