@@ -1,4 +1,4 @@
-"""Compares answers in words: `even`, a label (`Team 5`), a date or a time of day. None of them is an expression."""
+"""Compares answers in words: `even`, `n is even`, a label (`Team 5`), a date or a time of day. None of them is an expression."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _WORDS = re.compile(rf"(?:{LETTER}| ){{3,}}|[Nn][Oo]|(?=.?[^\x00-\x7f]){LETTER}{
 """Words in any letters. Two other letters that are on an English keyboard may be variables, as one of any alphabet may be."""
 _OTHER_LETTERS = re.compile(rf"(?![A-Za-z]){LETTER}")
 _LABEL = re.compile(r"[A-Z][a-z]{2,20}(?: [A-Za-z]{1,20}){0,4} \d{1,4}")
+_STATEMENT = re.compile(rf"[A-Za-z] (?:is|are|must be|has to be) (?P<what>(?:{LETTER}| ){{3,}})")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -37,8 +38,10 @@ def are_same_words(expected: str, answer: str) -> bool | None:
     """
     plain, given = (" ".join(_TEXT.sub(r"\1", text).split()).rstrip(".,") for text in (expected, answer))
     if _is_time_of_day(plain) or _is_time_of_day(given):
-        wanted, said = _TIME.fullmatch(plain), _TIME.fullmatch(given)
-        return _are_same_times(wanted, said) if wanted is not None and said is not None else None
+        wanted, told = _TIME.fullmatch(plain), _TIME.fullmatch(given)
+        return _are_same_times(wanted, told) if wanted is not None and told is not None else None
+    if (said := _STATEMENT.fullmatch(plain)) is not None:
+        return folded(given) in (folded(plain), folded(said["what"]))
     if _TEXT.search(expected) and not _ONLY_TEXT.fullmatch(expected):
         return None
     if _DATE.fullmatch(plain):

@@ -89,6 +89,21 @@ def test_code_tags_and_number_words_without_a_box(expected: str, answer: str, va
 
 
 @pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        (r"\boxed{n\text{ is even}}", 1),
+        (r"\boxed{\text{n is even}}", 1),
+        (r"\boxed{\text{even}}", 1),
+        (r"\boxed{n \text{ is odd}}", 0),
+        (r"\boxed{n}", 0),
+        (r"\boxed{\text{not even}}", 0),
+    ],
+)
+def test_what_is_said_of_a_variable_is_compared(answer: str, value: float) -> None:
+    assert verify_answer(r"n\text{ is even}", answer)[0] == value
+
+
+@pytest.mark.parametrize(
     "part", ["answer is ", "answer:", "August ", "5 August ", "10:30 ", "a ", "three ", "\\text{a} ", ", ", " "]
 )
 def test_no_words_take_long_to_compare(part: str) -> None:
