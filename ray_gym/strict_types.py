@@ -42,6 +42,8 @@ _LONG_NUMBER = re.compile(r"[0-9](?<![0-9.eE].)[0-9]{15,}(?![0-9.eE])")  # what 
 """A whole number of JSON that a float may not hold: from 2**53 on. (It may stand in a text, too.)"""
 _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
 """Kinds of types for which pydantic's strict mode takes values that stand for others."""
+_TIMES = frozenset({"date", "datetime", "time", "timedelta"})
+"""Kinds of types of which one reads what is meant for another."""
 _NUMBERS = frozenset({"int", "float", "bool"})
 DIGITS = sys.float_info.dig
 """Digits of a decimal number that a float keeps, as which JSON's numbers are read."""
@@ -138,10 +140,27 @@ def _exact(node: Any, definitions: list[Any], checks_floats: bool) -> Any:
         return {**made, "allow_inf_nan": False}
     if kind == "dict" and _kind(node.get("keys_schema")) in _LEAVES | _NUMBERS:
         return {**made, "keys_schema": _checked(node["keys_schema"], _require_same_key)}
-    if kind == "union":  # a function's name would be the label
-        pairs = zip(node["choices"], made["choices"], strict=True)
-        return {**made, "choices": [(new, _kind(old)) if _is_checked(new) else new for old, new in pairs]}
+    if kind == "union":
+        return {**made, "choices": list(map(_chosen(node["choices"]), node["choices"], made["choices"]))}
     return made
+
+
+def _chosen(choices: Sequence[Any]) -> Callable[[Any, Any], Any]:
+    """Returns the function that makes a choice of a union of its core schema and its exact one. A checked value has its type's
+    name for a label, and does not win over one that has the type of what was given, as pydantic takes the result of any
+    function for such a one.
+    """
+    are_strict = sum(_kind(choice) in _TIMES for choice in choices) > 1
+
+    def choice_of(old: Any, new: Any) -> Any:
+        if not _is_checked(new):
+            return new
+        if _kind(old) == "literal":
+            return new, "literal"
+        exact = _checked(old, _require_same, is_strict=True) if are_strict and _kind(old) in _TIMES else new
+        return {"type": "chain", "steps": [exact, core_schema.any_schema()]}, _kind(old)
+
+    return choice_of
 
 
 def _read_again(node: dict[str, Any], definitions: list[Any]) -> dict[str, Any]:
@@ -197,14 +216,16 @@ def _is_leaf(node: Any) -> bool:
     return not listed or not all(isinstance(value, str) for value in listed)
 
 
-def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None]) -> dict[str, Any]:
-    """Returns the core schema of a type that has no others in it, whose values are checked beside what was given."""
+def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None], is_strict: bool = False) -> dict[str, Any]:
+    """Returns the core schema of a type that has no others in it, whose values are checked beside what was given. `is_strict`:
+    also refuses what pydantic's strict mode does of JSON, as a date and a time for a date.
+    """
     validator = SchemaValidator(dict(node))
 
     def read(given: Any) -> Any:
         if node["type"] == "float" and type(given) is int and abs(given) > sys.float_info.max:
             raise PydanticKnownError("finite_number")  # Python's reader only says that it is no number
-        value = validator.validate_python(given)
+        value = validator.validate_json(to_json(given), strict=True) if is_strict else validator.validate_python(given)
         require(given, value)
         return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -301,3 +301,30 @@ def test_a_list_that_a_function_gives_is_read_once(collection: Any, value: Any) 
     with pytest.raises(ValidationError):
         read_strictly('{"x": "12"}', model)
     assert read_strictly('{"x": [1, true]}', model)[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (str | Decimal, "007"),
+        (Decimal | str, "1e5"),
+        (str | date, "2024-01-01"),
+        (str | timedelta, "10:30"),
+        (date | datetime, "2024-01-01T00:00:00+02:00"),
+        (date | datetime, "2024-01-01"),
+        (datetime | date, "2024-01-01"),
+        (datetime | time, "10:30:00"),
+        (str | int | float | Decimal | None, "1e5"),
+        (float | Literal[1], 1),
+        (int | float | Decimal, 1.5),
+        (bool | Decimal, True),
+        (Size | int, 1),
+    ],
+)
+def test_a_union_takes_the_type_that_pydantic_takes(kind: Any, given: Any) -> None:
+    model = create_model("Made", v=(kind, ...))
+    text = json.dumps({"v": given})
+    read, refused = read_strictly(text, model)
+    meant = model.model_validate_json(text, strict=True)
+    assert not refused and (type(read.v), read.v) == (type(meant.v), meant.v)  # type: ignore[attr-defined]
+    assert json.loads(read.model_dump_json()) == json.loads(meant.model_dump_json())
