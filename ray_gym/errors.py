@@ -22,6 +22,8 @@ from pathlib import Path
 from traceback import FrameSummary, extract_tb, walk_tb
 from types import FunctionType, ModuleType
 
+from ray_gym.printable import beginning
+
 DEEPEST = 5
 """Most lines of a failure's traceback."""
 MOST_TOLD = 3
@@ -155,8 +157,7 @@ def _told_beside(error: BaseException) -> str:
 
 def _cut(text: str) -> str:
     """Returns the beginning of a text, on one line."""
-    line = " ".join(text[: 2 * MOST_BESIDE].split())
-    return line if len(line) <= MOST_BESIDE else f"{line[:MOST_BESIDE]}..."
+    return beginning(" ".join(beginning(text, 2 * MOST_BESIDE).split()), MOST_BESIDE)
 
 
 def own_frames(error: BaseException) -> list[FrameSummary]:

@@ -24,6 +24,9 @@ joiners and the choice of an emoji's form, and lone surrogates. The viewer has t
 _MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
 """A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""
 
+_CUT_WORD = re.compile(r"(?<![^\s\"'`])[^\s\"'`]+\Z")
+_WORD_END = re.compile(r"[\s\"'`]")
+_SCHEME = re.compile(r"\A\s*(?:bearer|basic|token|key|apikey)\s+(?=\S)", re.IGNORECASE)
 LONGEST_TOLD = 600
 """Most characters of a failure or a warning that is told among other lines, in `summary.json` and in logs."""
 _OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;", "\\'")}
@@ -42,6 +45,21 @@ def printable(text: str) -> str:
 def cut(text: str) -> str:
     """Returns a text as a line among others tells it: a long one's beginning, and how many characters it has."""
     return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}... ({len(text):,} characters)"
+
+
+def beginning(text: str, most: int) -> str:
+    """Returns a text, or of one of more than `most` characters the beginning, with three dots. That ends before a word that
+    would be cut, since nobody could find, and mask, a part of a secret.
+    """
+    if len(text) <= most:
+        return text
+    kept = text[:most]
+    return f"{kept if _WORD_END.match(text, len(kept)) else _CUT_WORD.sub('', kept) or kept}..."
+
+
+def ending(text: str, most: int) -> str:
+    """Returns a text, or of one of more than `most` characters the end, from a whole word on (see `beginning`)."""
+    return text if len(text) <= most else f"...{beginning(text[::-1], most)[-4::-1]}"
 
 
 def data(value: Any) -> str:
@@ -67,6 +85,11 @@ def masked(text: str, secret: str, shown: str = "***") -> str:
     (also within JSON), HTML or Python spell them.
     """
     return secret_pattern(secret).sub(lambda _: shown, text) if secret else text
+
+
+def without_scheme(value: str) -> str:
+    """Returns the secret of a header without its scheme: that of `Bearer SECRET`; a value of another form as it is."""
+    return _SCHEME.sub("", value)
 
 
 def secret_pattern(secret: str) -> re.Pattern[str]:

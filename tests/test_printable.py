@@ -17,7 +17,7 @@ from rich.markup import render
 from ray_gym import Environment, Task, plugins
 from ray_gym.cli.app import envs
 from ray_gym.cli.output import DataTable, make_console
-from ray_gym.printable import data, data_line, masked, printable
+from ray_gym.printable import beginning, data, data_line, ending, masked, printable, without_scheme
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
 EVIL = [
@@ -187,3 +187,34 @@ def test_a_secret_of_several_lines_is_masked_on_one(told: str) -> None:
 
 def test_white_space_alone_is_a_secret_as_it_is() -> None:
     assert masked("a\t\tb c", "\t\t") == "a***b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("short", "short"),
+        ("0123456 sekret", "0123456 sekret"),
+        ("0123456 sekret-token", "0123456 ..."),
+        ('{"a":"0123","sekret-token"}', '{"a":"0123","...'),
+        ("0123456789 sekret-token", "0123456789 ..."),
+        ("sekret-token-of-a-single-word", "sekret-token-o..."),
+    ],
+)
+def test_a_text_is_cut_before_a_word_of_which_a_part_would_be_left(text: str, kept: str) -> None:
+    """Half of a secret could not be found, and masked, later."""
+    assert beginning(text, 14) == kept
+    assert ending(text[::-1], 14) == kept[::-1]
+
+
+@pytest.mark.clock
+def test_no_text_takes_long_to_be_cut() -> None:
+    began = time.process_time()
+    for text in ("a" * 10**6, "a " * 10**6, '"' * 10**6):
+        beginning(text, 900_000), ending(text, 900_000)
+    assert time.process_time() - began < 1
+
+
+def test_a_header_without_its_scheme() -> None:
+    assert [without_scheme(one) for one in ("Bearer abc", "basic  abc", "abc def", "Bearer ", "token")] == [
+        *("abc", "abc", "abc def", "Bearer ", "token")
+    ]

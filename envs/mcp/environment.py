@@ -15,6 +15,7 @@ from ray_gym.errors import UserError
 from ray_gym.graders import ExactMatch, answer_line, folded
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.servers import McpServers, McpSession
+from ray_gym.printable import beginning
 from ray_gym.task import Words
 
 
@@ -102,7 +103,7 @@ class Mcp(Environment[McpTask, McpSession]):
             return await ExactMatch(episode.task.answer, extract=answer_line, normalise=_plain).score(episode)
         told = await state.ask(self.options.score_tool, episode.task.arguments)
         reward = read_reward(told)
-        episode.record_verdict(self.options.score_tool, reward, told[:1000])
+        episode.record_verdict(self.options.score_tool, reward, beginning(told, 1000))
         return reward
 
 
@@ -114,7 +115,7 @@ def read_reward(told: str) -> float:
         read = None
     reward = read.get("reward") if isinstance(read, dict) else read
     if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
-        raise ValueError(f"score_tool: expected a number, or JSON with the field reward, got {told[:200]!r}")
+        raise ValueError(f"score_tool: expected a number, or JSON with the field reward, got {beginning(told, 200)!r}")
     return float(reward)
 
 

@@ -16,6 +16,7 @@ import aiohttp
 from ray_gym.aio.backoff import pause_s
 from ray_gym.envs.nemo_gym.headers import Headers
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.printable import beginning
 from ray_gym.proxies import answered_through, proxy_to, unreached
 
 CONNECT_TIMEOUT_S = 5.0
@@ -113,8 +114,7 @@ class ResourcesServer:
         """Returns status and text of an answer in one line, without secrets, and with at most 500 characters of the
         text. A proxy that may have given the answer is named.
         """
-        line = " ".join(self.headers.hide(answer.text).split())
-        shown = line if len(line) <= 500 else line[:497] + "..."
+        shown = beginning(" ".join(self.headers.hide(answer.text).split()), 497)
         return f"HTTP {answer.status}: {shown}{self.answered_through(answer.status, answer.text)}"
 
     def answered_through(self, status: int, text: str) -> str:

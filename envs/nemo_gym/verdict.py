@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ray_gym import EpisodeFailure, FailureKind, Score
+from ray_gym.printable import beginning
 
 MAX_WHY = 1000
 """Largest number of characters of a reason in the record."""
@@ -35,7 +36,7 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str, h
         raise EpisodeFailure(kind, where, hide(f"the server took its verdict back: {failure}: {reason}"))
     reward = number(verdict.get("reward"))
     if reward is None:
-        problem = f"no reward in the answer: {hide(json.dumps(verdict))[:MAX_WHY]}"
+        problem = f"no reward in the answer: {beginning(hide(json.dumps(verdict)), MAX_WHY)}"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, where, problem)
     components = verdict.get("reward_components")
     named = {**_own_fields(verdict, asked), **(components if isinstance(components, Mapping) else {})}
@@ -49,7 +50,7 @@ def why(verdict: Mapping[str, Any], asked: Mapping[str, Any], hide: Callable[[st
     `MAX_WHY` characters; "" if there are none.
     """
     own = _own_fields(verdict, asked)
-    return hide(json.dumps(own, ensure_ascii=False))[:MAX_WHY] if own else ""
+    return beginning(hide(json.dumps(own, ensure_ascii=False)), MAX_WHY) if own else ""
 
 
 def _own_fields(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ray_gym.config.sections import SHORT_IDS, AgentSection, RunConfig
 from ray_gym.errors import UserError
 from ray_gym.installed.cache import agents_dir
 from ray_gym.plugins import find, find_sandbox
+from ray_gym.printable import beginning
 from ray_gym.sandbox.kind import SandboxKind, SandboxOptions
 from ray_gym.sandbox.limits import SandboxLimits
 from ray_gym.sandbox.sandbox import Sandbox
@@ -89,7 +90,7 @@ async def _lack(sandbox: Sandbox, program: AgentProgram, kind: SandboxKind) -> s
             return f"its trial was ended ({tried.ended.value}) after {tried.seconds:.0f} s {there}"
         if tried.exit_code:
             said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-            last = said[-1][:300] if said else f"exit code {tried.exit_code}"
+            last = beginning(said[-1], 300) if said else f"exit code {tried.exit_code}"
             advice = program.advice(last, kind.shows_machine)
             return f"it fails ({last}) {there}{f': {advice}' if advice else ''}"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ray_gym.openai_api.refused import Refused
+from ray_gym.printable import beginning
 
 LONGEST = 200
 """Most characters of a refusal's message that are told."""
@@ -20,7 +21,7 @@ class Refusals:
     def add(self, refused: Refused) -> None:
         """Counts a refusal."""
         self.counts[refused.code] = self.counts.get(refused.code, 0) + 1
-        self._first.setdefault(refused.code, refused.message[:LONGEST])
+        self._first.setdefault(refused.code, beginning(refused.message, LONGEST))
 
     def take(self) -> str | None:
         """Returns what is to be told, and forgets it; None if nothing was refused."""

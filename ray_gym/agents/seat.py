@@ -28,6 +28,7 @@ from ray_gym.openai_api.refused import Refused
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.capture import Capture, canonical_text
 from ray_gym.play.commands import AgentAnswer, Ask, apply, is_said
+from ray_gym.printable import beginning, ending
 from ray_gym.stop import EpisodeOver
 
 LONGEST_ERROR = 2_000
@@ -193,14 +194,14 @@ class Seat:
                 f"{self.launcher.name}: of what it printed, {left.dropped:,} bytes in the middle are left out"
             )
         if canonical_text(left.errors):
-            self.episode.note(f"{self.launcher.name} on standard error: {left.errors[-LONGEST_ERROR:]}")
+            self.episode.note(f"{self.launcher.name} on standard error: {ending(left.errors, LONGEST_ERROR)}")
 
     def _fault(self, left: Left) -> EpisodeFailure:
         """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's. An exit code
         before the model's first answer was neither's doing.
         """
         said = left.errors.strip().splitlines()
-        message = f"{left.why_ended}: {said[-1][:200]}" if said else str(left.why_ended)
+        message = f"{left.why_ended}: {beginning(said[-1], 200)}" if said else str(left.why_ended)
         where = f"agent {self.launcher.name}"
         if left.is_by_itself and not self._is_answered:
             return EpisodeFailure(FailureKind.ENVIRONMENT, where, message)

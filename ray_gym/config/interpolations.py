@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.errors import Failure, RunFailed, UserError
-from ray_gym.printable import masked
+from ray_gym.printable import masked, without_scheme
 
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
@@ -98,7 +98,8 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
     for each in filled_in:
         for value in _texts(each.value) if each.variables else ():  # a list or a mapping, decoded from a variable
             text = masked(text, value, each.text) if len(value) >= SHORTEST_MASKED else text
-    variables = {value: name for each in filled_in for name, value in each.variables.items()}
+    named = [(name, value) for each in filled_in for name, value in each.variables.items()]
+    variables = {without_scheme(value): name for name, value in named} | {value: name for name, value in named}
     for value in sorted(variables, key=len, reverse=True):
         if len(value) >= SHORTEST_MASKED:
             text = masked(text, value, f"${{oc.env:{variables[value]}}}")

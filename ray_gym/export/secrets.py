@@ -11,6 +11,7 @@ import yaml
 
 from ray_gym.config.interpolations import PLACES, SHORTEST_MASKED, names_in
 from ray_gym.errors import describe
+from ray_gym.printable import without_scheme
 from ray_gym.run.directory.directory import CONFIG
 from ray_gym.run.directory.reading import Run
 
@@ -37,7 +38,8 @@ def secrets_of(run: Run) -> Secrets:
     config, unread = _read(run)
     names = {*ALWAYS, *(named := set(_names(config)))}
     found = {name: os.environ.get(name, "").strip() for name in names}
-    values = {value for value in found.values() if len(value) >= SHORTEST_MASKED}
+    spelled = {one for value in found.values() for one in (value, without_scheme(value))}
+    values = {value for value in spelled if len(value) >= SHORTEST_MASKED}
     unset = sorted(name for name in named if name not in os.environ)
     return Secrets(tuple(sorted(values, key=lambda value: (-len(value), value))), tuple(unset), unread)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.messages import Message
+from ray_gym.printable import beginning
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
@@ -48,6 +49,8 @@ class RewardModel(Grader):
             value = math.nan
         if not math.isfinite(value):
             raise EpisodeFailure(
-                FailureKind.JUDGE, self.reward_model, f"a reward model answers with a number, not with {answer[:200]!r}"
+                FailureKind.JUDGE,
+                self.reward_model,
+                f"a reward model answers with a number, not with {beginning(answer, 200)!r}",
             )
         return Verdict(value, f"{self.reward_model} gave it {value:g}")

@@ -15,6 +15,7 @@ from ray_gym.errors import describe, leaves
 from ray_gym.mcp.half_pairs import whole_pairs
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.program import ServerProgram, start_program
+from ray_gym.printable import beginning
 from ray_gym.proxies import require_proxy, unreached
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ class Connection:
         except (ValueError, RuntimeError) as error:
             if self._keeping.done():
                 raise self._down("its connection was lost") from None
-            raise CallRefused(f"the server's answer is not one of the protocol: {describe(error)[:500]}") from None
+            raise CallRefused(
+                f"the server's answer is not one of the protocol: {beginning(describe(error), 500)}"
+            ) from None
         except Exception as error:  # the client's stream was closed, or its connection lost
             raise self._down(describe(error)) from None
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ray_gym.errors import describe
 from ray_gym.half_pairs import without_halves
+from ray_gym.printable import beginning
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -101,7 +102,7 @@ class ServerProgram:
                         whole = without_halves(line.decode("latin-1")).encode("latin-1")
                         message = jsonrpc_message_adapter.validate_json(whole, by_name=False)
                     except ValueError:
-                        self._noise = self._noise or line[:200].decode(errors="replace").strip()
+                        self._noise = self._noise or beginning(line.decode(errors="replace"), 200).strip()
                         noisy += 1
                         if noisy > MOST_NOISE:
                             self._problem = f"it printed more than {MOST_NOISE:,} lines that are no message"
