@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -23,7 +24,8 @@ MODULE = "ray_gym.envs.reasoning_gym.items"
 PROMPT = """Solve the problem. Think about it as long as you need, then write the final answer, and nothing but the answer, \
 between <answer> and </answer>, in exactly the form that the problem asks for."""
 
-answer_in = first_of(tagged("answer"), last_boxed, whole)
+_answer = first_of(tagged("answer"), last_boxed, whole)
+_ONLY_A_BOX = re.compile(r"[\s$*]*\\(?:boxed|fbox)\s*\{(.*)\}[\s$*.]*", re.DOTALL)
 
 
 class ReasoningGymTask(Task):
@@ -142,6 +144,15 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         task = episode.task
         arguments = (task.dataset, task.settings, task.seed, state.packed, answer_in(episode.answer))
         return await Library(f"{MODULE}:score", arguments, self.options.deadline_s).score(episode)
+
+
+def answer_in(text: str) -> str | None:
+    """Returns the answer in a text: what stands between the last tags, else in the last box, else all of it. A box that is
+    all of what stands between the tags is opened.
+    """
+    answer = _answer(text)
+    box = None if answer is None else _ONLY_A_BOX.fullmatch(answer)
+    return answer if box is None or answer is None or last_boxed(answer) != box[1].strip() else box[1].strip()
 
 
 def _items() -> ModuleType:

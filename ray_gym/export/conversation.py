@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from ray_gym.export.selection import LeftOut
+from ray_gym.messages import is_blank
 
 POLICY = "policy"
 
@@ -27,7 +28,7 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
     `events`: rows of the episode's events. `arguments_as`: type of the arguments of tool calls: `object`, as chat
     templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
-    nothing, or if the arguments of a call are no JSON object.
+    nothing (blank answers are none) and called nothing, or if the arguments of a call are no JSON object.
     """
     return conversation_in_two(events, participant, arguments_as)[0]
 
@@ -41,11 +42,18 @@ def conversation_in_two(
     found = [(event, message) for event in events if (message := _message(event, participant, arguments_as))]
     while found and found[-1][1]["role"] != "assistant":
         found.pop()
-    own = (event["kind"] == "message" and message["role"] == "assistant" for event, message in found)
-    begins = next((place for place, is_first in enumerate(own) if is_first), None)
-    if begins is None:
+    own = [
+        place
+        for place, (event, message) in enumerate(found)
+        if event["kind"] == "message" and message["role"] == "assistant"
+    ]
+    if not any(_says(found[place][1]) for place in own):
         raise LeftOut(SILENT)
-    return [message for _, message in found], begins
+    return [message for _, message in found], own[0]
+
+
+def _says(message: dict[str, Any]) -> bool:
+    return "tool_calls" in message or not is_blank(message["content"])
 
 
 def as_seen(event: dict[str, Any], participant: str) -> dict[str, Any] | None:

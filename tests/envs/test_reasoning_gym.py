@@ -105,6 +105,8 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
         (f"It is \\boxed{{{right}}}.", right),
         (right, right),
         (f"<answer>0</answer> no, <answer> {right}\n</answer>", right),
+        (f"<answer>\\boxed{{{right}}}</answer>", right),
+        (f"<answer> $\\boxed{{ {right} }}$. </answer>", right),
         (f"<answer>{right}</answer> no, <answer>0</answer>", "0"),
         (f"\\boxed{{{right}}}, that is <answer>7</answer>", "7"),
         (f"It is {right}, I think.", f"It is {right}, I think."),
@@ -113,12 +115,13 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
         ("", None),
         ("nothing comes to my mind", "nothing comes to my mind"),
         (f"<answer>-{right}1</answer>", f"-{right}1"),
+        ("<answer>\\boxed{1} or \\boxed{2}</answer>", "\\boxed{1} or \\boxed{2}"),
     ]:
         played = await play_task(environment(), task, {"policy": says(said)}, runner=runner)
         assert answer_in(said) == answer
         rewards.append(reward_of(played))
         assert rewards[-1] == directly(task, entry, answer), said
-    assert rewards[:4] == [1, 1, 1, 1] and max(rewards[4:]) < 1 and 0 < rewards[6] < 1
+    assert rewards[:6] == [1] * 6 and max(rewards[6:]) < 1 and 0 < rewards[8] < 1
 
 
 @on_one_loop

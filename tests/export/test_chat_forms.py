@@ -18,7 +18,7 @@ from ray_gym import Message
 from ray_gym.errors import UserError
 from ray_gym.export import parquet
 from ray_gym.export.chats import View
-from ray_gym.export.conversation import conversation, conversation_in_two
+from ray_gym.export.conversation import SILENT, conversation, conversation_in_two
 from ray_gym.export.hugging_face import NOT_OWN, TOOLS_UNSEEN
 from ray_gym.export.selection import Counts, LeftOut
 from ray_gym.export.sharegpt import JOINED, LATER_SYSTEM, NOT_IN_TURNS, WORDS_BESIDE_CALLS, Sharegpt
@@ -110,6 +110,26 @@ def test_words_of_the_assistant_that_a_task_brought_are_the_prompts() -> None:
     ]
     messages, begins = conversation_in_two(events, "policy", "object")
     assert [message["content"] for message in messages] == ["a", "b", "c", "d"] and begins == 3
+
+
+def heard(*said: tuple[str, str, str], calls: bool = False) -> list[Line]:
+    """Returns events of a thread, by their kind, role and text; with a call in the last of them if `calls`."""
+    events: list[Line] = [
+        {"kind": kind, "role": role, "content": [{"text": text}], "thread": "policy", "reasoning": "I think."}
+        | {"tool_calls": [], "tool_call_id": None, "visible_to": ["policy"]}
+        for kind, role, text in said
+    ]
+    events[-1]["tool_calls"] = [{"id": "1", "name": "look", "arguments": "{}"}] * calls
+    return events
+
+
+@pytest.mark.parametrize("blank", ["", "  \n", "\u200b"])
+def test_a_conversation_in_which_the_participant_says_nothing_is_left_out(blank: str) -> None:
+    asked, silent = ("opening", "user", "a"), ("message", "assistant", blank)
+    with pytest.raises(LeftOut, match=SILENT):
+        conversation(heard(asked, silent, asked, silent), "policy", "object")
+    assert len(conversation(heard(asked, silent, asked, ("message", "assistant", "b")), "policy", "object")) == 4
+    assert len(conversation(heard(asked, silent, calls=True), "policy", "object")) == 2
 
 
 def test_messages_for_verl_are_structs_and_tools_json(games: Path, questions: Path, tmp_path: Path) -> None:
