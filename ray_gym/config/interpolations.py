@@ -95,6 +95,11 @@ def unfilled(text: str, filled_in: Sequence[Interpolation], path: Path | None = 
             return each.text
         if len(value := str(each.value)) >= SHORTEST_MASKED:
             text = text.replace(value, each.text)
+    return without_variables(text, filled_in)
+
+
+def without_variables(text: str, filled_in: Sequence[Interpolation]) -> str:
+    """Returns a text in which those parts of a config's values are masked that come from environment variables."""
     for each in filled_in:
         for value in _texts(each.value) if each.variables else ():  # a list or a mapping, decoded from a variable
             text = masked(text, value, each.text) if len(value) >= SHORTEST_MASKED else text

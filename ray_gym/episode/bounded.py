@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from ray_gym.config.interpolations import without_variables
 from ray_gym.episode import limits
 from ray_gym.episode.awaiting import command
 from ray_gym.episode.blame import blame_simulator, fault_of, is_policy
@@ -112,13 +113,18 @@ class BoundedEpisode(EpisodeView):
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
         """Carries out a tool call, and returns its answer.
 
-        The answer of a tool with an effect outside of the episode is recorded, so that a replay does not call the tool
-        again. Other tools are called again in a replay; those that take time then end in the same order.
+        In an error, values of the config's environment variables are masked. The answer of a tool with an effect outside
+        of the episode is recorded, so that a replay does not call the tool again. Other tools are called again in a
+        replay; those that take time then end in the same order.
         """
 
         async def carry_out(key: str = "") -> ToolAnswer:
             limit, runner = self.limits.tool_deadline_s, self._tool_runner
-            return await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
+            answer = await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
+            if answer.error is None:
+                return answer
+            content, error = (without_variables(text, self.filled_in) for text in (answer.content, answer.error))
+            return ToolAnswer(content, error)
 
         async def recorded(key: str) -> list[str | None]:
             answer = await carry_out(key)

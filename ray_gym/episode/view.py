@@ -10,6 +10,7 @@ from types import CodeType
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock
+from ray_gym.config.interpolations import without_variables
 from ray_gym.episode.calls import Calls
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.sandbox import EpisodeSandbox, seconds_for_tools
@@ -134,8 +135,10 @@ class EpisodeView:
         return said[-1] if said else ""
 
     def note(self, text: str) -> None:
-        """Writes a remark into the record. No participant sees it. Errors: TypeError if `text` is no text."""
-        self.transcript.write("note", content=text)
+        """Writes a remark into the record, with values of the config's environment variables masked. No participant sees
+        it. Errors: TypeError if `text` is no text.
+        """
+        self.transcript.write("note", content=without_variables(text, self.filled_in))
 
     def end(self, reason: StopReason, text: str = "") -> None:
         """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes."""
@@ -145,8 +148,10 @@ class EpisodeView:
             self.stop = Stop(reason, text)
 
     def record_verdict(self, name: str, value: float, why: str) -> None:
-        """Records the verdict of a grader: its name, the value it gave, and why."""
-        text = f"{name}: {why}" if why else name
+        """Records the verdict of a grader: its name, the value it gave, and why, in which values of the config's environment
+        variables are masked.
+        """
+        text = f"{name}: {without_variables(why, self.filled_in)}" if why else name
         self.transcript.write("verdict", content=text).reward = value
 
     # ---- the sandbox ----
