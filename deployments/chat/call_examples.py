@@ -6,6 +6,7 @@ import re
 
 from ray_gym.deployments.chat.call_pieces import end_of_json
 
+_OPENED = re.compile(r"(?<!``)`\Z")  # and no code block
 _QUOTED = re.compile(r"`\{[^`]*\}`")
 
 
@@ -13,7 +14,7 @@ def is_no_example(answer: str, start: int, end: int, _begin: str) -> bool:
     """Returns True unless a call of JSON is between backquotes, and words are behind it. `start`, `end`: indexes of its
     beginning, as `Frame.when` takes them.
     """
-    if start != end or answer[max(start - 1, 0) : start] != "`":
+    if start != end or not _OPENED.search(answer, max(start - 3, 0), start):
         return True
     stop = end_of_json(answer, end)
     if stop is None or answer[stop : stop + 1] != "`":

@@ -168,8 +168,8 @@ _FUNCTION = (  # it has parameters, and no description, as the definition of a t
     rf'{_FUNCTION_NAME}(?:,\s*"(?:parameters|arguments)"\s*:{_NO_SCHEMA}|\}}\s*[,}}])'
 )
 _LLAMA_JSON = Frame(
-    rf'(?:```(?:json)?\s*)?(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
-    ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>|```))*", spell=unwrap_function),
+    rf'(?:<\|python_(?:tag|start)\|>\s*)?(?<!":)(?<!": )(?={_OBJECT}|{_FUNCTION})',
+    ObjectOfJson(behind=r"(?:\s*(?:;|<\|python_end\|>))*", spell=unwrap_function),
     not_behind=("[", ",", '":'),  # it is within other JSON
     when=is_no_example,
 )
@@ -189,7 +189,7 @@ _MISTRAL = ObjectOfJson(
 )
 _PYTHON = {"parts": split_list, "brackets": ("[", "]"), "spell": spell_call}
 _PYTHON_LIST = Frame(
-    rf"(?:\A\s*\[\s*(?=(?:{NAMES})\()|(?<!`)(?:```(?:\w+|(?=[^`]*```))\s*)?(?:<\|python_tag\|>\s*)?"
+    rf"(?:\A\s*\[\s*(?=(?:{NAMES})\()|(?<!(?<!``)`)(?:<\|python_tag\|>\s*)?"
     rf"\[\s*(?=(?:{NAMES})\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d\[{{*-])))",
     read_python_list,
     when=is_called,
@@ -349,7 +349,10 @@ answer to the package cohere_melody.
 """
 _CALL_STOOD_HERE = "\ue002"
 """Stands for a frame of calls: a private character of Unicode, which no model writes."""
-_BLOCK_OF_CALLS = re.compile(rf"```[^\s`]*\s*{_CALL_STOOD_HERE}[\s{_CALL_STOOD_HERE}]*(?:```(?!\w)|\Z)")
+_FENCE = re.compile(r"`{3,}")
+_BLOCK_OF_CALLS = re.compile(
+    rf"(?<!`)(?P<fence>`{{3,}})[\w+#-]*\s*{_CALL_STOOD_HERE}[\s{_CALL_STOOD_HERE}]*(?:(?P=fence)`*(?!\w)|\Z)"
+)
 JSON_CALLS = frozenset(
     {
         *("hermes", "qwen3_json", "granite4", "longcat", "granite", "phi4_mini_json", "mistral", "ernie45", "internlm"),
@@ -395,7 +398,9 @@ def _join(words: Sequence[str]) -> str:
     """Returns the words beside calls as one text. A block of code that held calls and nothing else is left out."""
 
     def leave_out(block: re.Match[str]) -> str:
-        is_within = block.string.count("```", 0, block.start()) % 2  # what looks like its beginning ends another block
+        is_within = (
+            len(_FENCE.findall(block.string, 0, block.start())) % 2
+        )  # what looks like its beginning ends another block
         return block[0] if is_within else ""
 
     return _BLOCK_OF_CALLS.sub(leave_out, _CALL_STOOD_HERE.join(words)).replace(_CALL_STOOD_HERE, "")

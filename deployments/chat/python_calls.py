@@ -32,6 +32,7 @@ _GOES_ON = tuple("`.,;:!?)]}\"'=(+*/|-…、。")
 """Characters behind a list with which a sentence goes on, so that the list is a mention."""
 _PLACEHOLDER = re.compile(r"=\s*(?:\.\.\.|…|<\w)")
 _FENCE = re.compile(r"\s*```")
+_OPENED = re.compile(r"```(\w*)\s*\Z")
 _UNNAMED = re.compile(r"\s*[A-Za-z_][\w.-]*\(\s*(?:[\"'\d\[{*-]|[rfbu]+[\"'])", re.IGNORECASE)
 
 
@@ -159,11 +160,19 @@ def _block_before(text: str) -> bool:
     return any(not line.startswith("[") for line in lines)
 
 
+def _opens_block(text: str, start: int) -> bool:
+    """Says whether the mark of a code block's beginning is before an index. One without a language has an end."""
+    opened = _OPENED.search(text, max(0, start - 40), start)
+    if opened is None or text.count("```", 0, start) % 2 == 0:
+        return False
+    return bool(opened[1]) or "```" in text[start:]
+
+
 def is_called(text: str, start: int, inside: int, again: str) -> bool:
     """Returns True if a list of Python calls is meant to be called, and not mentioned: it begins the text, a code block
     or a line, or its end is one of a sentence. `start`: index where it begins; `inside`: index behind its bracket.
     """
-    if text[start] == "`":  # the mark of a code block is before it
+    if _opens_block(text, start):
         return not _goes_on(text[find_list_end(text, inside, again)[1] :])
     if not text[:start].strip() or text[start] != "[":  # another mark is before it
         return True
@@ -178,15 +187,16 @@ def is_called(text: str, start: int, inside: int, again: str) -> bool:
     if line and (_PLACEHOLDER.search(text, inside, stop) or not _is_whole(text[inside:stop])):
         return False
     follows = text[end:].lstrip(" \t")[:1]
-    return end_of_list(text, end, again) > end or not (follows.islower() or follows.isdigit() or follows in _GOES_ON)
+    is_last = text.count("```", 0, end) % 2 and _FENCE.match(text, end)  # of its code block
+    return (
+        bool(is_last)
+        or end_of_list(text, end, again) > end
+        or not (follows.islower() or follows.isdigit() or follows in _GOES_ON)
+    )
 
 
 def end_of_list(text: str, end: int, again: str) -> int:
-    """Returns the index behind what belongs to a list that ends at `end`: the end of its code block, and what is between it
-    and another list.
-    """
-    if text.count("```", 0, end) % 2 and (fence := _FENCE.match(text, end)):
-        return fence.end()
+    """Returns the index behind what belongs to a list that ends at `end`: what is between it and another list."""
     between = re.compile(rf"\s*[,;]\s*(?={again})", re.DOTALL).match(text, end)
     return between.end() if between else end
 

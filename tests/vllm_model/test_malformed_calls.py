@@ -383,6 +383,8 @@ def test_a_block_of_code_around_calls_is_no_words(parser: str) -> None:
     assert read(parser, f"Hi.\n{block}\n{block}\nBye.") == ("Hi.\n\n\nBye.", [NOTE, NOTE])
     assert read(parser, f"```py\na\n```\n{around(note)}\n```\nb\n```") == ("```py\na\n```\n\n```\nb\n```", [NOTE])
     assert read(parser, f"```\na {around(note)}\n```") == ("```\na \n```", [NOTE])
+    assert read(parser, f"````md\n{around(note)}\n````\nBye.") == ("Bye.", [NOTE])
+    assert read(parser, f"And ```.{around(note)}") == ("And ```.", [NOTE])
 
 
 def test_blocks_of_code_beside_calls_of_xlam_are_words() -> None:
@@ -476,6 +478,15 @@ def test_without_tools_thoughts_are_no_words(parsers: tuple[str, str]) -> None:
 
 
 LLAMA_NOTE = '{"name": "note", "parameters": {"text": "ü"}}'
+
+
+@pytest.mark.parametrize(
+    ("parser", "call"), [("llama3_json", LLAMA_NOTE), ("llama4_json", LLAMA_NOTE), ("pythonic", '[note(text="ü")]')]
+)
+def test_a_block_of_code_around_calls_without_marks_is_no_words(parser: str, call: str) -> None:
+    assert read(parser, f"````md\n{call}\n````\nBye.") == ("Bye.", [NOTE])
+    assert read(parser, f"````\n```json\n{call}\n```\n````")[1] == [NOTE]
+    assert read(parser, f"```py\na\n```\n{call}\n```py\nb\n```") == ("```py\na\n```\n\n```py\nb\n```", [NOTE])
 
 
 @pytest.mark.parametrize(
