@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import inspect
 import random
+import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, ForwardRef, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -45,6 +46,35 @@ class Options(BaseModel):
     """Options are the keys beside `id` under `environment:` in a config. Environments with options subclass it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _task_type_of(base: Any, module: str) -> Any:
+    """Returns the type of tasks that a base of an environment's class names, as it is written: that of a type variable is
+    its bound, and a name is looked up in the class's module. Returns None for a base that names none.
+    """
+    given = _first_type(base)
+    if isinstance(given, TypeVar):
+        return given.__bound__ if _is_of_tasks(given.__bound__) else None
+    if isinstance(given, ForwardRef):
+        return getattr(sys.modules.get(module), given.__forward_arg__, given)
+    return given
+
+
+def _first_type(base: Any) -> Any:
+    """Returns the first type that a base gives `Environment`, also by the type variables of bases between; None for none."""
+    origin, types = get_origin(base), get_args(base)
+    if origin is Environment:
+        return types[0]
+    for inner in getattr(origin, "__orig_bases__", ()):
+        given = _first_type(inner)
+        if given is not None:
+            parameters = getattr(origin, "__parameters__", ())
+            return types[parameters.index(given)] if given in parameters else given
+    return None
+
+
+def _is_of_tasks(given: Any) -> bool:
+    return isinstance(given, type) and issubclass(given, Task)
 
 
 class Environment(Generic[TaskT, StateT]):
@@ -85,9 +115,9 @@ class Environment(Generic[TaskT, StateT]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for base in cls.__dict__.get("__orig_bases__", ()):  # its own: a subclass may name another `task_type`
-            arguments = get_args(base)
-            if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
-                cls.task_type = arguments[0]
+            given = _task_type_of(base, cls.__module__)
+            if _is_of_tasks(given) or (given not in (None, Any) and "task_type" not in vars(cls)):
+                cls.task_type = given
         if "tools" in vars(cls):
             raise TypeError(
                 f"{cls.__name__}.tools holds what the class's own tools are: make each a method with @tool(), or return "

@@ -178,7 +178,8 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
     for name, base in (("Options", BaseModel), ("task_type", Task)):
         given = getattr(cls, name)
         if not (isinstance(given, type) and issubclass(given, base)):
-            yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60})"
+            where = ", the first type in Environment[...]" if name == "task_type" else ""
+            yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60}){where}"
     if isinstance(cls.task_type, type) and issubclass(cls.task_type, Task):
         for field, why in _wrong_fields(cls.task_type):
             yield f"task_type: {field}", why

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import pytest
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from ray_gym import Environment, Opening, Participant, Task, tool
 from ray_gym.check.command import read_subject
@@ -577,6 +577,59 @@ class OnPlainData(Once):
 
 def test_a_default_that_looks_like_a_type_is_none() -> None:
     assert wrong_hooks(OnPlainData) == []
+
+
+class Numbered(Task):
+    number: int = 1
+
+
+NumberedT = TypeVar("NumberedT", bound=Numbered)
+StateT = TypeVar("StateT")
+
+
+class Shared(Environment[NumberedT, StateT]):
+    def setup(self, task: Any, episode: Any) -> Any: ...
+
+    def score(self, state: Any, episode: Any) -> float:
+        return 1.0
+
+
+class SharedState(Shared[NumberedT, None]): ...
+
+
+class Other(Numbered): ...
+
+
+class ByVariable(SharedState[Other]): ...
+
+
+class ByName(Environment["Numbered", None]):
+    setup, score = Shared.setup, Shared.score
+
+
+class BySeveral(Environment[Numbered | OfPlainData, None]):  # type: ignore[type-var]
+    setup, score = Shared.setup, Shared.score
+
+
+class ByAModel(Environment[BaseModel, None]):  # type: ignore[type-var]
+    setup, score = Shared.setup, Shared.score
+
+
+def test_the_type_of_tasks_is_found_in_any_base() -> None:
+    for environment, task_type in (
+        (Shared, Numbered),
+        (SharedState, Numbered),
+        (ByVariable, Other),
+        (ByName, Numbered),
+    ):
+        assert environment.task_type is task_type and wrong_hooks(environment) == []
+
+
+@pytest.mark.parametrize("environment", [BySeveral, ByAModel])
+def test_another_type_of_tasks_is_refused(environment: type[Environment[Any, Any]]) -> None:
+    (said,) = wrong_hooks(environment)
+    assert said.startswith(f"{environment.__name__}.task_type has to be a subclass of Task (found ")
+    assert said.endswith(", the first type in Environment[...]")
 
 
 class OfDicts(Task):
