@@ -347,8 +347,8 @@ FRAMES = {
 their tokens, `hf` goes by the checkpoint's response template, and `cohere_command3` and `cohere_command4` leave the whole
 answer to the package cohere_melody.
 """
-_CALL_STOOD_HERE = "\ue002"
-"""Stands for a frame of calls: a private character of Unicode, which no model writes."""
+_CALL_STOOD_HERE = "\ufdd2"
+"""Stands for a frame of calls: a noncharacter of Unicode, which no text has."""
 _FENCE = re.compile(r"`{3,}")
 _BLOCK_OF_CALLS = re.compile(
     rf"(?<!`)(?P<fence>`{{3,}})[\w+#-]*\s*{_CALL_STOOD_HERE}[\s{_CALL_STOOD_HERE}]*(?:(?P=fence)`*(?!\w)|\Z)"

@@ -72,7 +72,7 @@ def read_beside_thoughts(text: str, names: Collection[str]) -> tuple[str, str, l
     for found in _beginnings(tuple(names))[0].finditer(text):
         end = _end_of_object(text, found.end()) if found.start() >= position and found.group(1) in names else None
         if end is not None and has_mark(text[found.end() : end]):
-            stand_in = f'{{"\ue000": {len(hidden)}}}'  # an object of JSON that no model writes
+            stand_in = f'{{"\ufdd0": {len(hidden)}}}'  # an object of JSON that no model writes
             hidden[stand_in] = text[found.end() : end]
             parts += [text[position : found.end()], stand_in]
             position = end

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_STAND_IN = "\ue001"
-"""Stands for the first character of a hidden mark: a private character of Unicode, which no model writes."""
+_STAND_IN = "\ufdd1"
+"""Stands for the first character of a hidden mark: a noncharacter of Unicode, which no text has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,3 +55,12 @@ def test_a_call_behind_one_that_quotes(parser: str) -> None:
 def test_mistrals_list_may_quote_its_mark() -> None:
     listed = '[TOOL_CALLS] [{"name": "note", "arguments": {"text": "see [TOOL_CALLS] here"}}]'
     assert read("mistral", listed) == ("", [("note", '{"text": "see [TOOL_CALLS] here"}')])
+
+
+def test_signs_of_icon_fonts_are_read_as_they_are() -> None:
+    value = "icon \ue001 \ue002 <function=x>"
+    call = f"<tool_call>\n<function=note>\n<parameter=text>\n{value}\n</parameter>\n</function>\n</tool_call>"
+    assert read("qwen3_coder", f"Icon \ue002\ue001 here.\n{call}") == (
+        "Icon \ue002\ue001 here.",
+        [("note", json.dumps({"text": value}, ensure_ascii=False))],
+    )

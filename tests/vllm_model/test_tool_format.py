@@ -170,7 +170,7 @@ def test_marks_of_thoughts_within_arguments_are_the_models(tokenizer: Any, argum
         assert [(call.name, call.arguments) for call in answer.tool_calls] == [("make_move", arguments)]
         assert answer.reasoning == thought and answer.content == ("Now." if before else "")
     answer = plain.parse(said(f"<think>hm\nmake_move {arguments}\n</think>Now."), (MOVE,), None, 1)
-    assert not answer.tool_calls and "\ue000" not in (answer.reasoning or "") + answer.content
+    assert not answer.tool_calls and "\ufdd0" not in (answer.reasoning or "") + answer.content
 
 
 def test_a_plain_call_within_a_thought_is_none(tokenizer: Any) -> None:
