@@ -166,10 +166,10 @@ def tools_of(environment_class: type) -> dict[str, Tool]:
                 raise TypeError(
                     f"{base.__name__}.{name}: a decorator hides @tool() below it: write @tool() above the others"
                 )
-            elif name in methods and not _stands_for(member, methods[name]):
+            elif name in methods and (why := _why_none(member, methods[name])):
                 raise TypeError(
-                    f"{base.__name__}.{name} replaces the tool{code_place(methods[name])}, and can't be called as that is: "
-                    f"write @tool() above it, take {inspect.signature(methods[name])}, or rename it"
+                    f"{base.__name__}.{name} replaces the tool{code_place(methods[name])}, and {why}: write @tool() above "
+                    f"it, take {inspect.signature(methods[name])}, or rename it"
                 )
     return found
 
@@ -221,15 +221,18 @@ def _hides_tool(name: str, member: object) -> bool:
     return any(isinstance(inner, FunctionType) and inner.__name__ == name and hasattr(inner, _MARK) for inner in within)
 
 
-def _stands_for(member: Any, method: Callable[..., Any]) -> bool:
-    """Says whether something that replaces a tool's method can be called as that is, and has no parameters beyond."""
+def _why_none(member: Any, method: Callable[..., Any]) -> str:
+    """Returns why something can't replace a tool's method under its schema; "" if it can."""
     expected = list(inspect.signature(method).parameters)
     try:
         own = inspect.signature(member)
         own.bind(*expected[:3], **dict.fromkeys(expected[3:]))
     except (TypeError, ValueError):
-        return False
-    return all(one.kind in _GATHERING or one.name in expected for one in list(own.parameters.values())[3:])
+        return "can't be called as that is"
+    beyond = [
+        one.name for one in list(own.parameters.values())[3:] if one.kind not in _GATHERING and one.name not in expected
+    ]
+    return f"takes {beyond[0]} beside, which no model is shown" if beyond else ""
 
 
 def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:

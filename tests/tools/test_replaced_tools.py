@@ -24,13 +24,19 @@ def of_the_same(self: Any, state: Any, caller: Any, count: Any) -> None: ...
 def of_all(self: Any, state: Any, caller: Any, **arguments: Any) -> None: ...
 
 
-@pytest.mark.parametrize("given", [None, 3, of_another, of_one_more, of_none, property(of_the_same)])
-def test_a_tool_is_replaced_by_what_can_be_called_as_it_is(given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        *[(one, "can't be called as that is") for one in (None, 3, of_another, of_none, property(of_the_same))],
+        (of_one_more, "takes weight beside, which no model is shown"),
+    ],
+)
+def test_a_tool_is_replaced_by_what_can_be_called_as_it_is(given: Any, why: str) -> None:
     with pytest.raises(TypeError) as told:
         tools_of(type("Market", (Shop,), {"buy": given}))
     assert str(told.value) == (
-        f"Market.buy replaces the tool (test_replaced_tools.py:{Shop.buy.__code__.co_firstlineno}), and can't be called as "
-        "that is: write @tool() above it, take (self, state: 'Any', caller: 'Any', count: 'int') -> 'str', or rename it"
+        f"Market.buy replaces the tool (test_replaced_tools.py:{Shop.buy.__code__.co_firstlineno}), and {why}: write @tool() "
+        "above it, take (self, state: 'Any', caller: 'Any', count: 'int') -> 'str', or rename it"
     )
 
 
