@@ -240,7 +240,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     parameters = list(inspect.signature(method).parameters.values())
     names = [parameter.name for parameter in parameters]
     hints = _types_of(name, method)
-    is_of_model = len(names) > 2 and _is_of_model(hints.get(names[2]))
+    is_of_model = len(names) > 2 and names[2] != "caller" and _is_of_model(hints.get(names[2]))
     is_by_position = len(parameters) > 2 and parameters[2].kind not in _BY_NAME
     if not is_by_position or names[1] in ("caller", "episode") or names[2] in ("state", "episode") or is_of_model:
         raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")

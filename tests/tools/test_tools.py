@@ -438,6 +438,10 @@ def of_an_agent(self: Any, office: Any, agent: object, x: int) -> str:
     return "taken"
 
 
+def of_a_name(self: Any, state: Any, caller: str, x: int) -> str:
+    return "taken"
+
+
 @pytest.mark.parametrize(
     ("method", "told"),
     [
@@ -445,6 +449,7 @@ def of_an_agent(self: Any, office: Any, agent: object, x: int) -> str:
         (of_a_state_behind, "expected (self, state, caller, ...)"),
         (by_place, "parameter x is given by name: drop the / behind it"),
         (of_an_agent, None),
+        (of_a_name, None),
     ],
 )
 def test_what_a_tool_is_given(method: Any, told: str | None) -> None:
