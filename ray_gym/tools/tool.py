@@ -11,9 +11,10 @@ all of them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import update_wrapper
 from types import FunctionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -239,11 +240,11 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     place = code_place(method)
     parameters = list(inspect.signature(method).parameters.values())
     names = [parameter.name for parameter in parameters]
-    hints = _types_of(name, method)
-    is_of_model = len(names) > 2 and names[2] != "caller" and _is_of_model(hints.get(names[2]))
+    is_of_model = len(names) > 2 and _is_of_model(name, method, names[2])
     is_by_position = len(parameters) > 2 and parameters[2].kind not in _BY_NAME
     if not is_by_position or names[1] in ("caller", "episode") or names[2] in ("state", "episode") or is_of_model:
         raise TypeError(f"tool {name}{place}: expected (self, state, caller, ...), found {inspect.signature(method)}")
+    hints = _types_of(name, method, names[3:])
     fields: dict[str, Any] = {}
     key_parameter = None
     for parameter in parameters[3:]:
@@ -269,8 +270,14 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
     return Tool(schema, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 
-def _is_of_model(hint: Any) -> bool:
-    """Says whether a parameter's type is one of arguments that a model gives, and none of a caller's."""
+def _is_of_model(name: str, method: Callable[..., Any], parameter: str) -> bool:
+    """Says whether a tool's third parameter, by its name and type, is an argument that a model gives, and no caller."""
+    if parameter == "caller":
+        return False
+    try:
+        hint = _types_of(name, method, [parameter]).get(parameter)
+    except TypeError:
+        return False  # a type that only type checkers see
     return hint in (int, float, str, bool) or get_origin(hint) in (list, dict, Literal)
 
 
@@ -308,10 +315,15 @@ def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", "properties": {}, **schema}
 
 
-def _types_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
-    """Returns the types of a tool's parameters by name. Errors: TypeError if one of them can't be read."""
+def _types_of(name: str, method: Callable[..., Any], parameters: Collection[str]) -> dict[str, Any]:
+    """Returns the types of some of a tool's parameters by name. Errors: TypeError if one of them can't be read."""
+
+    def of_those() -> None: ...
+
     try:
-        return get_type_hints(method, include_extras=True)
+        update_wrapper(of_those, method)
+        of_those.__annotations__ = {key: hint for key, hint in method.__annotations__.items() if key in parameters}
+        return get_type_hints(of_those, include_extras=True)
     except Exception as error:
         raise TypeError(
             f"tool {name}{code_place(method)}: the types of {inspect.signature(method)} can't be read: {describe(error)}"

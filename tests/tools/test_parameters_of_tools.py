@@ -57,6 +57,16 @@ def test_a_parameter_that_can_be_no_argument_is_refused_with_its_place(method: A
     assert told in str(refused.value)
 
 
+def of_unseen_types(self: Any, state: Nope, caller: Nope, amount: int) -> Nope: ...  # type: ignore[name-defined]  # noqa: F821
+def of_an_unseen_agent(self: Any, state: Any, agent: Nope, amount: int) -> str: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize("method", [of_unseen_types, of_an_unseen_agent])
+def test_types_that_only_type_checkers_see_are_taken_where_none_is_needed(method: Any) -> None:
+    schema = tools_of(type("Shop", (), {"go": tool()(method)}))["go"].schema
+    assert schema.parameters["properties"] == {"amount": {"type": "integer"}}
+
+
 class Desk:
     @tool()
     def give(self, state: Any, caller: Any, of_id: Annotated[str, Field(alias="_id")], model_name: str) -> str:
