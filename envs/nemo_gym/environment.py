@@ -55,7 +55,9 @@ class NemoOptions(Options):
     @classmethod
     def _check_address(cls, value: str) -> str:
         parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError("only scheme, host, port and path go here; secrets go into header_env")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{value!r} is not an address like http://host:8000")
         return value.rstrip("/")
 

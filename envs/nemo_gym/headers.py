@@ -28,16 +28,22 @@ class Headers:
 
     @staticmethod
     def read(given: Mapping[str, str], variables: Mapping[str, str]) -> Headers:
-        """Returns headers as options give them. `variables`: the names of environment variables, by header, whose
-        values are secrets. Errors: UserError if a variable is empty or not set.
+        """Returns headers as options give them, without white space around their values. `variables`: the names of
+        environment variables, by header, whose values are secrets. Errors: UserError if a variable is empty or not
+        set, or for a value that no header can have.
         """
-        missing = [name for name in variables.values() if not os.environ.get(name)]
+        missing = [name for name in variables.values() if not os.environ.get(name, "").strip()]
         if missing:
             raise UserError(f"environment.header_env: the environment variable {missing[0]} is not set")
-        values = {**given, **{header: os.environ[name] for header, name in variables.items()}}
+        filled = {**given, **{header: os.environ[name] for header, name in variables.items()}}
+        values = {header: value.strip() for header, value in filled.items()}
+        for header, value in values.items():
+            if not value.isprintable():
+                option = "header_env" if header in variables else "headers"
+                raise UserError(f"environment.{option}.{header}: its value has a character that no header can have")
         secret = [value for name, value in values.items() if name in variables or _SECRET_NAME.search(name)]
-        behind = [found[1] for value in secret if (found := _CREDENTIALS.fullmatch(value.strip()))]
-        masked = {value for value in (*secret, *behind) if len(value.strip()) >= SHORTEST_MASKED}
+        behind = [found[1] for value in secret if (found := _CREDENTIALS.fullmatch(value))]
+        masked = {value for value in (*secret, *behind) if len(value) >= SHORTEST_MASKED}
         return Headers(values, tuple(sorted(masked, key=lambda value: (-len(value), value))))
 
     def hide(self, text: str) -> str:

@@ -15,7 +15,7 @@ from ray_gym.errors import describe, leaves
 from ray_gym.mcp.half_pairs import whole_pairs
 from ray_gym.mcp.options import McpServer
 from ray_gym.mcp.program import ServerProgram, start_program
-from ray_gym.printable import beginning
+from ray_gym.printable import beginning, masked
 from ray_gym.proxies import require_proxy, unreached
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Connection:
         except BaseException as error:
             if not self._client.done():
                 url = self._options.url
-                told = [describe(one) if url is None else f"{url}: {unreached(one, url)}" for one in leaves(error)]
+                told = [describe(one) if url is None else _unreached(one, url) for one in leaves(error)]
                 why = "; ".join(told)
                 self._client.set_exception(ServerDown(self.story or why))
             if not isinstance(error, Exception):
@@ -186,3 +186,10 @@ class Connection:
         streams = streamable_http_client(options.url, http_client=web)
         async with web, Client(streams, mode="legacy", cache=None) as client:
             yield client
+
+
+def _unreached(error: BaseException, url: str) -> str:
+    """Describes an error of a connection to an address, without the address's query, which may hold a key."""
+    address, _, query = url.partition("?")
+    told = unreached(error, url)
+    return f"{address}: {masked(told, f'?{query}', '') if query else told}"

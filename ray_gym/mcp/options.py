@@ -70,6 +70,8 @@ class McpServer(BaseModel):
             raise ValueError("give one of command (a program) and url (a server over HTTP)")
         if self.url is not None:
             parts = urlsplit(self.url)
+            if "@" in parts.netloc:
+                raise ValueError("url: no user and password go here; they go into headers, with ${oc.env:...}")
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError(f"url: {self.url!r} is not an address like http://127.0.0.1:8000/mcp")
             if self.env or self.folder is not None:

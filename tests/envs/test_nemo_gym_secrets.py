@@ -10,6 +10,7 @@ from nemo_double import NemoDouble
 from nemo_playing import adds, counter_row, failure_of, play_row
 
 from ray_gym.envs.nemo_gym.headers import Headers
+from ray_gym.errors import UserError
 from ray_gym.play.play import Played
 
 KEY = "sekret-token-123456"
@@ -69,6 +70,19 @@ async def test_verdicts_are_told_without_secrets(verdict: Any) -> None:
         played = await play_row(double, counter_row(), adds(7), **BY_VARIABLE)
     told = f"{played.failure} {record_of(played)}"
     assert "sekre" not in told and (played.failure is None) == (isinstance(verdict, dict) and "reward" in verdict)
+
+
+def test_headers_lose_white_space_at_their_ends_and_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEMO_TOKEN", f"Bearer {KEY}\n")
+    assert Headers.read({"X-Team": " blue "}, {"X-Login": "NEMO_TOKEN"}).values == {
+        "X-Team": "blue",
+        "X-Login": f"Bearer {KEY}",
+    }
+    monkeypatch.setenv("NEMO_TOKEN", f"Bearer\n{KEY}")
+    with pytest.raises(UserError, match=r"^environment\.header_env\.X-Login: its value has a character that no header"):
+        Headers.read({}, {"X-Login": "NEMO_TOKEN"})
+    with pytest.raises(UserError, match=r"^environment\.headers\.X-Team: its value has a character that no header"):
+        Headers.read({"X-Team": "blue\0"}, {})
 
 
 def test_only_secrets_are_hidden() -> None:

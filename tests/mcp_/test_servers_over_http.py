@@ -105,6 +105,21 @@ async def test_what_is_no_server_is_told_before_the_run() -> None:
             await Counting(x=McpServer(url=f"http://127.0.0.1:{port}/mcp", start_s=2)).prepare_worker()
 
 
+async def test_the_query_of_an_address_is_not_told() -> None:
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    port = free_port()
+    server = Counting(x=McpServer(url=f"http://127.0.0.1:{port}/mcp?key=s3cr3t", start_s=2))
+    with pytest.raises(UserError, match=rf"http://127\.0\.0\.1:{port}/mcp: ConnectError") as gone:
+        await server.prepare_worker()
+    async with serving(refuse, port):
+        with pytest.raises(UserError, match=rf"http://127\.0\.0\.1:{port}/mcp: ") as refused:
+            await server.prepare_worker()
+    assert "s3cr3t" not in f"{gone.value} {refused.value}"
+
+
 async def test_a_server_that_is_gone_fails_the_episode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "STARTS", 1)
     site = Site(as_json=True)
