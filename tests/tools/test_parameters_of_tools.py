@@ -58,7 +58,7 @@ def test_a_parameter_that_can_be_no_argument_is_refused_with_its_place(method: A
 
 
 def of_unseen_types(self: Any, state: Nope, caller: Nope, amount: int) -> Nope: ...  # type: ignore[name-defined]  # noqa: F821
-def of_an_unseen_agent(self: Any, state: Any, agent: Nope, amount: int) -> str: ...  # type: ignore[name-defined]  # noqa: F821
+def of_an_unseen_agent(self: Any, state: Any, agent: Nope, amount: int) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
 
 @pytest.mark.parametrize("method", [of_unseen_types, of_an_unseen_agent])
