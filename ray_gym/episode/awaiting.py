@@ -10,9 +10,9 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Callable, Coroutine, Generator
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, new_class
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -48,7 +48,7 @@ def command(
     @wraps(method)
     def call(owner: Owner, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
         name = f"episode.{method.__name__}"
-        return _Command(method(owner, *arguments, **options), owner, name, sys._getframe(1))
+        return _kind(name)(method(owner, *arguments, **options), owner, name, sys._getframe(1))
 
     return _as_async(call)
 
@@ -63,7 +63,7 @@ def command_of_grader(
         grader: Grading, owner: Owner, /, *arguments: Given.args, **options: Given.kwargs
     ) -> Coroutine[Any, Any, Result]:
         name = f"{type(grader).__name__}.{method.__name__}"
-        return _Command(method(grader, owner, *arguments, **options), owner, name, sys._getframe(1))
+        return _kind(name)(method(grader, owner, *arguments, **options), owner, name, sys._getframe(1))
 
     return _as_async(call)
 
@@ -89,6 +89,9 @@ class _Command(Coroutine[Any, Any, Result]):
         self._call = (name, caller.f_code, caller.f_lineno)
         self._is_of_scoring = owner.scoring
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     def __await__(self) -> Generator[Any, Any, Result]:
         self._begun = True
         return self._coroutine.__await__()
@@ -110,6 +113,14 @@ class _Command(Coroutine[Any, Any, Result]):
         could_begin = self._is_of_scoring if owner.scoring else not owner.stopped
         if not self._begun and could_begin:
             owner.forgotten.append(self._call)
+
+
+@cache
+def _kind(name: str) -> type[_Command[Any]]:
+    """Returns the class of a command's calls. Errors tell its name, which says what is forgotten, where such a call is
+    taken for its result.
+    """
+    return new_class(f"{name}(...) without await", (_Command,))
 
 
 def require_awaited(owner: Commanded) -> None:

@@ -130,6 +130,41 @@ async def test_it_is_named_with_its_line(environment: type[Alone], name: str, wh
     assert f"{name}(...)` without `await`, so nothing is done" in failure.message
 
 
+class TakesTurns(Alone):
+    async def run(self, episode: Episode) -> None:
+        assert episode.turn("policy").text  # type: ignore[attr-defined]
+
+
+class TakesVerdicts(Alone):
+    async def score(self, state: Any, episode: Episode) -> float:
+        verdict: Any = ExactMatch("42").verdict(episode)
+        return float(verdict.value)
+
+
+class ReturnsCommands(Alone):
+    async def score(self, state: Any, episode: Episode) -> Any:
+        return ExactMatch("42").score(episode)
+
+
+class NamesParts(Alone):
+    def score(self, state: Any, episode: Episode) -> Any:
+        return {"right": ExactMatch("42").score(episode)}
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        (TakesTurns, "'episode.turn(...) without await' object has no attribute 'text'"),
+        (TakesVerdicts, "'ExactMatch.verdict(...) without await' object has no attribute 'value'"),
+        (ReturnsCommands, "score() returned ExactMatch.score(...) without await; expected a number"),
+        (NamesParts, "for right; expected a number: <ExactMatch.score(...) without await>"),
+    ],
+)
+async def test_one_that_is_taken_for_its_result_is_named(environment: type[Alone], told: str) -> None:
+    assert told in (await failure_of(environment())).message
+
+
 @pytest.mark.filterwarnings("ignore:coroutine")
 async def test_one_that_is_called_again_and_awaited_hides_no_other() -> None:
     class Twice(Alone):
