@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from ray_gym.core_schemas import NO_TYPES, parts_of
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
+from ray_gym.field_types import keys_of
 from ray_gym.near_names import is_used, misspelt, with_underscores, written_otherwise
 from ray_gym.task import Task
 
@@ -180,6 +181,11 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
         if not (isinstance(given, type) and issubclass(given, base)):
             where = ", the first type in Environment[...]" if name == "task_type" else ""
             yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60}){where}"
+    if isinstance(cls.Options, type) and issubclass(cls.Options, BaseModel):
+        taken = [name for name, field in cls.Options.model_fields.items() if "id" in keys_of(name, field)]
+        yield from (
+            (f"Options.{name}", "has the key by which a config names the environment, id: rename it") for name in taken
+        )
     if isinstance(cls.task_type, type) and issubclass(cls.task_type, Task):
         for field, why in _wrong_fields(cls.task_type):
             yield f"task_type: {field}", why

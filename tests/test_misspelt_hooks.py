@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, model_validator
 
 from ray_gym import Environment, Opening, Participant, Task, tool
+from ray_gym import Options as EnvironmentOptions
 from ray_gym.check.command import read_subject
 from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
@@ -377,6 +378,12 @@ class OptionsOfAnotherKind(Good):
     Options = dict  # type: ignore[assignment]
 
 
+class OptionsWithAnId(Good):
+    class Options(EnvironmentOptions):
+        id: str = "a"
+        number: int = 1
+
+
 class TaskOfAnotherKind(Good):
     task_type = "x"  # type: ignore[assignment]
 
@@ -518,6 +525,10 @@ def test_those_with_all_their_hooks_are_taken(environment: type[Environment[Any,
         (NoRange, "NoRange.reward_range has to be two numbers, the lowest reward first (found 1.0)"),
         (TurnedRange, "TurnedRange.reward_range has to be two numbers, the lowest reward first (found (1.0, 0.0))"),
         (OptionsOfAnotherKind, "OptionsOfAnotherKind.Options has to be a subclass of BaseModel (found <class 'dict'>)"),
+        (
+            OptionsWithAnId,
+            "OptionsWithAnId.Options.id has the key by which a config names the environment, id: rename it",
+        ),
         (TaskOfAnotherKind, "TaskOfAnotherKind.task_type has to be a subclass of Task (found 'x')"),
         (NoOptions, "NoOptions.__init__ takes () -> 'None', and is called with (options)"),
         (NoFunction, "NoFunction.finished is the name of a hook, and no function (found None)"),

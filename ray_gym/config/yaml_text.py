@@ -37,6 +37,7 @@ _OF_BARE_TEXTS = (
     "'<scalar>'",
     "got ':'",
     "mapping values are not allowed",
+    "could not determine a constructor for the tag '!",
 )
 """Parts of PyYAML's messages about a text that needs quotes."""
 NO_TAB = "a tab, which is no space for YAML; put spaces there"

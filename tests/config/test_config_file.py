@@ -242,6 +242,10 @@ def test_other_spaces_in_texts_are_kept() -> None:
         ("a:\n  ? \n", "a: YAML takes a key for null"),
         ("a: &END bye", "YAML takes &END for the name of what follows; put the text in quotes"),
         ("a: {b: &END }", "YAML takes &END for the name of what follows"),
+        (
+            "a: !STOP",
+            "not valid YAML: could not determine a constructor for the tag '!STOP'; a text with such signs goes into",
+        ),
         ("010: 1", "YAML takes 010 for an octal number"),
     ],
 )
