@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import cache, wraps
 from pathlib import Path
 from types import CodeType, FrameType, new_class
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 
@@ -21,6 +21,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
+@runtime_checkable
 class Commanded(Protocol):
     """Takes commands, and remembers those that nobody awaited."""
 
@@ -54,16 +55,20 @@ def command(
 
 
 def command_of_grader(
-    method: Callable[Concatenate[Grading, Owner, Given], Coroutine[Any, Any, Result]],
-) -> Callable[Concatenate[Grading, Owner, Given], Coroutine[Any, Any, Result]]:
-    """Makes a method of a grader a command of the episode that it is given first, as `command` does."""
+    method: Callable[Concatenate[Grading, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Grading, Given], Coroutine[Any, Any, Result]]:
+    """Makes a method of a grader a command of the episode that it is given first, or as `episode`, as `command` does.
+    Something else that stands for an episode in a test is not watched.
+    """
 
     @wraps(method)
-    def call(
-        grader: Grading, owner: Owner, /, *arguments: Given.args, **options: Given.kwargs
-    ) -> Coroutine[Any, Any, Result]:
+    def call(grader: Grading, /, *arguments: Given.args, **options: Given.kwargs) -> Coroutine[Any, Any, Result]:
+        coroutine = method(grader, *arguments, **options)
+        owner = arguments[0] if arguments else options.get("episode")
+        if not isinstance(owner, Commanded):
+            return coroutine
         name = f"{type(grader).__name__}.{method.__name__}"
-        return _kind(name)(method(grader, owner, *arguments, **options), owner, name, sys._getframe(1))
+        return _kind(name)(coroutine, owner, name, sys._getframe(1))
 
     return _as_async(call)
 

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from ray_gym import Episode, Participant, ToolCall, tool
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
-from ray_gym.graders import ExactMatch, Judge
+from ray_gym.graders import ExactMatch, Grader, Judge, Verdict
 from ray_gym.play.play import score_group
 
 MARK = "# forgotten"
@@ -217,3 +218,36 @@ def test_a_command_is_known_as_async_to_those_who_ask(name: str) -> None:
 async def test_commands_whose_turn_has_not_come_at_the_end_are_not_forgotten() -> None:
     game = await play_script(KeepsOne(), ["42"], limits={"max_turns": 1})
     assert game.stop[0] == "max_turns" and game.played.status == "completed"
+
+
+async def test_a_grader_is_given_the_episode_by_its_name() -> None:
+    class ByName(Alone):
+        async def score(self, state: Any, episode: Episode) -> Any:
+            await ExactMatch("42").verdict(episode=episode, name="again")
+            return await ExactMatch("42").score(episode=episode)
+
+    game = await play_script(ByName(), ["42"])
+    assert game.played.score is not None and game.played.score.reward == 1.0
+
+
+class GradesGroupsByName(Alone):
+    def score_group(self, episodes: Any) -> list[float]:
+        return [1.0 if ExactMatch("42").score(episode=episodes[0]) else 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+async def test_a_graders_command_by_the_episodes_name_is_not_forgotten_in_silence() -> None:
+    failure = await failure_of(GradesGroupsByName())
+    assert "score(...)` without `await`, so nothing is done" in failure.message
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_grader_judges_what_stands_for_an_episode() -> None:
+    class Always(Grader):
+        async def grade(self, episode: Any) -> Verdict:
+            return Verdict(1.0, "")
+
+    stand_in: Any = SimpleNamespace(record_verdict=lambda *given: None)
+    assert (await Always().verdict(stand_in)).value == 1.0
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'episode'"):
+        Always().verdict()  # type: ignore[call-arg, unused-coroutine]
