@@ -11,12 +11,13 @@ all of them.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import update_wrapper
-from types import FunctionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import FunctionType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.fields import FieldInfo
@@ -259,7 +260,7 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         hint = hints[parameter.name]
-        fields[parameter.name] = (hint | None if _is_none(default) else hint, default)
+        fields[parameter.name] = (_with_none(hint) if _is_none(default) else hint, default)
     config = ConfigDict(extra="forbid")
     arguments, schema_of_arguments = _model_of(f"tool {name}{place}", f"{name}_arguments", config, fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), schema_of_arguments)
@@ -286,6 +287,21 @@ def _is_none(default: Any) -> bool:
     return (default.default if isinstance(default, FieldInfo) else default) is None
 
 
+def _with_none(hint: Any) -> Any:
+    """Returns a type of which None is a value, too. What a `Field` says of it stays outermost, where pydantic reads names
+    and descriptions.
+    """
+    if get_origin(hint) is not Annotated:
+        return hint | None
+    inner, *beside = get_args(hint)
+    if get_origin(inner) in (Union, UnionType) and type(None) in get_args(inner):
+        return hint
+    of_values = [one for one in beside if not isinstance(one, FieldInfo)]
+    of_field = [one for one in beside if isinstance(one, FieldInfo)]
+    value = Annotated[(inner, *of_values)] if of_values else inner
+    return Annotated[(value | None, *of_field)] if of_field else value | None
+
+
 class _ClosedModels(GenerateJsonSchema):
     """Writes JSON schemas in which nested models refuse keys that no field has, as `ArgumentsByModel` does, unless they
     say otherwise themselves.
@@ -307,7 +323,7 @@ def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
             return {
                 key: value if key in ("default", "examples") else without_titles(value, key in ("properties", "$defs"))
                 for key, value in node.items()
-                if key != "title"
+                if key != "title" and not (key == "default" and _is_endless(value))
             }
         return [without_titles(item) for item in node] if isinstance(node, list) else node
 
@@ -328,6 +344,15 @@ def _types_of(name: str, method: Callable[..., Any], parameters: Collection[str]
         raise TypeError(
             f"tool {name}{code_place(method)}: the types of {inspect.signature(method)} can't be read: {describe(error)}"
         ) from None
+
+
+def _is_endless(value: Any) -> bool:
+    """Says whether data holds infinity or NaN, which JSON does not have."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return True
+    return False
 
 
 def _model_of(

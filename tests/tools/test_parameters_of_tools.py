@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 import numpy as np
 import pytest
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from ray_gym import IdempotencyKey, Participant, tool
+from ray_gym import Environment, IdempotencyKey, Participant, tool
 from ray_gym.messages import ToolCall
 from ray_gym.models.base import Sampling
 from ray_gym.tools.answer import ToolAnswer
@@ -79,3 +80,40 @@ async def test_an_alias_gives_an_argument_a_name_that_no_field_can_have() -> Non
     caller = Participant("policy", "m", Sampling(), True, 1, 1)
     call = ToolCall("c", "give", '{"_id": "a", "model_name": "b"}')
     assert await call_tool(Desk(), tools, None, caller, call, 5, ToolRunner()) == ToolAnswer("a, b")
+
+
+def test_an_optional_parameter_keeps_what_its_field_says() -> None:
+    class Registry(Environment[Any, Any]):
+        @tool()
+        def look(
+            self,
+            state: Any,
+            caller: Participant,
+            id_: Annotated[str | None, Field(alias="_id", description="Its id.")] = None,
+            city: Annotated[str, Field(alias="state", max_length=2)] = None,  # type: ignore[assignment]  # noqa: RUF013
+            rank: Annotated[int, BeforeValidator(int), Field(description="Its rank.")] = None,  # type: ignore[assignment]  # noqa: RUF013
+        ) -> str:
+            """Looks somebody up."""
+            return ""
+
+    look = Registry.tools["look"]
+    null = {"type": "null"}
+    assert look.schema.parameters["properties"] == {
+        "_id": {"anyOf": [{"type": "string"}, null], "default": None, "description": "Its id."},
+        "state": {"anyOf": [{"maxLength": 2, "type": "string"}, null], "default": None},
+        "rank": {"anyOf": [{"type": "integer"}, null], "default": None, "description": "Its rank."},
+    }
+    given = look.arguments.read('{"_id": "5", "state": "NY", "rank": null}')
+    assert given == {"id_": "5", "city": "NY", "rank": None}
+
+
+def test_a_default_that_json_does_not_have_is_not_shown() -> None:
+    class Market(Environment[Any, Any]):
+        @tool()
+        def search(self, state: Any, caller: Participant, at_most: float = math.inf) -> str:
+            """Looks for wares."""
+            return ""
+
+    search = Market.tools["search"]
+    assert search.schema.parameters["properties"] == {"at_most": {"type": "number"}}
+    assert search.arguments.read("{}") == {"at_most": math.inf}
