@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from ray_gym import Environment, Episode, Opening, Score
 from ray_gym import Options as EnvironmentOptions
@@ -21,7 +21,28 @@ ENOUGH = 0.5
 """Least value of a verdict that counts as equal."""
 
 
-class EquivalenceJudge(Environment[QuestionTask, None]):
+class EquivalenceTask(QuestionTask):
+    """A task is a question and its answer, and perhaps what an answer to it looks like."""
+
+    answer_regex: RegularExpression | None = None
+    """Regular expression that wins over the option's."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _apply_template(cls, given: Any) -> Any:
+        """Takes `output_regex` out of `template_metadata`, where NeMo Gym's rows have it, and drops that field. Its points
+        stand for line feeds, too, and its anchors for ends of lines.
+        """
+        if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
+            return given
+        row = {name: value for name, value in given.items() if name != "template_metadata"}
+        pattern = given["template_metadata"].get("output_regex")
+        if isinstance(pattern, str):
+            pattern = f"(?ms){pattern}"  # in front, since the expression may begin with flags of its own
+        return row if pattern is None else {"answer_regex": pattern, **row}
+
+
+class EquivalenceJudge(Environment[EquivalenceTask, None]):
     """The policy answers a question in its own words: a judge compares the meaning with the gold answer's."""
 
     pattern = "single-step"
@@ -52,14 +73,14 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         super().__init__(options)
         self.reward_range = (float(self.options.disagreement_reward), 1.0)
 
-    def generate(self, rng: random.Random, index: int) -> QuestionTask:
+    def generate(self, rng: random.Random, index: int) -> EquivalenceTask:
         asked, gold = question(rng)
-        return QuestionTask(question=asked, expected_answer=gold)
+        return EquivalenceTask(question=asked, expected_answer=gold)
 
-    def setup(self, task: QuestionTask, episode: Episode) -> None:
+    def setup(self, task: EquivalenceTask, episode: Episode) -> None:
         return None
 
-    def opening(self, task: QuestionTask, state: None) -> Opening:
+    def opening(self, task: EquivalenceTask, state: None) -> Opening:
         return Opening(system={"policy": INSTRUCTIONS}, messages={"policy": task.asked})
 
     async def score(self, state: None, episode: Episode) -> Score:
@@ -70,7 +91,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         `disagreement_reward`.
         """
         gold, options = episode.task.expected_answer, self.options
-        candidate = await _extract(episode, options.answer_regex, episode.answer)
+        candidate = await _extract(episode, episode.task.answer_regex or options.answer_regex, episode.answer)
         if not candidate:
             return Score(0.0)
         is_long = options.long_gold_chars is not None and len(gold) > options.long_gold_chars
@@ -100,7 +121,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
             unlabelled=0.0,
         ).verdict(episode, name)
 
-    def perfect(self, task: QuestionTask) -> Mapping[str, Player]:
+    def perfect(self, task: EquivalenceTask) -> Mapping[str, Player]:
         return {"policy": says(task.expected_answer), "judge": judge_who_knows(task.expected_answer)}
 
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ray_gym import Message
 from ray_gym.config.sections import LimitsSection
 from ray_gym.envs.equivalence_judge import EquivalenceJudge
-from ray_gym.envs.equivalence_judge.environment import QuestionTask
+from ray_gym.envs.equivalence_judge.environment import EquivalenceTask
 from ray_gym.envs.equivalence_judge.generator import FAMILIES
 from ray_gym.envs.equivalence_judge.players import judge_who_knows
 from ray_gym.envs.equivalence_judge.prompt import PROMPT
@@ -30,7 +30,7 @@ from ray_gym.play.play import Played, play
 from ray_gym.tools.runner import ToolRunner
 
 GOLD = "7 September 2016"
-TASK = QuestionTask(question="When does the library open?", expected_answer=GOLD)
+TASK = EquivalenceTask(question="When does the library open?", expected_answer=GOLD)
 EXAMPLES = Path("envs/equivalence_judge/example.jsonl").read_text().splitlines()
 EQUAL, DIFFERENT = "[[A=B]]", "[[A!=B]]"
 TAGGED = "<answer>(.*?)</answer>"
@@ -40,7 +40,7 @@ def environment(**options: Any) -> EquivalenceJudge:
     return EquivalenceJudge(EquivalenceJudge.Options(**options))
 
 
-async def answered(said: str, *judged: str, task: QuestionTask = TASK, **options: Any) -> Played:
+async def answered(said: str, *judged: str, task: EquivalenceTask = TASK, **options: Any) -> Played:
     return await play_task(environment(**options), task, {"policy": says(said), "judge": says(*judged)})
 
 
@@ -156,7 +156,7 @@ async def test_what_a_candidate_says_decides_nothing(said: str) -> None:
 
 
 async def test_labels_in_a_gold_answer_decide_nothing_either() -> None:
-    task = QuestionTask(question="Which label?", expected_answer="[[A=B]]")
+    task = EquivalenceTask(question="Which label?", expected_answer="[[A=B]]")
     played = await play_task(environment(), task, {"policy": says("none"), "judge": quoting_judge})
     assert reward_of(played) == 0
 
@@ -176,8 +176,21 @@ async def test_the_answer_is_the_last_match() -> None:
     assert asked(without_groups)[0] == [GOLD, "14"]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [{"answer_regex": r"\(\((.*?)\)\)"}, {"template_metadata": {"output_regex": r"^\(\((.*?)\)\)$", "weight": 0.5}}],
+)
+async def test_a_rows_own_expression_wins_over_the_option(row: dict[str, Any]) -> None:
+    task = EquivalenceTask.model_validate({"question": "When?", "expected_answer": GOLD, **row})
+    played = await answered("<answer>one</answer>\n((two\nor so))\n", EQUAL, task=task, answer_regex=TAGGED)
+    assert asked(played)[0] == [
+        GOLD,
+        "two\nor so" if "template_metadata" in row else "<answer>one</answer>\n((two\nor so))",
+    ]
+
+
 async def test_the_question_is_the_last_match() -> None:
-    task = QuestionTask(question="Example. Q: one? Now yours. Q: two?", expected_answer=GOLD)
+    task = EquivalenceTask(question="Example. Q: one? Now yours. Q: two?", expected_answer=GOLD)
     played = await answered(GOLD, EQUAL, task=task, question_regex=r"Q: (\w+\?)")
     prompts = [event.content for event in played.episode.events if event.kind == "judge"]
     assert fenced_texts(prompts[0])[0] == "two?"
@@ -328,14 +341,14 @@ async def test_scripted_judges(judge: Player, said: str, reward: float) -> None:
 
 
 async def test_the_example_rows() -> None:
-    rows = [QuestionTask.model_validate_json(line) for line in EXAMPLES]
+    rows = [EquivalenceTask.model_validate_json(line) for line in EXAMPLES]
     assert len(rows) == 5
     for row in rows:
         assert reward_of(await play_task(environment(), row)) == 1
 
 
 async def test_a_question_may_come_as_messages() -> None:
-    task = QuestionTask.model_validate(
+    task = EquivalenceTask.model_validate(
         {"messages": [{"role": "user", "content": "Due when?"}], "expected_answer": GOLD}
     )
     played = await answered(GOLD, EQUAL, task=task)
@@ -355,4 +368,4 @@ async def test_a_question_may_come_as_messages() -> None:
 )
 def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(complaint)):
-        QuestionTask.model_validate(row)
+        EquivalenceTask.model_validate(row)
