@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticUndefined
 from pydantic_core.core_schema import ModelSchema
 
 from ray_gym.errors import code_place, describe
@@ -258,8 +259,8 @@ def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> T
         if hints[parameter.name] is IdempotencyKey:
             key_parameter = parameter.name
             continue
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         hint = hints[parameter.name]
+        default = _default_in(hint) if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (_with_none(hint) if _is_none(default) else hint, default)
     config = ConfigDict(extra="forbid")
     arguments, schema_of_arguments = _model_of(f"tool {name}{place}", f"{name}_arguments", config, fields)
@@ -280,6 +281,12 @@ def _is_of_model(name: str, method: Callable[..., Any], parameter: str) -> bool:
     except TypeError:
         return False  # a type that only type checkers see
     return hint in (int, float, str, bool) or get_origin(hint) in (list, dict, Literal)
+
+
+def _default_in(hint: Any) -> Any:
+    """Returns the default that a `Field` in an `Annotated` has; an ellipsis if there is none."""
+    given = [one.default for one in get_args(hint)[1:] if isinstance(one, FieldInfo)]
+    return next((one for one in given if one is not PydanticUndefined), ...) if get_origin(hint) is Annotated else ...
 
 
 def _is_none(default: Any) -> bool:

@@ -117,3 +117,21 @@ def test_a_default_that_json_does_not_have_is_not_shown() -> None:
     search = Market.tools["search"]
     assert search.schema.parameters["properties"] == {"at_most": {"type": "number"}}
     assert search.arguments.read("{}") == {"at_most": math.inf}
+
+
+def test_a_default_within_an_annotated_is_one() -> None:
+    class Market(Environment[Any, Any]):
+        @tool()
+        def buy(
+            self,
+            state: Any,
+            caller: Participant,
+            count: Annotated[int, Field(default=5, description="How many.")],
+            of: Annotated[str | None, Field(default=None)],
+        ) -> str:
+            """Gives wares to the caller."""
+            return ""
+
+    buy = Market.tools["buy"]
+    assert buy.schema.parameters["properties"]["count"] == {"default": 5, "description": "How many.", "type": "integer"}
+    assert buy.arguments.read("{}") == {"count": 5, "of": None}
