@@ -5,12 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import to_json
 
 from ray_gym.messages import Message, is_blank
 from ray_gym.openai_api.conversation import Conversation, system_prompt
+from ray_gym.ordered_sets import has_sets, in_order
 
 
 def _has_words(text: str) -> str:
@@ -60,11 +62,21 @@ class Task(BaseModel):
         return ({"policy": earlier} if earlier else {}) | self.system_prompts
 
 
-def task_json(task: Task) -> str:
-    """Returns a task as the JSON text that is recorded, and from which workers read it: fields under their names, and no
-    computed ones. Errors: pydantic's PydanticSerializationError for values that it can't write.
+def task_json(task: Task, exclude: set[str] | None = None) -> str:
+    """Returns a task as the JSON text that is recorded, and from which workers read it: fields under their names but for
+    those in `exclude`, and no computed ones. Errors: pydantic's PydanticSerializationError for values that it can't write.
     """
-    return task.model_dump_json(round_trip=True)
+    if has_sets(type(task)):
+        return to_json(task_data(task, exclude=exclude), inf_nan_mode="null").decode()
+    return task.model_dump_json(round_trip=True, exclude=exclude)
+
+
+def task_data(task: Task, include: set[str] | None = None, exclude: set[str] | None = None) -> dict[str, Any]:
+    """Returns a task as the JSON data from which it is read: all fields, or those in `include`, but for those in `exclude`.
+    Errors: as of `task_json`.
+    """
+    written = task.model_dump(mode="json", round_trip=True, include=include, exclude=exclude)
+    return in_order(task, written) if has_sets(type(task)) else written
 
 
 TaskT = TypeVar("TaskT", bound=Task)

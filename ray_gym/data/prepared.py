@@ -17,7 +17,7 @@ from ray_gym.data.tasks import Placed, with_ids
 from ray_gym.data.validation import ValidationReport, content_id, validate_all
 from ray_gym.environment import Environment
 from ray_gym.seeds import derive_seed
-from ray_gym.task import Task
+from ray_gym.task import Task, task_data
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = ("train", "validation")
@@ -75,10 +75,7 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
     Errors: UserError for an id that two tasks have.
     """
     return [
-        {
-            "task_id": row.task_id,
-            **task.model_dump(mode="json", round_trip=True, include=task.model_fields_set - {"task_id"}),
-        }
+        {"task_id": row.task_id, **task_data(task, task.model_fields_set - {"task_id"})}
         for row, (_, task) in zip(with_ids(tasks), tasks, strict=True)
     ]
 

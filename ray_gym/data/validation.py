@@ -16,7 +16,7 @@ from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.messages import Message
 from ray_gym.seeds import stable_id
-from ray_gym.task import Task
+from ray_gym.task import Task, task_json
 
 
 @dataclass
@@ -73,7 +73,7 @@ class GivenIds:
 
 def content_id(task: Task) -> str:
     """Returns a hash of a task's content without its id."""
-    return stable_id(task.model_dump_json(exclude={"task_id"}, round_trip=True))
+    return stable_id(task_json(task, exclude={"task_id"}))
 
 
 def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> ValidationReport:
