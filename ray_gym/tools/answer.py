@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any, Literal, TypeVar
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from ray_gym.messages import plain_text, utf8
 from ray_gym.tools.declared import dump_declared
 
 Result = TypeVar("Result")
-_SCALARS = (date, time, timedelta, Decimal, UUID, Path)
+_SCALARS = (date, time, timedelta, Decimal, UUID, PurePath)
 """Types beside JSON's own whose values have a text of their own."""
 _FINER = ("ns", "ps", "fs", "as")
 """Units of numpy's dates and durations that Python's don't have."""
@@ -141,7 +141,7 @@ def _require_finite(number: float | Decimal) -> None:
 def _dump_scalar(value: object) -> Any:
     """Returns a value of one of `_SCALARS` as JSON data. Errors: ValueError for pandas' `NaT`, a date that is none."""
     try:
-        return to_jsonable_python(value)
+        return str(value) if isinstance(value, PurePath) else to_jsonable_python(value)
     except TypeError:
         raise ValueError(f"it returned {value}, which is no date that JSON has") from None
 
@@ -206,6 +206,8 @@ def _spelled(key: Any) -> str:
     """Returns the text of a key of a mapping, which may also be a date, say, in a pydantic model."""
     if isinstance(key, str | int | np.generic):
         return _plain_key(key)
+    if isinstance(key, PurePath):
+        return str(key)
     try:
         (text,) = to_jsonable_python({key: None})
     except (TypeError, ValueError):  # it can't be dumped, and is refused for that
@@ -218,8 +220,13 @@ def _plain_key(key: Any) -> str:
         key = _python_of(key)
     if isinstance(key, str):
         return utf8(key)
+    if isinstance(key, Enum):
+        return _plain_key(key.value)
+    if isinstance(key, float):
+        _require_finite(key)
+        return str(key)
     if isinstance(key, int):
         return str(key).lower() if isinstance(key, bool) else str(int(key))
     if isinstance(key, _SCALARS):
         return str(_dump_scalar(key))
-    raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts: {key!r}")
+    raise TypeError(f"it returned a mapping with a {type(key).__name__} as a key, and JSON has texts")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,6 +187,8 @@ ENDLESS.append(ENDLESS)
         (Open(x={"y": [1.5]}, of=Masked(held=State())), '{"x":{"y":[1.5]},"of":{"held":"masked"}}'),
         (Holder(declared=State(1, "open")), '{"held":null,"declared":{"shown":1,"hidden":"open"},"tags":[]}'),
         ({datetime.date(2026, 1, 2): 1}, '{"2026-01-02":1}'),
+        ({Colour.RED: 1, 1.5: 2}, '{"red":1,"1.5":2}'),
+        ({PurePosixPath("/a"): PureWindowsPath("b")}, '{"/a":"b"}'),
     ],
 )
 def test_results_that_are_text_or_json(result: Any, text: str) -> None:
@@ -214,6 +216,10 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         ({"mean": [float("inf")]}, "it returned inf"),
         (Answer(text="x", left=float("nan")), "it returned nan"),
         ({("a", 1): 2}, "it returned a mapping with a tuple as a key"),
+        ({Whole.STATE: 1}, "it returned a mapping with a State as a key"),
+        ({float("nan"): 1}, "it returned nan"),
+        ({Colour.RED: 1, "red": 2}, "which are both 'red' in JSON"),
+        ({PurePosixPath("a"): 1, "a": 2}, "which are both 'a' in JSON"),
         ({1: "a", "1": "b"}, "it returned a mapping with the keys 1 and '1', which are both '1' in JSON"),
         ([{"?": "a", "\ud83d": "b"}], "which are both '?' in JSON"),
         (Holder(held={datetime.date(2026, 1, 2): 1, "2026-01-02": 2}), "which are both '2026-01-02' in JSON"),
