@@ -62,7 +62,10 @@ def _serializer(
     def write_mapping(value: Any, handler: Plain) -> Any:
         if isinstance(value, Mapping):
             _refusing(check_keys, value)
-        return handler(value)
+        try:
+            return handler(value)
+        except PydanticSerializationError as error:  # pydantic would tell its words, and lose its cause
+            raise error.__cause__ if isinstance(error.__cause__, Refused) else error from None
 
     undeclared = core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(write))
     mapping = core_schema.wrap_serializer_function_ser_schema(write_mapping)

@@ -122,6 +122,10 @@ class Bare(BaseModel):
     bare: list = [{"a": State()}]  # type: ignore[type-arg]
 
 
+class Plain(BaseModel):
+    plain: dict = {}  # type: ignore[type-arg]
+
+
 class Masked(BaseModel):
     held: Any = None
 
@@ -244,6 +248,8 @@ def test_results_that_are_text_or_json(result: Any, text: str) -> None:
         (Held(root=Anything(State())), "it returned a State"),
         (Holder.model_construct(tags=State()), "it returned a State"),
         (Bare(), "it returned a State"),
+        (Plain(plain={"a": State()}), "TypeError: it returned a State"),
+        (Plain(plain={"a": {"b": float("nan")}}), "ValueError: it returned nan"),
         (Held(wide=Wider(text="x", held=State())), "it returned a State"),
         (Holder(held=float("nan")), "it returned nan, which is no number that JSON has"),
         (Holder(held=[{"mean": float("-inf")}]), "it returned -inf"),
