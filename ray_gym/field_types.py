@@ -4,6 +4,7 @@ refused there.
 
 from __future__ import annotations
 
+import dataclasses
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -76,13 +77,15 @@ def types_inside(kind: Any, part: Any) -> list[Any]:
 def fields_of(annotation: Any) -> dict[str, Any]:
     """Returns the types of the fields of a model, a dataclass or a TypedDict by the keys for them; {} for other types."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = annotation.model_fields.items()
-        return {key: field.annotation for name, field in fields for key in keys_of(name, field)}
+        own = annotation.model_fields.items()
+        return {key: field.annotation for name, field in own for key in keys_of(name, field)}
     if hasattr(annotation, "__dataclass_fields__") or hasattr(annotation, "__required_keys__"):
         try:
-            return get_type_hints(annotation, include_extras=True)
+            hints = get_type_hints(annotation, include_extras=True)
         except NameError:  # a class inside of a function
-            return dict(annotation.__annotations__)
+            hints = dict(annotation.__annotations__)
+        fields = {one.name for one in dataclasses.fields(annotation)} if dataclasses.is_dataclass(annotation) else hints
+        return {name: hint for name, hint in hints.items() if name in fields}
     return {}
 
 

@@ -94,6 +94,10 @@ def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monke
         ),
         ("fanout.zzz=1", "fanout.zzz: unknown key; known: workers, concurrency, cpus_per_worker"),
         (
+            "participants.policy.sampling.n=1",
+            "participants.policy.sampling.n: unknown key; known: temperature, max_tokens",
+        ),
+        (
             "tasks.generate=many",
             "tasks.generate: Input should be a valid integer, unable to parse string as an integer (found 'many')",
         ),
