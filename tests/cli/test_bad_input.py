@@ -205,7 +205,9 @@ def test_files_that_are_not_there(folder: Folder) -> None:
     folder.refuses("rollout", "min.yaml", told="min.yaml: there is no such config file; did you mean mine.yaml?")
     folder.write(GOOD.replace("generate: 2", "path: absent.jsonl"))
     folder.refuses("rollout", "mine.yaml", told="tasks.path: there is no file absent.jsonl")
-    folder.refuses("show", "runs/none", told="runs/none is no run directory")
+    folder.refuses(
+        "show", "runs/none", told="runs/none is no run directory (it has no folder episodes/); nothing is there"
+    )
     folder.refuses("rollout", "--resume", "runs/none", told="--resume: runs/none is no run directory")
     folder.refuses("rollout", told="give a CONFIG to play, or --resume RUN")
 

@@ -44,4 +44,10 @@ def test_a_part_of_a_run_names_the_run(tmp_path: Path) -> None:
 
 def test_a_folder_without_runs_names_none(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
-    assert told(tmp_path / "deep") == told(tmp_path / "nowhere") == ""
+    assert told(tmp_path / "deep") == ""
+
+
+def test_a_misspelt_run_is_told_with_the_one_that_is_meant(tmp_path: Path) -> None:
+    runs = make_runs(tmp_path / "runs", "first_run", "b")
+    assert told(runs / "firstrun") == f"; nothing is there; did you mean {runs}/first_run?"
+    assert told(f"{runs}/other/") == told(tmp_path / "no" / "where") == "; nothing is there"

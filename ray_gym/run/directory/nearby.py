@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from pyarrow.fs import FileSelector, FileType
 
 from ray_gym.messages import utf8
@@ -20,7 +22,8 @@ def is_run(storage: Storage) -> bool:
 
 def nearby_runs(location: str) -> str:
     """Returns the end of a message that a location is no run: the last runs by name of the folder that it is, or the run
-    that it is a part of; "" if there is none, or it can't be read.
+    that it is a part of, or the run of a name near to its own if nothing is there; "" if there is none, or it can't be
+    read.
     """
     try:
         if names := _names_of_runs(storage_at(location)):
@@ -29,9 +32,22 @@ def nearby_runs(location: str) -> str:
         for above in (parent_of(location), parent_of(parent_of(location))):
             if is_run(storage_at(above)):
                 return f"; it is a part of the run {above}"
+        return _told_near(location)
     except (OSError, ValueError):
         pass
     return ""
+
+
+def _told_near(location: str) -> str:
+    """Returns that nothing is at a location, and the run beside it with a name near to its own; "" if something is there.
+    Errors: OSError; UnicodeDecodeError.
+    """
+    storage, folder = storage_at(location), parent_of(location)
+    if storage.filesystem.get_file_info(storage.root).type != FileType.NotFound:
+        return ""
+    name = location.rstrip("/").rpartition("/")[2]
+    near = get_close_matches(name, _names_of_runs(storage_at(folder)), 1)
+    return f"; nothing is there; did you mean {folder}/{near[0]}?" if near else "; nothing is there"
 
 
 def _names_of_runs(storage: Storage) -> list[str]:
