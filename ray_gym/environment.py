@@ -273,6 +273,7 @@ class Environment(Generic[TaskT, StateT]):
         schema.
 
         It is called before each model call, for which the narrowed schema is then valid. Prompts show the whole schema.
+        `tool` is a copy, which may be changed.
         """
         return tool
 

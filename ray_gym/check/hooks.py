@@ -12,9 +12,9 @@ from ray_gym.check.scenes import Play
 from ray_gym.check.scores import has_no_score
 from ray_gym.check.tools import has_failed_in_tool
 from ray_gym.errors import FailureKind
-from ray_gym.messages import ToolSchema
 from ray_gym.rendering import FAILED
 from ray_gym.task import Opening
+from ray_gym.tools.arguments import ArgumentsBySchema
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -84,6 +84,14 @@ def _last_words(play: Play) -> str:
     return f"; last said by {said.participant}: {shorten(f'{said.content} {calls}'.strip(), 80)!r}"
 
 
+def _is_tool(given: Any) -> bool:
+    """Says whether `narrow` may return a value. None is the value of one that raised an error."""
+    try:
+        return given is None or bool(ArgumentsBySchema(given.parameters))
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
 def _check_result(evidence: Evidence) -> Iterator[Finding]:
     environment = evidence.subject.make()
     speakers = (None, *environment.participants)
@@ -91,7 +99,7 @@ def _check_result(evidence: Evidence) -> Iterator[Finding]:
         "finished": ("the outcome as text, or None", lambda given: given is None or isinstance(given, str)),
         "relay": ("a text, or None", lambda given: given is None or isinstance(given, str)),
         "next_speaker": (f"one of {', '.join(map(str, speakers[1:]))}, or None", lambda given: given in speakers),
-        "narrow": ("a ToolSchema", lambda given: given is None or isinstance(given, ToolSchema)),
+        "narrow": ("a ToolSchema, with a JSON schema of an object as its parameters", _is_tool),
         "opening": ("an Opening", lambda given: given is None or isinstance(given, Opening)),
     }
     for hook, returned in evidence.trace.returned.items():

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -145,11 +147,15 @@ class BoundedEpisode(EpisodeView):
         shown = self._tools_shown_to(participant)
         if not shown or not self.environment.narrows():
             return shown, shown
-        narrowed = tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
-        for schema in narrowed:
-            if not isinstance(schema, ToolSchema):
-                raise wrong_return(self.environment, "narrow", schema, "a ToolSchema")
-        return shown, narrowed
+        return shown, tuple([self._narrow(schema, participant) for schema in shown])
+
+    def _narrow(self, schema: ToolSchema, participant: Participant) -> ToolSchema:
+        """Returns a tool's schema as the state narrows it now; the schema itself if it does not."""
+        given = replace(schema, parameters=deepcopy(schema.parameters))
+        narrowed = self.environment.narrow(given, self.state, participant)
+        if not isinstance(narrowed, ToolSchema):
+            raise wrong_return(self.environment, "narrow", narrowed, "a ToolSchema")
+        return schema if narrowed is given and narrowed == schema else narrowed
 
     def _tools_shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
         if participant.tool_choice == "none":

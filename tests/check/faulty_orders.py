@@ -393,6 +393,12 @@ class OddOutcome(Sound):
         return None if state.wanted else True
 
 
+class NarrowsToNoSchema(Sound):
+    def narrow(self, tool: ToolSchema, state: Order, caller: Participant) -> ToolSchema:
+        tool.parameters["minProperties"] = "all"
+        return tool
+
+
 class TellsNobody(Sound):
     def opening(self, task: OrderTask, state: Order) -> Opening:
         return Opening()

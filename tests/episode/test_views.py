@@ -161,6 +161,21 @@ async def test_the_other_side_may_begin() -> None:
     assert game.models["policy"].seen() == [("user", "Hello?")]
 
 
+async def test_narrow_may_change_the_schema_that_it_is_given() -> None:
+    class Narrow(Desk):
+        def narrow(self, tool: Any, state: Any, caller: Participant) -> Any:
+            if caller == "user":
+                tool.parameters["properties"].clear()
+            return tool
+
+    game = await play_script(Narrow(), ["hi"], ["ho"], policy={"max_turns": 1})
+    look_up, press = (Narrow.tools[name].schema for name in ("look_up", "press"))
+    assert game.models["policy"].requests[0].allowed_tools[0] is look_up
+    asked = game.models["user"].requests[0]
+    assert asked.tools[0] is press and "button" in press.parameters["properties"]
+    assert asked.allowed_tools[0].parameters["properties"] == {}
+
+
 async def test_a_narrowed_schema_is_what_is_allowed_and_not_what_is_shown() -> None:
     class Narrow(Desk):
         def narrow(self, tool: Any, state: Any, caller: Participant) -> Any:
