@@ -99,6 +99,13 @@ def _decode(text: str) -> tuple[Any, str | None]:
     return value, _TYPES[type(value)]
 
 
+def types_of(schema: Any, root: dict[str, Any]) -> set[str]:
+    """Returns the names of the types that a schema allows, also by those that it refers to in `root`; a text, if it says
+    nothing of types.
+    """
+    return _types(_alternatives(schema, root))
+
+
 def _types(schemas: Sequence[Mapping[str, Any]]) -> set[str]:
     """Returns the names of the types that one of several schemas allows; a text, if they say nothing of types."""
     types: set[str] = set()

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import Call, is_name, read_bare_name
+from ray_gym.deployments.chat.call_values import types_of
 from ray_gym.deployments.chat.quoted_tags import Tags, reveal
 from ray_gym.each_key_once import RepeatedKey, each_key_once
 from ray_gym.messages import ToolSchema
@@ -63,17 +64,17 @@ def _as_json(part: re.Match[str]) -> str:
     return part["json"] or ("null" if bare == "None" else bare) + (": " if part["colon"] else "")
 
 
-def _with_types(text: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+def _with_types(text: str, arguments: Mapping[str, Any], schema: dict[str, Any]) -> str:
     """Returns arguments as JSON text. `arguments`: the same, decoded. A text in the place of an argument that can't be one,
     as its schema says, is read as JSON: models put numbers between <escape>, too.
     """
-    made = {key: _typed(value, schema.get("properties", {}).get(key)) for key, value in arguments.items()}
+    properties = schema.get("properties", {})
+    made = {key: _typed(value, types_of(properties.get(key), schema)) for key, value in arguments.items()}
     return text if made == arguments else json.dumps(made, ensure_ascii=False)
 
 
-def _typed(value: Any, schema: Any) -> Any:
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
-    if not isinstance(value, str) or not isinstance(kind, str) or kind == "string":
+def _typed(value: Any, types: Collection[str]) -> Any:
+    if not isinstance(value, str) or "string" in types:
         return value
     try:
         return json.loads(value)

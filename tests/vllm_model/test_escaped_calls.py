@@ -58,3 +58,22 @@ def test_the_tool_format_reads_them() -> None:
     message = tool_format("functiongemma").parse(answer, (NOTE,), None, 7)
     assert message.content == "So:"
     assert [(call.name, call.arguments) for call in message.tool_calls] == [("note", '{"b": false, "o": {}}')]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"$ref": "#/$defs/Size"}, "42"),
+        ({"allOf": [{"$ref": "#/$defs/Size"}]}, "42"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "42"),
+        ({"type": ["integer", "null"]}, "42"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, '"42"'),
+        ({}, '"42"'),
+    ],
+)
+def test_types_may_be_behind_a_reference_or_several(schema: dict[str, object], value: str) -> None:
+    parameters = {"type": "object", "properties": {"text": schema}, "$defs": {"Size": {"type": "integer"}}}
+    written = "<start_function_call>call:note{text:<escape>42<escape>}<end_function_call>"
+    _, attempts = call_frames.cut("functiongemma", written, ["note"])
+    (call,) = escaped_calls.read(attempts, [ToolSchema("note", "", parameters)])
+    assert call[2] == f'{{"text": {value}}}'
