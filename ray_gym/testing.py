@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
-from ray_gym.episode.participant import Participant
+from ray_gym.episode.participant import Participant, require_participant
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
 from ray_gym.messages import Message, tool_call_message
@@ -73,9 +73,12 @@ async def play_task(
     `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments
     are the sections `limits` and `participants.NAME` of a config. `runner` runs the tools; without one, processes and
     threads that this episode's tools started end with it. `sandboxes`: those of an environment that uses them; None:
-    sandboxes of bubblewrap. Errors: AssertionError for a participant without a player; UserError if it uses a sandbox, and
-    this machine has no bubblewrap.
+    sandboxes of bubblewrap. Errors: ValueError for a player or a section of an unknown participant; AssertionError for a
+    participant without a player; UserError if it uses a sandbox, and this machine has no bubblewrap.
     """
+    names = (*environment.participants, *environment.auxiliary)
+    for name in (*(players or {}), *participants):
+        require_participant(name, names, "play_task")
     cast = {**environment.perfect(task), **(players or {})}
     spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task_json(task))
     used = runner or ToolRunner()
@@ -113,8 +116,8 @@ async def play_group(
     """Plays one episode of a task for each of `casts`, scores the episodes together (`score_group`) if the environment
     does so, and returns them. A cast gives players by participant; the environment's perfect ones play the others.
 
-    `judges` are players of the auxiliary participants. Errors: AssertionError if the group could not be scored, or if a
-    participant has no player.
+    `judges` are players of the auxiliary participants. Errors: ValueError for a player of an unknown participant;
+    AssertionError if the group could not be scored, or if a participant has no player.
     """
     shared = dict(judges or {})
     async with _sandboxes_of(environment, None) as places:

@@ -14,6 +14,7 @@ from ray_gym.episode.awaiting import command
 from ray_gym.episode.blame import fault_of, is_policy
 from ray_gym.episode.bounded import BoundedEpisode
 from ray_gym.episode.opening_messages import earlier_messages, first_messages, next_to_answer
+from ray_gym.episode.participant import require_participant
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.thread import Asked
 from ray_gym.episode.turn import Turn
@@ -72,10 +73,7 @@ class Episode(BoundedEpisode):
         anything.
         """
         self._require_open()
-        if name not in self.threads:
-            raise ValueError(
-                f"turn: there is no participant {name!r}; there are: {', '.join(self.environment.participants)}"
-            )
+        require_participant(name, self.environment.participants, "turn")
         participant = self.participants[name]
         name = participant.name
         turn = Turn(name, len(self.turns), most_steps=max_steps)
@@ -217,8 +215,7 @@ class Episode(BoundedEpisode):
         episode has ended; ValueError for an unknown thread; TypeError if `text` is no text.
         """
         self._require_open()
-        if name not in self.threads:
-            raise ValueError(f"tell: there is no thread {name!r}; there are: {', '.join(self.threads)}")
+        self._require_thread(name, "tell")
         if not isinstance(text, str):
             raise TypeError(f"tell: expected text, got {type(text).__name__}")
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
@@ -234,9 +231,10 @@ class Episode(BoundedEpisode):
 
         The thread begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model
         answer. Threads may be used at the same time (`asyncio.gather`), each for one call at a time. Errors:
-        EpisodeOver if the episode has ended.
+        EpisodeOver if the episode has ended; ValueError for an unknown participant.
         """
         self._require_open()
+        require_participant(participant, self.participants, "open_thread")
         return self.transcript.open_thread(participant)
 
     @command
@@ -245,9 +243,10 @@ class Episode(BoundedEpisode):
         carried out.
 
         Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up);
-        EpisodeFailure.
+        EpisodeFailure; ValueError for an unknown thread.
         """
         self._require_open()
+        self._require_thread(thread, "reply")
         completion = await self.complete_thread(thread, Asked.by(self.threads[thread].participant, (), ()))
         self._require_open()
         assert completion is not None
@@ -305,6 +304,11 @@ class Episode(BoundedEpisode):
                 self.asking.pop(name, None)
         assert completion is not None
         return completion
+
+    def _require_thread(self, name: str, asked: str) -> None:
+        """Checks that there is a thread of a name. `asked`: the command that was given it. Errors: ValueError."""
+        if name not in self.threads:
+            raise ValueError(f"{asked}: there is no thread {name!r}; there are: {', '.join(self.threads)}")
 
     # ---- between turns ----
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ray_gym.config.sections import LimitsSection, ParticipantSection
@@ -66,3 +67,11 @@ class Participant:
             is_agent=section.agent is not None,
             concurrency=section.concurrency,
         )
+
+
+def require_participant(name: str, participants: Collection[str], asked: str) -> None:
+    """Checks that there is a participant of a name. `participants`: names of those that there are; `asked`: the function
+    that was given the name. Errors: ValueError.
+    """
+    if name not in participants:
+        raise ValueError(f"{asked}: there is no participant {name!r}; there are: {', '.join(participants)}")

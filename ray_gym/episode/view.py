@@ -12,7 +12,7 @@ from typing import Any
 from ray_gym.aio.clock import ActiveClock
 from ray_gym.config.interpolations import without_variables
 from ray_gym.episode.calls import Calls
-from ray_gym.episode.participant import Participant
+from ray_gym.episode.participant import Participant, require_participant
 from ray_gym.episode.sandbox import EpisodeSandbox, seconds_for_tools
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
@@ -109,7 +109,8 @@ class EpisodeView:
         return self._now
 
     def turns_of(self, participant: str) -> int:
-        """Returns the number of turns that a participant has begun."""
+        """Returns the number of turns that a participant has begun. Errors: ValueError for an unknown participant."""
+        require_participant(participant, self.participants, "turns_of")
         return [turn.speaker for turn in self.turns].count(participant)
 
     def results_for(self, turn: Turn, listener: Participant) -> list[str]:
@@ -122,8 +123,11 @@ class EpisodeView:
 
     def messages_of(self, participant: str) -> list[Event]:
         """Returns the events of a participant's messages in its own conversation, in order. Messages that the task's
-        row began with are not among them.
+        row began with are not among them. The name of a thread of `open_thread` stands for that conversation. Errors:
+        ValueError for an unknown participant.
         """
+        if participant not in self.threads:
+            require_participant(participant, self.participants, "messages_of")
         return [event for event in self.events if event.kind == "message" and event.thread == participant]
 
     @property
@@ -141,7 +145,13 @@ class EpisodeView:
         self.transcript.write("note", content=without_variables(text, self.filled_in))
 
     def end(self, reason: StopReason, text: str = "") -> None:
-        """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes."""
+        """Ends the episode for a reason; `text` explains it. If the episode has ended already, nothing changes. Errors:
+        TypeError if `reason` is no StopReason.
+        """
+        if not isinstance(reason, StopReason):
+            raise TypeError(
+                f"end: expected a StopReason, found {reason!r:.60}; words of your own are the second argument"
+            )
         if self.stop is None:
             text = plain_text(text)
             self.transcript.write("stop", content=text, finish_reason=reason.value)
