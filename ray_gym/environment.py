@@ -82,7 +82,8 @@ class Environment(Generic[TaskT, StateT]):
 
     A subclass overrides `setup` and `score`, and each other method whose default does not fit.
 
-    Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
+    Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`, after
+    `super().__init__(options)`.
     """
 
     participants: tuple[str, ...] = ("policy",)

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 
 from ray_gym.beside import PROJECT, config_projects, refuse_hidden
 from ray_gym.environment import Environment
-from ray_gym.errors import RunFailed, UserError, describe, placed
+from ray_gym.errors import RunFailed, UserError, code_place, describe, placed
 from ray_gym.load_object import complaint_about_file, load_module, load_object, module_of_users
 from ray_gym.sandbox.kind import SandboxKind
 
@@ -85,15 +85,29 @@ def find_environment(name: str, where: str = "environment.id") -> type[Environme
 
 def construct(made: Callable[[Any], MadeT], options: BaseModel, where: str) -> MadeT:
     """Makes an environment or an engine from its class and options. `where`: the part of the input that names it.
-    Errors: UserError, also for an unexpected exception of the constructor, with its place; RunFailed.
+    Errors: UserError, also for an unexpected exception of the constructor, with its place, and for an environment's that
+    keeps no options; RunFailed.
     """
     try:
-        return made(options)
+        one = made(options)
     except (UserError, RunFailed):
         raise
     except (Exception, SystemExit) as error:
         name = getattr(made, "__name__", made)
         raise UserError(f"{where}: {name}.__init__ failed: {placed(error)}") from error
+    if isinstance(one, Environment) and not _keeps(one, options):
+        place = code_place(type(one).__init__)
+        raise UserError(f"{where}: {type(one).__name__}.__init__{place} does not call super().__init__(options)")
+    return one
+
+
+def _keeps(environment: Environment[Any, Any], options: BaseModel) -> bool:
+    """Says whether an environment has options, and not defaults in the place of those that it was given."""
+    kept = getattr(environment, "options", None)
+    if kept is None:
+        return False
+    are_defaults = isinstance(kept, type(options)) and not kept.model_fields_set
+    return not are_defaults or kept == options
 
 
 def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:

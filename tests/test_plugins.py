@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from playing import Alone
 
+from ray_gym import Options
 from ray_gym.beside import VARIABLE
 from ray_gym.errors import UserError
 from ray_gym.hosting import import_paths as import_paths_module
 from ray_gym.hosting.import_paths import as_variables, import_from, import_paths
 from ray_gym.load_object import load_object
-from ray_gym.plugins import ENVIRONMENT, find_environment, left_out, names
+from ray_gym.plugins import ENVIRONMENT, construct, find_environment, left_out, names
 
 ENTRY_POINTS = '[project.entry-points."ray_gym.environments"]\n'
 MODULE = "from ray_gym import Environment\n\n\nclass Mine(Environment):\n    pass\n"
@@ -165,3 +167,35 @@ def test_the_folders_of_the_checkout_are_imported_under_one_name(monkeypatch: py
     for name in ("envs", "deployments"):
         with pytest.raises(ImportError, match=f"the package ray_gym.{name}, not {name}"):
             importlib.import_module(name)
+
+
+class Sized(Alone):
+    class Options(Options):
+        size: int = 1
+
+
+class KeepsNone(Sized):
+    def __init__(self, options: Options) -> None:
+        self.opened = True
+
+
+class KeepsDefaults(Sized):
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+
+
+class Doubles(Sized):
+    def __init__(self, options: Sized.Options) -> None:
+        super().__init__(options.model_copy(update={"size": 2 * options.size}))
+
+
+@pytest.mark.parametrize("cls", [KeepsNone, KeepsDefaults])
+def test_a_constructor_that_keeps_no_options_is_refused(cls: type[Sized]) -> None:
+    told = rf"environment.id: x: {cls.__name__}.__init__ \(test_plugins.py:\d+\) does not call super"
+    with pytest.raises(UserError, match=told):
+        construct(cls, Sized.Options(size=3), "environment.id: x")
+
+
+def test_a_constructor_may_change_options_and_leave_out_defaults() -> None:
+    assert construct(Doubles, Sized.Options(size=3), "x").options.size == 6
+    assert construct(KeepsDefaults, Sized.Options(), "x").options.size == 1
