@@ -14,7 +14,8 @@ import inspect
 import json
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import update_wrapper
 from types import FunctionType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -78,10 +79,15 @@ class ToolOptions:
     """
 
     def __new__(cls, *given: object, **options: object) -> ToolOptions:
-        """Makes the options. Errors: TypeError for `@tool` without parentheses."""
+        """Makes the options. Errors: TypeError for `@tool` without parentheses, and for an unknown option."""
         if given:
             name = getattr(given[0], "__name__", "the method")
             raise TypeError(f"write @tool() above {name}, with parentheses; options of it are given by name")
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                meant = "".join(f"; did you mean {near}?" for near in get_close_matches(name, known, n=1))
+                raise TypeError(f"@tool: there is no option {name}{meant}; the options are: {', '.join(known)}")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -95,10 +101,16 @@ class ToolOptions:
             raise TypeError(
                 f"@tool: effect is one of {', '.join(map(repr, get_args(WhenLost)))} (found {self.effect!r:.60})"
             )
+        for name, given in (("blocking", self.blocking), ("isolated", self.isolated)):
+            if not isinstance(given, bool):
+                raise TypeError(f"@tool: {name} is True or False (found {given!r:.60})")
         if self.isolated and self.blocking:
             raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
-        if self.memory_mb is not None and (not self.isolated or self.memory_mb <= 0):
-            raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
+        most = self.memory_mb
+        if most is not None and (type(most) is not int or most <= 0):
+            raise TypeError(f"@tool: memory_mb is a whole number of megabytes, from 1 (found {most!r:.60})")
+        if most is not None and not self.isolated:
+            raise TypeError("@tool: memory_mb is an option of a tool with isolated=True")
 
     def __call__(self, method: Method) -> Method:
         """Marks a method as a tool with these options, and returns it. Errors: TypeError for something else than a

@@ -464,3 +464,24 @@ def test_what_a_tool_is_given(method: Any, told: str | None) -> None:
 def test_what_an_effect_may_be(effect: Any) -> None:
     with pytest.raises(TypeError, match=r"@tool: effect is one of 'retry', 'fail' \(found "):
         tool(effect=effect)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"memory_mb": "512", "isolated": True}, "memory_mb is a whole number of megabytes, from 1 (found '512')"),
+        ({"memory_mb": 0.5, "isolated": True}, "memory_mb is a whole number of megabytes, from 1 (found 0.5)"),
+        ({"memory_mb": 0, "isolated": True}, "memory_mb is a whole number of megabytes, from 1 (found 0)"),
+        ({"memory_mb": 512}, "memory_mb is an option of a tool with isolated=True"),
+        ({"blocking": "yes"}, "blocking is True or False (found 'yes')"),
+        ({"isolated": 1}, "isolated is True or False (found 1)"),
+        (
+            {"participant": ("policy",)},
+            "there is no option participant; did you mean participants?; the options are: p",
+        ),
+        ({"timeout": 5}, "there is no option timeout; the options are: participants, blocking, "),
+    ],
+)
+def test_what_options_may_be(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"@tool: {told}")):
+        tool(**options)
