@@ -15,6 +15,7 @@ from ray_gym.errors import FailureKind
 from ray_gym.rendering import FAILED
 from ray_gym.task import Opening
 from ray_gym.tools.arguments import ArgumentsBySchema
+from ray_gym.tools.pickled import why_not_portable
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -30,7 +31,16 @@ async def look(evidence: Evidence) -> list[Finding]:
     """
     raised = [finding for play in evidence.plays for finding in _errors_raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}
-    return [*by_place.values(), *_check_result(evidence), *_no_picture(evidence), *_not_closed(evidence)]
+    others = (_check_result, _no_picture, _not_portable, _not_closed)
+    return [*by_place.values(), *(finding for look_at in others for finding in look_at(evidence))]
+
+
+def _not_portable(evidence: Evidence) -> Iterator[Finding]:
+    """Finds an environment that can't be sent to workers."""
+    why = why_not_portable(evidence.subject.make())
+    if why is not None:
+        what, _, mend = why.partition(": ")
+        yield Finding(f"{evidence.subject.environment_class.__name__}.__init__", what, mend)
 
 
 def _no_picture(evidence: Evidence) -> Iterator[Finding]:

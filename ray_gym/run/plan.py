@@ -23,6 +23,7 @@ from ray_gym.models.engine import bases_first, models_on
 from ray_gym.models.price import Price
 from ray_gym.plugins import construct, find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.tools.pickled import require_portable
 from ray_gym.wrong_hooks import require_hooks
 
 SUBMISSION = 0
@@ -213,12 +214,16 @@ def request_of(plan: Plan, name: str) -> EngineCheck:
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     """Makes the environment of a config. `file`: name of the config in messages. Errors: UserError for an unknown
-    environment, a wrong option, or an exception of the environment's constructor.
+    environment, a wrong option, an exception of the environment's constructor, or an environment that can't be sent to
+    workers.
     """
     environment_class = find_environment(config.environment.id)
     require_hooks(environment_class, f"environment.id: {config.environment.id}")
     options = validate(environment_class.Options, config.environment.options, file, ("environment",), config)
-    return construct(environment_class, options, f"environment.id: {config.environment.id}")
+    where = f"environment.id: {config.environment.id}"
+    environment = construct(environment_class, options, where)
+    require_portable(environment, where)
+    return environment
 
 
 def make_specs(config: RunConfig, tasks: Sequence[TaskRow]) -> list[EpisodeSpec]:

@@ -23,6 +23,7 @@ from ray_gym.aio.clock import running_clock
 from ray_gym.errors import EpisodeFailure, FailureKind, code_place, describe
 from ray_gym.tools.answer import ToolError, within
 from ray_gym.tools.frames import LENGTH
+from ray_gym.tools.pickled import pickled
 
 START_DEADLINE_S = 60.0
 """Seconds for a zygote to start and to import the environment's module."""
@@ -237,12 +238,7 @@ def _pickle(value: Any, what: str, is_script: bool) -> bytes:
     Errors: TypeError for a value that can't be pickled.
     """
     try:
-        if not is_script:
-            with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
-                return pickle.dumps(value)
-        from ray import cloudpickle
-
-        return bytes(cloudpickle.dumps(value))
+        return pickled(value, by_value=is_script)
     except Exception as error:
         raise TypeError(f"{what} can't be pickled, which an isolated tool needs: {describe(error)}") from error
 
