@@ -7,6 +7,7 @@ formats give types all the same: they are given the schemas that a `$ref` is for
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,6 +84,10 @@ def _spell_text(text: str, types: set[str]) -> str:
     made, type_ = _decode(written)
     if type_ != "string" and (type_ in types or (type_ == "integer" and "number" in types)):
         return written
+    if "string" not in types and type_ is None and (literal := _decode_python(written)) is not None:
+        value, type_ = literal
+        if type_ in types:
+            return _dump(value)
     if "string" not in types or written.lower() in ("null", "true", "false"):
         coerced = _dump(coerce_to_schema_type(text, sorted(types)))
         return written if type_ is not None and coerced == _dump(made) else coerced
@@ -97,6 +102,16 @@ def _decode(text: str) -> tuple[Any, str | None]:
     except (ValueError, RecursionError):
         return None, None
     return value, _TYPES[type(value)]
+
+
+def _decode_python(text: str) -> tuple[Any, str] | None:
+    """Returns the list, the object or the None that a text is as Python writes it, and its type in JSON; None for another."""
+    try:
+        value = ast.literal_eval(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return (value, _TYPES[type(value)]) if value is None or isinstance(value, list | dict) else None
 
 
 def types_of(schema: Any, root: dict[str, Any]) -> set[str]:

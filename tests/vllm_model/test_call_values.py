@@ -121,6 +121,11 @@ def test_texts_stay_texts(tool_parser: str, schema: Any, value: str) -> None:
     ("schema", "value", "wanted"),
     [
         ({"type": "integer"}, "007", "7"),
+        ({"type": "array"}, "['a', None]", '["a", null]'),
+        ({"$ref": "#/$defs/Node"}, "{'n': 1}", '{"n": 1}'),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "None", "null"),
+        ({"type": ["array", "string"]}, "['a']", "\"['a']\""),
+        ({"type": "integer"}, "['a']", "\"['a']\""),
         ({"type": "boolean"}, "True", "true"),
         ({"type": "boolean"}, "1", "true"),
         ({"type": ["boolean", "string"]}, "False", "false"),
