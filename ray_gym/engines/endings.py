@@ -52,12 +52,13 @@ _DEEPEST = 6
 """Largest number of errors within one another that are read."""
 _CONTEXT_IS_FULL = re.compile(
     r"context[ _]?(length|size|window)|exceeds? (the )?context limit|exceed_context"
-    r"|(prompt|input) is too long|longer than the maximum model length"  # Anthropic, Bedrock, vLLM
+    r"|(prompt|input) is too long"  # Anthropic, Bedrock
+    # vLLM, TensorRT-LLM, TabbyAPI, SiliconFlow, MLC-LLM
+    r"|(than|exceeds?) (the )?(model('s)? )?(max(imum)?[ _])?(seq(uence)?|input|prompt|model)[ _]len(gth)?\b"
     r"|(input|prompt) token count .{0,20}exceeds"  # Gemini, GitHub Copilot
     r"|maximum prompt length is \d|reduce the length of the (messages|prompt|input)"  # xAI; Groq, Cerebras
     r"|range of input length should be|input length \d+ exceeds the maximum length"  # DashScope; Volcano Engine
     r"|prompt exceeds max length|model max length exceeded|exceeded model token limit"  # Zhipu; Moonshot
-    r"|prompt length \(\d+\) exceeds maximum (input|sequence) length"  # TensorRT-LLM
     r"|sum of prompt length \(.{1,120}should not exceed max_(num_tokens|seq_len)"  # TensorRT-LLM
     r"|tokens_limit_reached|request body too large for .{1,60}max size: \d+ tokens"  # GitHub Models
     r"|total number of tokens \(prompt and prediction\) cannot exceed"  # Cohere
@@ -66,8 +67,7 @@ _CONTEXT_IS_FULL = re.compile(
     r"|too many tokens: size limit"  # Cohere
     r"|number of input tokens \d+ cannot exceed"  # watsonx
     r"|input_len exceeds session_len"  # lmdeploy
-    r"|(prompt_tokens|prompt length|request length) [\d( +)]{1,60}(must be less|is greater) than max_seq_len"  # SiliconFlow, TabbyAPI
-    r"|larger than the model input length limit|tokens requires a sequence length of \d+"  # MLC-LLM; SambaNova
+    r"|tokens requires a sequence length of \d+"  # SambaNova
     r"|too_many_prompt_tokens|total length of all messages is too long",  # Perplexity
     re.IGNORECASE,
 )
@@ -75,11 +75,12 @@ _PROMPT_IS_TOO_LONG = re.compile(
     r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
     r"|too many (?:input )?tokens\b(?:: total|\. max input)|tokens in request more than max tokens"  # Cohere, OCI; Z.AI
     r'|(?:^|")(?:token limit exceeded|too many tokens)\.?(?:"|$)'
-    r"|(?:prompt|\u8f93\u5165)\s?.{0,8}(?:\u8d85\u957f|\u8fc7\u957f|\u957f\u5ea6\u8d85[\u8fc7\u51fa])",
+    r"|(?:prompt|输入)\s?.{0,8}(?:超长|过长)|token数量超过上限"  # Spark
+    r"|输入(?=.{0,30}(?:长度|token)).{0,12}超[过出]",
     re.IGNORECASE,
 )
 """Other words by which a prompt is too long. Those of a rate limit may be like them."""
-_RATE = re.compile(r"rate.?limit|quota|per[ -](?:minute|hour|day|month)|\b[tr]p[md]\b", re.IGNORECASE)
+_RATE = re.compile(r"rate.?limit|quota|per[ -](?:minute|hour|day|month)|\b[tr]p[md]\b|每|频率", re.IGNORECASE)
 
 _LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens")
 _TOO_LARGE = re.compile(
