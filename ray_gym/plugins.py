@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ray_gym.beside import PROJECT, config_projects, refuse_hidden
+from ray_gym.config.sections import ModelSection
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError, code_place, describe, placed
 from ray_gym.load_object import complaint_about_file, load_module, load_object, module_of_users
@@ -135,9 +136,13 @@ def find_sandbox(name: str, where: str) -> type[SandboxKind]:
 
 def find_engine(name: str, where: str) -> Any:
     """Finds the engine class of a name. Errors: UserError, which names `where`, if there is none (it lists the known
-    engines), or it can't be imported.
+    engines), it can't be imported, or an option has the name of a key that each model has.
     """
-    return find(ENGINE, name, where)
+    found = find(ENGINE, name, where)
+    fields = getattr(getattr(found, "Options", None), "model_fields", {})
+    if taken := [key for key in ModelSection.model_fields if key in fields]:
+        raise UserError(f"{where}: {found.__name__}.Options.{taken[0]} is a key of every model: rename the option")
+    return found
 
 
 def find_gateway(name: str = "gateway") -> Any:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedModel, ScriptedOptions
+from ray_gym.errors import UserError
 from ray_gym.models import base, engine
 from ray_gym.models.base import Engine, EngineCheck, Model
 from ray_gym.plugins import find_engine
@@ -37,6 +39,16 @@ def test_the_smallest_engine_has_a_default_for_everything_else() -> None:
 def test_an_engine_that_does_not_connect_is_none() -> None:
     with pytest.raises(TypeError, match="connect"):
         type("Silent", (Engine,), {})(None)
+
+
+class Priced(ScriptedEngine):
+    class Options(ScriptedOptions):
+        price: int = 1
+
+
+def test_an_option_that_a_config_cannot_give_is_refused() -> None:
+    with pytest.raises(UserError, match=r"models\.m\.engine: Priced\.Options\.price is a key of every model: rename"):
+        find_engine("test_engine:Priced", "models.m.engine")
 
 
 @pytest.mark.parametrize(
