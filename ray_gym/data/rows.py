@@ -174,6 +174,15 @@ def notes_on(source: str, left_out: Mapping[str, Sequence[str]]) -> list[str]:
     )
 
 
+def notes_on_tasks(given: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns the notes on rows that come without a file, whose places are `tasks[0]` and so on."""
+    left_out: dict[str, list[str]] = {}
+    for index, fields in enumerate(given):
+        for what in left_out_of(fields):
+            left_out.setdefault(what, []).append(f"tasks[{index}]")
+    return notes_on("tasks", left_out)
+
+
 def not_finite(value: Any, field: str = "") -> str:
     """Describes the first number in some JSON data that is infinite or NaN, which JSON can't spell; "" if there is
     none. `field` is the path to the data.

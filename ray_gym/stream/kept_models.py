@@ -24,8 +24,8 @@ import ray
 from ray_gym.config.interpolations import unfilled
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow
-from ray_gym.data.tasks import Placed, TaskRow, with_ids
+from ray_gym.data.rows import FileRow, notes_on_tasks
+from ray_gym.data.tasks import Placed, TaskRows, with_ids
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
@@ -151,21 +151,26 @@ def groups_in_order(episodes: pa.Table, order: Sequence[str]) -> Iterator[Group]
         yield Group(number, group_id, group.column("task_id")[0].as_py(), oldest_version(group), group)
 
 
-def _rows_of(tasks: Given, environment: Environment[Any, Any]) -> list[TaskRow]:
-    rows = list(with_ids(_placed(tasks, environment)))
-    if not rows:
+def _rows_of(tasks: Given, environment: Environment[Any, Any]) -> TaskRows:
+    given = list(_fields_of(tasks))
+    if not given:
         raise UserError("tasks: none were given")
-    return rows
+    return TaskRows(with_ids(_placed(given, environment)), notes_on_tasks(given))
 
 
-def _placed(tasks: Given, environment: Environment[Any, Any]) -> Iterable[Placed]:
-    """Yields each task with its place. Errors: UserError for one that is none."""
+def _fields_of(tasks: Given) -> Iterable[dict[str, Any]]:
+    """Yields the fields of each task. Errors: UserError for one that has none."""
     if isinstance(tasks, Mapping | str) or not isinstance(tasks, Iterable):
         raise UserError(f"tasks: {tasks!r}; give a list of tasks")
     for index, given in enumerate(tasks):
         if not isinstance(given, Task | Mapping) or not all(isinstance(key, str) for key in dict(given)):
             raise UserError(f"tasks[{index}]: {given!r}; a task is an object of the task type, or a row of its fields")
-        fields = given.model_dump(mode="json") if isinstance(given, Task) else dict(given)
+        yield given.model_dump(mode="json") if isinstance(given, Task) else dict(given)
+
+
+def _placed(tasks: Sequence[dict[str, Any]], environment: Environment[Any, Any]) -> Iterable[Placed]:
+    """Yields each task with its place. Errors: UserError for one that is none."""
+    for index, fields in enumerate(tasks):
         try:
             yield f"tasks[{index}]", task_of(FileRow(f"tasks[{index}]", index, fields), environment)
         except BadRow as error:

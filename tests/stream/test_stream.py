@@ -152,6 +152,9 @@ async def test_given_tasks_are_played_now_and_models_stay(
         assert "note: participants.policy.sampling.temperature: 0, so the 3 episodes" in capsys.readouterr().err
         (tmp_path / "weights").write_text("4")
         again = models.play(tasks[:1])
+        asks = {"responses_create_params": {"input": "Hi.", "temperature": 0.3}, "number": 3}
+        models.play([asks])
+        assert "note: tasks: temperature of its own, which are not used" in capsys.readouterr().err
         same = [models.play(tasks[:1], repeats=4, seed=seed) for seed in (1, 1, 2)]
         with pytest.raises(UserError, match=r"tasks\[1\]: number: "):
             models.play([{"number": 1}, {"number": "one"}])

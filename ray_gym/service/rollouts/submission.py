@@ -9,7 +9,6 @@ import copy
 import json
 import logging
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from ray_gym.config.sections import ParticipantSection, RunConfig, RunSection, ServiceSection, TasksSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, left_out_of, not_json, notes_on
+from ray_gym.data.rows import FileRow, not_json, notes_on_tasks
 from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRows, read_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
@@ -234,7 +233,7 @@ def _tasks(
     if request.tasks is not None:
         given = request.tasks[: request.limit]
         _check_count(len(given) * request.repeats, most)
-        return TaskRows(with_ids(_check_given(given, environment)), _notes_on(given))
+        return TaskRows(with_ids(_check_given(given, environment)), notes_on_tasks(given))
     if section.generate is not None:
         _check_count(min(section.generate, section.limit or section.generate) * request.repeats, most)
     try:
@@ -245,15 +244,6 @@ def _tasks(
         raise _broken_source(request, error) from None
     _check_count(len(rows) * request.repeats, most)
     return rows
-
-
-def _notes_on(given: list[dict[str, Any]]) -> list[str]:
-    """Returns notes on what was left out of the tasks of a request."""
-    left_out: defaultdict[str, list[str]] = defaultdict(list)
-    for index, fields in enumerate(given):
-        for what in left_out_of(fields):
-            left_out[what].append(f"tasks[{index}]")
-    return notes_on("tasks", left_out)
 
 
 def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
