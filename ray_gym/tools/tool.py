@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -382,7 +383,9 @@ def _model_of(
     """
     fault: Exception | None = None
     try:
-        model: type[BaseModel] = create_model(name, __config__=config, **fields)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Field name .* shadows", UserWarning)  # json, copy
+            model: type[BaseModel] = create_model(name, __config__=config, **fields)
         schema = _plain_schema(model)
         if model.model_fields.keys() == fields.keys():
             return model, schema

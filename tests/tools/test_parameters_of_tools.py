@@ -68,6 +68,15 @@ def test_types_that_only_type_checkers_see_are_taken_where_none_is_needed(method
     assert schema.parameters["properties"] == {"amount": {"type": "integer"}}
 
 
+def of_words_of_pydantic(self: Any, state: Any, caller: Any, json: str, schema: str, copy: str, dict: str) -> None: ...
+
+
+@pytest.mark.filterwarnings("error")
+def test_parameters_may_have_names_that_pydantic_warns_of() -> None:
+    schema = tools_of(type("Shop", (), {"go": tool()(of_words_of_pydantic)}))["go"].schema
+    assert list(schema.parameters["properties"]) == ["json", "schema", "copy", "dict"]
+
+
 class Desk:
     @tool()
     def give(self, state: Any, caller: Any, of_id: Annotated[str, Field(alias="_id")], model_name: str) -> str:
