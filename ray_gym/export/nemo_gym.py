@@ -24,6 +24,8 @@ from ray_gym.run.directory.reading import Run
 
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
 """Fields by which NeMo Gym finds a rollout."""
+NAMED_AS_FIELDS = "parts of rewards that have the name of another field: such a number is under reward/NAME"
+"""Note on parts."""
 ROWS_AT_ONCE = 4096
 """Number of rows whose ids are read together."""
 
@@ -98,7 +100,8 @@ class NemoGymRollouts(NemoGymInputs):
 
     def _line(self, row: Row, counts: Counts) -> dict[str, Any]:
         """Returns the line of an episode. Its numbers beside the reward become metrics of NeMo Gym's: those of the
-        usage are of the whole episode, and the response's own are the participant's. Errors: as of `conversation`.
+        usage are of the whole episode, and the response's own are the participant's. A part of the reward that has the
+        name of another field has `reward/` before it. Errors: as of `conversation`.
         """
         if (reward := reward_of(row, self.participant)) is None:
             raise LeftOut("episodes without a reward of the participant's own")
@@ -107,8 +110,7 @@ class NemoGymRollouts(NemoGymInputs):
         counts.notes[FORKED] += sum(one.about["fork_reason"] is not None for one in tokens.values())
         own = (one for one in row["rewards"] if one["participant"] == self.participant)
         parts = {one["name"]: one["value"] for one in own if one["name"] != "reward" and one["value"] is not None}
-        return {
-            **parts,
+        line = {
             **(row["usage"] or {}),
             **self.about(row),
             "turns": row["turns"],
@@ -118,6 +120,8 @@ class NemoGymRollouts(NemoGymInputs):
             "reward": reward,
             "reward_components": parts,
         }
+        counts.notes[NAMED_AS_FIELDS] += len(parts.keys() & line.keys())
+        return {f"reward/{name}" if name in line else name: value for name, value in parts.items()} | line
 
 
 def numbers_of(run: Run) -> Numbers:

@@ -17,6 +17,7 @@ from written_forms import written
 from ray_gym.export.atif import MALFORMED
 from ray_gym.export.filters import Filters
 from ray_gym.export.generated import FORKED
+from ray_gym.export.nemo_gym import NAMED_AS_FIELDS
 from ray_gym.export.redaction import Redaction
 from ray_gym.export.samples import NO_SAMPLES
 from ray_gym.export.secrets import Secrets
@@ -104,6 +105,22 @@ def test_numbers_of_nemo_gym_are_the_same_in_both_files_and_under_filters(games:
     assert all(inputs[row["episode_id"]][1] == row["repeat"] for row in rows_of(games))
     won = numbers("nemo-gym-rollouts", Filters(rewards=[read_bound(">0.9", "--reward")]))
     assert 0 < len(won) < 24 and won.items() <= inputs.items()
+
+
+def test_a_part_of_the_reward_with_the_name_of_a_count_is_no_count(games: Path, tmp_path: Path) -> None:
+    games = Path(shutil.copytree(games, tmp_path / "run"))
+    part = sorted((games / "episodes").glob("*.parquet"))[0]
+    table = pq.read_table(part)
+    rows = table.to_pylist()
+    for name, value in (("turns", -0.5), ("tool_calls", 0.25), ("response", 0.125), ("won", 1.0)):
+        rows[0]["rewards"].append({"participant": "policy", "name": name, "value": value})
+    pq.write_table(table.from_pylist(rows, schema=table.schema), part)
+    lines, counts = written(games, tmp_path / "out.jsonl", "nemo-gym-rollouts")
+    line = next(line for line in lines if line["episode_id"] == rows[0]["episode_id"])
+    assert (line["turns"], line["tool_calls"]) == (rows[0]["turns"], rows[0]["usage"]["tool_calls"])
+    named = [line["reward/turns"], line["reward/tool_calls"], line["reward/response"], line["won"]]
+    assert named == [-0.5, 0.25, 0.125, 1.0] and line["response"]["output"]
+    assert counts.notes[NAMED_AS_FIELDS] == 3
 
 
 def test_inputs_are_of_failed_episodes_too(games: Path, tmp_path: Path) -> None:
