@@ -24,6 +24,7 @@ from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message
 from ray_gym.models.thoughts import with_thoughts_apart
+from ray_gym.openai_api.formats import refusal_by_model
 from ray_gym.openai_api.refused import Refused
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.capture import Capture, canonical_text
@@ -136,7 +137,7 @@ class Seat:
         except Exception as error:
             raise self.fail(error) from None
         if isinstance(answer, Failure):
-            raise Refused(400, "invalid_request", f"{answer.where}: {answer.message}")
+            raise refusal_by_model(answer.where, answer.message, call.format_field)
         if answer is None or self.episode.stopped:
             self.end()
         if answer is not None:

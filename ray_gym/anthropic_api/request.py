@@ -109,6 +109,7 @@ def _read(given: MessagesBody, is_asked: bool) -> ApiRequest:
     custom, hosted = _tell_tools_apart(given.tools or ())
     tools = read_tools(custom)
     choice, allowed = _read_choice(given.tool_choice, tools, hosted)
+    form, format_field = _read_format(given)
     return ApiRequest(
         model=given.model,
         messages=make_messages(lambda: read_conversation(given.system, given.messages, is_asked), "messages"),
@@ -118,7 +119,8 @@ def _read(given: MessagesBody, is_asked: bool) -> ApiRequest:
         parallel_tool_calls=not (given.tool_choice and given.tool_choice.disable_parallel_tool_use),
         sampling=_read_sampling(given),
         stream=bool(given.stream),
-        response_format=_read_format(given),
+        response_format=form,
+        format_field=format_field,
         left_out=left_out_names([*hosted.values(), *_unfollowed(given), *_unfollowed_of_tools(given, custom, hosted)]),
     )
 
@@ -172,14 +174,14 @@ def _read_sampling(given: MessagesBody) -> Mapping[str, Any]:
     return sampling
 
 
-def _read_format(given: MessagesBody) -> str | None:
-    """Returns the format that the answer's text has to have, as JSON text in the form of chat completions; None for any
-    text. Errors: Refused (400) for another format than a JSON schema.
+def _read_format(given: MessagesBody) -> tuple[str | None, str]:
+    """Returns the format that the answer's text has to have, as JSON text in the form of chat completions (None for any
+    text), and the field that has it. Errors: Refused (400) for another format than a JSON schema.
     """
     asked, where = (given.output_config.format if given.output_config else None), "output_config.format"
     if not asked:
         asked, where = given.output_format, "output_format"
-    return read_format(read_body(Format, asked, where), where) if asked else None
+    return read_format(read_body(Format, asked, where), where) if asked else None, where
 
 
 def _unfollowed(given: MessagesBody) -> Iterable[str]:

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ray_gym.openai_api.refused import bad_request
+from ray_gym.openai_api.refused import Refused, bad_request
 from ray_gym.openai_api.request import Json, Nested
 
+FORMAT = "response_format"
+"""Name of the format in failures of models, whose callers may know it by another name."""
 LONGEST_FORMAT = 50_000
 """Largest number of characters of a format's JSON, from which a grammar is compiled."""
 
@@ -57,3 +59,11 @@ def read_format(given: Format | None, param: str) -> str | None:
     if len(text) > LONGEST_FORMAT:
         raise bad_request(f"{param}: longer than {LONGEST_FORMAT} characters", param)
     return text
+
+
+def refusal_by_model(where: str, message: str, format_field: str) -> Refused:
+    """Returns the refusal of a call that a model refused. `where` and `message`: those of its failure. `format_field`: the
+    caller's name of the field that has the format, which stands in the place of `FORMAT`.
+    """
+    field = format_field if where == FORMAT else where
+    return bad_request(f"{field}: {message}", field if where in (FORMAT, "tools") else None)

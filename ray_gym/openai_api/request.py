@@ -76,6 +76,8 @@ class ApiRequest:
     token_ids: bool = False
     response_format: str | None = None
     """Format of the answer, as JSON text in the form of chat completions; None for any text."""
+    format_field: str = "response_format"
+    """Name of the body's field that has the format."""
     left_out: tuple[str, ...] = ()
     """Fields and tools of the body that ask for what isn't here, and that the caller can do without."""
     known_as: Mapping[str, AgentTool] = field(default_factory=dict)

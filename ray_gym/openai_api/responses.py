@@ -118,6 +118,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
         sampling=read_sampling(given, ("max_output_tokens",)),
         stream=bool(given.stream),
         response_format=read_format(given.text.format if given.text else None, "text.format"),
+        format_field="text.format",
         after=given.previous_response_id,
         instructed=bool(instructed),
         logprobs=_LOGPROBS in (given.include or ()),

@@ -64,6 +64,8 @@ class AgentCall:
     """Fields of `Sampling` in which the call differs from the participant's own."""
     response_format: str | None = None
     """Required form of the answer, as JSON text; None for any form."""
+    format_field: str = "response_format"
+    """Name of the call's field that has the form."""
     after: str | None = None
     """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
@@ -93,6 +95,7 @@ class AgentCall:
             parallel_tool_calls=asked.parallel_tool_calls,
             sampling={name: value for name, value in asked.sampling.items() if value is not None},
             response_format=asked.response_format,
+            format_field=asked.format_field,
             after=asked.after,
             instructed=asked.instructed,
             left_out=asked.left_out,

@@ -23,6 +23,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.models.thoughts import with_thoughts_apart
+from ray_gym.openai_api.formats import refusal_by_model
 from ray_gym.openai_api.offered_tools import offers_only_functions
 from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.openai_api.request import ApiRequest
@@ -134,7 +135,7 @@ class ModelTarget:
         except TimeoutError:
             raise service_unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
         except EpisodeFailure as error:
-            raise _refusal_of_failure(error) from error
+            raise _refusal_of_failure(error, asked.format_field) from error
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
             message = "prompt is too long: the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
@@ -177,15 +178,13 @@ def _refusal_of_answer(status: int, content: bytes) -> Refused:
     return Refused(400 if status == 501 else status, name, message, field, retry_after_s)
 
 
-def _refusal_of_failure(error: EpisodeFailure) -> Refused:
+def _refusal_of_failure(error: EpisodeFailure, format_field: str) -> Refused:
     """Returns the refusal for a failure of the model: 400 for wrong data, 503 for an infra failure that a retry may
-    mend, 502 for all others.
+    mend, 502 for all others. `format_field`: the caller's name of the field that has the answer's format.
     """
     if error.failure.kind is FailureKind.DATA:
-        where = error.failure.where
-        return Refused(
-            400, "invalid_request", error.failure.message, where if where == "response_format" else "messages"
-        )
+        refused = refusal_by_model(error.failure.where, error.failure.message, format_field)
+        return refused if refused.param else Refused(400, "invalid_request", error.failure.message, "messages")
     if error.failure.kind is FailureKind.INFRA and error.retry:
         return service_unavailable("the model can't be reached")
     return Refused(502, "model_failed", "the model failed")

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from ray_gym.mcp.offering import unknown_tool
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
+from ray_gym.openai_api.formats import refusal_by_model
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
@@ -51,8 +52,6 @@ CLOSED = "session_closed"
 """Error code for a command that was cut since its session was closed."""
 BUSY_S = 1.0
 """Seconds after which a caller is told to try again if too many commands of a session wait."""
-REFUSED_FIELDS = frozenset({"response_format", "tools"})
-"""Fields of a model call that a model may refuse, and that have the same name in the caller's request."""
 FIRST = "first-turn"
 """Key of the command by which other participants speak before the policy's first turn."""
 
@@ -283,8 +282,7 @@ class SessionTable:
         except ValueError as error:
             raise Refused(400, "invalid_request", f"input: {error}", "input") from None
         if done.refused is not None:
-            param = done.refused.where if done.refused.where in REFUSED_FIELDS else None
-            raise Refused(400, "invalid_request", f"{done.refused.where}: {done.refused.message}", param)
+            raise refusal_by_model(done.refused.where, done.refused.message, call.format_field)
         if done.told is None:
             return None, None
         return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
