@@ -58,6 +58,8 @@ def _end_messages(token_ids: Sequence[int]) -> list[int]:
     for token_id in token_ids:
         if is_within:
             made += missing.get(token_id, ())
+        elif token_id == channel and made and made[-1] in ends:
+            made += ids("<|start|>assistant")
         is_within = token_id == message or (is_within and token_id not in (*ends, *missing))
         made.append(token_id)
     return made

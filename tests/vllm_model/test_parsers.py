@@ -134,6 +134,8 @@ CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|
         (THOUGHT + "<|channel|>final<|message|>I say.<|return|>", "I think.", "I say.", 0),
         (THOUGHT + "<|channel|>commentary<|message|>I say." + CALL, "I think.", "I say.", 1),
         (THOUGHT + "<|end|><|start|>assistant<|message|>I say.<|return|>", "I think.", "I say.", 0),
+        (THOUGHT + "<|end|><|channel|>final<|message|>I say.<|return|>", "I think.", "I say.", 0),
+        (THOUGHT + "<|end|>" + CALL, "I think.", "", 1),
         ("<|message|>I say.<|return|>", None, "I say.", 0),
     ],
 )
