@@ -35,7 +35,12 @@ def as_score(value: Scored, returned: str = "score() returned") -> Score:
         return Score(_number(value, returned))
     if isinstance(value, Score):
         parts, others = _parts(value.parts, returned), _numbers(value.others, returned)
-        return Score(_number(value.reward, returned), parts, others)
+        if isinstance(value.reward, Mapping):
+            raise TypeError(
+                f"{returned} a Score whose reward is named parts: return the parts alone, and the reward is their sum, or "
+                f"write Score(reward=..., parts=...) (found {value.reward!r:.60})"
+            )
+        return Score(_number(value.reward, f"{returned} a Score whose reward is"), parts, others)
     if isinstance(value, Mapping):
         if not value:
             raise ValueError(f"{returned} no parts, of which the reward would be the sum; return 0.0 for no reward")

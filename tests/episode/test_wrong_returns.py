@@ -72,7 +72,12 @@ async def test_the_hook_is_named(hook: str, value: Any, told: str) -> None:
             {},
             "ValueError: score() returned no parts, of which the reward would be the sum; return 0.0 for no reward",
         ),
-        (Score("1"), "TypeError: score() returned a str; expected a number: '1'"),  # type: ignore[arg-type]
+        (Score("1"), "TypeError: score() returned a Score whose reward is a str; expected a number: '1'"),  # type: ignore[arg-type]
+        (
+            Score({"n": 0.5}),  # type: ignore[arg-type]
+            "TypeError: score() returned a Score whose reward is named parts: return the parts alone, and the reward is "
+            "their sum, or write Score(reward=..., parts=...) (found {'n': 0.5})",
+        ),
         (
             Score(1.0, others={"usr": 1.0}),
             "ValueError: score() returned a reward for 'usr', and the participants are policy",
