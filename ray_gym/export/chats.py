@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
-from ray_gym.export.conversation import POLICY, ArgumentsAs, Chat, conversation_in_two
+from ray_gym.export.conversation import CUT, POLICY, ArgumentsAs, Chat, conversation_in_two, is_cut
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, leaving_out, scored_episodes
@@ -77,6 +77,7 @@ class Chats(Form):
                     messages, begins = conversation_in_two(row["events"], self.participant, self.arguments_as)
                     tools = self.tools.of(row, self.participant) if self.tools else []
                     line = self.fields(View(messages, begins, tools), counts)
+                    counts.notes[CUT] += is_cut(row["events"], self.participant)
                     yield {**line, **ids(row, self.participant)}
 
     @abstractmethod

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ray_gym.export.selection import LeftOut
 from ray_gym.messages import is_blank
+from ray_gym.openai_api.items import cut_reason
 
 POLICY = "policy"
 
@@ -20,6 +21,9 @@ MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
 SILENT = "conversations without a word of the participant's own"
 """Reason for which a conversation is left out."""
+
+CUT = "conversations with an answer that a limit or a filter cut: a template writes it as a whole one"
+"""Note on conversations."""
 
 
 def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
@@ -50,6 +54,12 @@ def conversation_in_two(
     if not any(_says(found[place][1]) for place in own):
         raise LeftOut(SILENT)
     return [message for _, message in found], own[0]
+
+
+def is_cut(events: Iterable[dict[str, Any]], participant: str) -> bool:
+    """Says whether a limit or a filter cut an answer of a participant in its own conversation."""
+    own = (event for event in events if event["thread"] == participant and event["kind"] == "message")
+    return any(cut_reason(event["finish_reason"]) is not None for event in own)
 
 
 def _says(message: dict[str, Any]) -> bool:

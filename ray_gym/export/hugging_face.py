@@ -16,7 +16,7 @@ import pyarrow as pa
 from ray_gym.export.chats import ID_FIELDS, Chats, View
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
-from ray_gym.export.pairs import NOT_FOR_DPO, Pair, PairOptions, pairs_of
+from ray_gym.export.pairs import CUT_CHOSEN, NOT_FOR_DPO, Pair, PairOptions, pairs_of
 from ray_gym.export.parquet import JSON
 from ray_gym.export.selection import Counts
 from ray_gym.export.tools_shown import ToolsShown
@@ -86,6 +86,7 @@ class Pairs(Form):
                     counts.left_out[NOT_OWN] += 1
                     continue
                 counts.notes[NOT_FOR_DPO] += not pair.is_single
+                counts.notes[CUT_CHOSEN] += pair.is_of_a_cut_answer
                 sides = zip(self.sides, (pair.context, pair.chosen, pair.rejected), strict=True)
                 yield {**dict(sides), **self.more(pair, counts), **pair.ids()}
 

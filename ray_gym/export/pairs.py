@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ray_gym.export.conversation import POLICY, ArgumentsAs, Chat, conversation
+from ray_gym.export.conversation import POLICY, ArgumentsAs, Chat, conversation, is_cut
 from ray_gym.export.finished import Row
 from ray_gym.export.form import FormOptions
 from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
@@ -22,6 +22,9 @@ NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"
 ONE_BEGINS_THE_OTHER = "pairs of which one is how the other begins, or the same"
 SAME_REWARD = "pairs whose rewards are too close"
 NOT_FOR_DPO = f"{MORE_THAN_A_RESPONSE}: for reward models, not for DPO"
+"""Note on pairs."""
+
+CUT_CHOSEN = "pairs whose better side has an answer that a limit or a filter cut: a template writes it as a whole one"
 """Note on pairs."""
 
 
@@ -56,6 +59,11 @@ class Pair:
     def parts_at_own_words(self) -> bool:
         """Says whether the first messages that differ are the policy's own."""
         return all(side[0]["role"] == "assistant" for side in (self.chosen, self.rejected))
+
+    @property
+    def is_of_a_cut_answer(self) -> bool:
+        """Says whether a limit or a filter cut an answer of the better conversation."""
+        return is_cut(self.better["events"], POLICY)
 
     @property
     def has_calls(self) -> bool:

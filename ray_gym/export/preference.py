@@ -10,7 +10,7 @@ from typing import Any
 
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
-from ray_gym.export.pairs import NOT_FOR_DPO, PairOptions, pairs_of
+from ray_gym.export.pairs import CUT_CHOSEN, NOT_FOR_DPO, PairOptions, pairs_of
 from ray_gym.export.selection import Counts
 
 WITH_TOOLS = "pairs with tool calls: NeMo RL renders preferences without the tools that the policy was shown"
@@ -37,6 +37,7 @@ class Preference(Form):
         for group in groups:
             for pair in pairs_of(group, options, "text", counts):
                 counts.notes[NOT_FOR_DPO] += not pair.is_single
+                counts.notes[CUT_CHOSEN] += pair.is_of_a_cut_answer
                 counts.notes[WITH_TOOLS] += pair.has_calls
                 completions = [{"rank": 0, "completion": pair.chosen}, {"rank": 1, "completion": pair.rejected}]
                 yield {"context": pair.context, "completions": completions, **pair.ids()}

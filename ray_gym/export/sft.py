@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray_gym.errors import UserError
-from ray_gym.export.conversation import POLICY, conversation
+from ray_gym.export.conversation import CUT, POLICY, conversation, is_cut
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
@@ -66,6 +66,7 @@ class Sft(Form):
             for row in scored_episodes(group, counts):
                 with leaving_out(counts):
                     line = self._line(row)
+                    counts.notes[CUT] += is_cut(row["events"], POLICY)
                     counts.notes[EARLIER_WORDS] += _begins_with_words(row)
                     yield line
 

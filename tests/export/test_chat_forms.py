@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from ray_gym import Message
 from ray_gym.errors import UserError
 from ray_gym.export import parquet
 from ray_gym.export.chats import View
-from ray_gym.export.conversation import SILENT, conversation, conversation_in_two
+from ray_gym.export.conversation import CUT, SILENT, conversation, conversation_in_two
 from ray_gym.export.hugging_face import NOT_OWN, TOOLS_UNSEEN
+from ray_gym.export.pairs import CUT_CHOSEN
 from ray_gym.export.selection import Counts, LeftOut
 from ray_gym.export.sharegpt import JOINED, LATER_SYSTEM, NOT_IN_TURNS, WORDS_BESIDE_CALLS, Sharegpt
 from ray_gym.export.verl import WITH_TOOLS, VerlSft
@@ -54,6 +56,27 @@ def test_each_completed_episode_is_a_line_with_its_ids(games: Path, tmp_path: Pa
         row = rows[line["episode_id"]]
         assert all(line[column] == row[column] for column in ("group_id", "task_id", "reward"))
         assert line["participant"] == "policy"
+
+
+def with_cut_answers(run: Path, copy: Path, reason: str) -> Path:
+    """Copies a run, in which a limit or a filter now has cut the last answer of each policy."""
+    copied = Path(shutil.copytree(run, copy))
+    for part in (copied / "episodes").glob("*.parquet"):
+        table = pq.read_table(part)
+        rows = table.to_pylist()
+        for row in rows:
+            [event for event in row["events"] if event["thread"] == "policy"][-1]["finish_reason"] = reason
+        pq.write_table(table.from_pylist(rows, schema=table.schema), part)
+    return copied
+
+
+@pytest.mark.parametrize("reason", ["length", "context_full", "content_filter", "stop"])
+def test_cut_answers_are_noted(questions: Path, tmp_path: Path, reason: str) -> None:
+    run = with_cut_answers(questions, tmp_path / "run", reason)
+    forms = dict.fromkeys((*CHATS, "sft"), CUT)
+    for name, note in {**forms, "trl-preference": CUT_CHOSEN, "preference": CUT_CHOSEN}.items():
+        _, counts = written(run, tmp_path / name, name, {"min_reward": 0.0} if name == "sft" else {})
+        assert counts.written and counts.notes[note] == (0 if reason == "stop" else counts.written), name
 
 
 @pytest.mark.parametrize("participant", ["policy", "user"])
