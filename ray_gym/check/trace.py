@@ -23,7 +23,7 @@ from ray_gym.plugins import package_of
 HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
 _SEED = random.Random.seed.__code__
-_IGNORED = ("importlib", "logging")
+_IGNORED = ("http", "importlib", "logging")  # http: cookies of every client, which may expire
 """Packages whose calls of the clock don't change what is played."""
 _CLOCKS = {"time", "time_ns"}
 _STOPWATCHES = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time") for unit in ("", "_ns")}

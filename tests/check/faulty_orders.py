@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
@@ -132,6 +133,12 @@ class WritesTheDate(Sound):
     def opening(self, task: OrderTask, state: Order) -> Opening:
         began = time.strftime("%Y", time.gmtime(0))
         return Opening(messages={"policy": f"From {began} to {time.strftime('%Y')}: {', '.join(state.wanted)}."})
+
+
+class KeepsCookies(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        CookieJar().clear_expired_cookies()
+        return super().relay(state, episode, turn, listener)
 
 
 class HasAStopwatch(Sound):

@@ -21,6 +21,7 @@ from faulty_orders import (
     ForNothing,
     GeneratorThatRemembers,
     HasAStopwatch,
+    KeepsCookies,
     NarrowsToNoSchema,
     NeverHeardOfPairs,
     NeverScored,
@@ -77,6 +78,7 @@ async def found_in(environment_class: type[Sound], other_process: OtherProcess) 
 async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
     assert await found_in(TellsQuotes, other_process) == {}
+    assert await found_in(KeepsCookies, other_process) == {}
     assert await found_in(AgreesInTheSameWords, other_process) == {}
 
 
