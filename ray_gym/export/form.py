@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -94,14 +95,21 @@ def choose_form(name: str | None, to: str | None) -> tuple[str, type[Form]]:
         found = full if to is not None and full in names(FORM) else name
         return found, find_form(found, to)
     consumers = _by_consumer()
-    if to not in consumers:
-        what = f"there is none for {to!r}" if to is not None else "say for whom, or give a --form"
-        raise UserError(f"--to: {what}; known: {', '.join(sorted(consumers))}")
+    if to is None:
+        raise UserError(f"--to: say for whom, or give a --form; known: {', '.join(sorted(consumers))}")
+    _require_consumer(to, consumers)
     if len(consumers[to]) > 1:
         listed = ", ".join(one.removeprefix(f"{to}-") for one in consumers[to])
         raise UserError(f"--form: {to} has several; say which: {listed}")
     [only] = consumers[to]
     return only, find_form(only, to)
+
+
+def _require_consumer(to: str, consumers: Collection[str]) -> None:
+    """Checks that a form is of a consumer. Errors: UserError that lists those that there are."""
+    if to not in consumers:
+        meant = "".join(f"did you mean {near!r}? " for near in get_close_matches(to, consumers, n=1))
+        raise UserError(f"--to: there is none for {to!r}; {meant}known: {', '.join(sorted(consumers))}")
 
 
 def _by_consumer() -> dict[str, list[str]]:
@@ -121,6 +129,7 @@ def find_form(name: str, to: str | None) -> type[Form]:
     if not (isinstance(found, type) and issubclass(found, Form)):
         raise UserError(f"--form: {name} is not a subclass of ray_gym.export.form.Form")
     if to is not None and to != found.to:
+        _require_consumer(to, _by_consumer())
         raise UserError(f"--to: --form {name} is {found.to or 'nobody'}'s, not {to}'s")
     return found
 

@@ -87,8 +87,8 @@ class ToolOptions:
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                meant = "".join(f"; did you mean {near}?" for near in get_close_matches(name, known, n=1))
-                raise TypeError(f"@tool: there is no option {name}{meant}; the options are: {', '.join(known)}")
+                meant = "".join(f"did you mean {near}? " for near in get_close_matches(name, known, n=1))
+                raise TypeError(f"@tool: there is no option {name}; {meant}the options are: {', '.join(known)}")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:

@@ -89,6 +89,9 @@ def test_bad_input_exits_with_2_and_writes_nothing(
 def test_whose_form_it_is(shell: Shell, games: Path) -> None:
     code, said = shell("run", "--to", "verl", "--form", "rollouts", "--out", "out.jsonl")
     assert code == 2 and "--to: --form rollouts is nemo-rl's, not verl's" in said
+    for form in (("--form", "sft"), ()):
+        code, said = shell("run", "--to", "trll", *form, "--out", "out.jsonl")
+        assert code == 2 and "--to: there is none for 'trll'; did you mean 'trl'?" in " ".join(said.split())
     assert shell("run", "min_gap=0.5", "--form", "preference", "--out", "out.jsonl")[0] == 0
 
 

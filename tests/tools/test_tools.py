@@ -477,7 +477,7 @@ def test_what_an_effect_may_be(effect: Any) -> None:
         ({"isolated": 1}, "isolated is True or False (found 1)"),
         (
             {"participant": ("policy",)},
-            "there is no option participant; did you mean participants?; the options are: p",
+            "there is no option participant; did you mean participants? the options are: p",
         ),
         ({"timeout": 5}, "there is no option timeout; the options are: participants, blocking, "),
     ],
