@@ -14,6 +14,17 @@ _LAST = re.compile(
     rf"|((?![\s*$:])(?:{_BARE}){{1,80}}?))[\s.*]{{0,9}}\Z",
     re.DOTALL,
 )
+_COMPOSED = re.compile(
+    r"(?:\\(?:sqrt|log|lg|ln|sin|cos|tan)(?![A-Za-z])|\\begin\{|\A[(\[]\s?[-\d.]+\s?,|\d\s?[a-z]\s?[-+]|[a-z]\s?[-+]\s?\d)"
+)
+_BESIDE = re.compile(r"=|\\approx|\\text|\$")
+
+
+def is_composed(expression: str) -> bool:
+    """Says whether an expression without marks of mathematics around it is more than a number: a root, a logarithm, a vector,
+    a sum with a variable. In a text, math-verify would read a number in it.
+    """
+    return _COMPOSED.search(expression) is not None and _BESIDE.search(expression) is None
 
 
 def last_expression(said: str) -> str | None:

@@ -23,7 +23,7 @@ from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.joined_boxes import with_boxes_joined
-from ray_gym.envs.math.last_expression import last_expression
+from ray_gym.envs.math.last_expression import is_composed, last_expression
 from ray_gym.envs.math.last_letter import may_end_in_variable
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
@@ -170,12 +170,11 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     if box is not None:
         return _compare(expected, said, box, question)
     value, reason = _compare(expected, said, _last_value(expected, said, question), question)
-    end = None if value else last_expression(said)
-    return (
-        (value, reason)
-        if end is None
-        else max((value, reason), _compare(expected, end, end, question), key=itemgetter(0))
-    )
+    end = last_expression(said)
+    if end is None or (value and not is_composed(end)):
+        return value, reason
+    as_box = _compare(expected, end, end, question)
+    return as_box if value else max((value, reason), as_box, key=itemgetter(0))
 
 
 def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:

@@ -56,6 +56,13 @@ def test_what_is_wrong_in_a_box_is_wrong_at_the_end(expected: str, answer: str) 
 
 
 @pytest.mark.parametrize(
+    "end", [r"\sqrt 2", "2x+1", "x + 2", "(1, 2)", r"\log 2", r"\sin 2", r"2\sqrt3+1", r"\sqrt 4", r"$\sqrt 2$"]
+)
+def test_a_number_within_the_last_expression_is_not_the_answer(end: str) -> None:
+    assert verify_answer("2", f"The answer is {end}.")[0] == 0.0
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         rf"\boxed{{{VECTOR}}}",
