@@ -61,7 +61,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def print_warnings(console: Console, summary: dict[str, Any]) -> None:
-    """Prints what workers warned of, how many rewards are out of range, and how many episodes have none as they failed."""
+    """Prints what workers warned of, how many rewards are out of range, how many episodes have none as they failed, and
+    how many were dropped with their groups.
+    """
     for warning in summary["warnings"]:
         console.print(f"  [yellow]warning[/yellow]: {data_line(warning)}", soft_wrap=True)
     if outside := summary["rewards_out_of_range"]:
@@ -71,6 +73,13 @@ def print_warnings(console: Console, summary: dict[str, Any]) -> None:
         console.print(
             f"  [yellow]warning[/yellow]: {failed} of {summary['episodes']} episodes failed and have no reward"
         )
+    if dropped := summary["status"].get("dropped"):
+        console.print(f"  [yellow]warning[/yellow]: {dropped_line(dropped)}")
+
+
+def dropped_line(dropped: int) -> str:
+    """Returns a line of text that tells how many completed episodes the mean reward lacks, since groups were dropped."""
+    return f"{dropped} dropped with their groups, not in the mean reward"
 
 
 def print_failures(console: Console, summary: dict[str, Any]) -> None:

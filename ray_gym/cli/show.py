@@ -10,6 +10,7 @@ from typing import Any, SupportsFloat
 
 from rich.console import Console
 
+from ray_gym.cli.closing_lines import dropped_line
 from ray_gym.cli.output import DataTable
 from ray_gym.cli.unfinished import ended_line, unfinished_line
 from ray_gym.errors import UserError, code_place, placed
@@ -114,6 +115,8 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
     rewarded = [row for row in episodes if row["reward"] is not None and row["status"] == "completed"]
     if rewarded:
         console.print(mean_line(rewarded), highlight=False, soft_wrap=True)
+    if dropped := sum(row["status"] == "dropped" for row in episodes):
+        console.print(dropped_line(dropped), highlight=False)
     told = [_cell(row, "failure") for row in episodes if row["status"] == "failed"]
     examples = {kind_of(failure): shorten(failure) for failure in reversed(told)}
     failures = Counter(examples[kind_of(failure)] for failure in told)

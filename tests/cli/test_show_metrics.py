@@ -151,6 +151,13 @@ def test_kinds_of_failures_that_are_not_shown_are_counted(tmp_path: Path) -> Non
     assert "  ... and 1 more kinds of failures" in out.getvalue()
 
 
+def test_a_run_tells_how_many_episodes_were_dropped_with_their_groups(tmp_path: Path) -> None:
+    write(tmp_path, episode(0), episode(1, status="dropped"))
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path))
+    assert "1 dropped with their groups, not in the mean reward\n" in out.getvalue()
+
+
 def test_a_run_shows_its_state_and_what_failed(tmp_path: Path) -> None:
     text = shown(tmp_path, "test_show_metrics:Plain", episodes=60)
     assert "... and 10 more (--all shows them)" in text

@@ -223,6 +223,15 @@ def test_the_kinds_that_are_not_listed_are_counted_and_an_early_end_is_not_calle
     assert "nothing was left" not in printed(tally_of(total=6))
 
 
+def test_episodes_that_were_dropped_with_their_group_are_told_as_such_and_not_as_failed() -> None:
+    dropped = receipt(status="dropped", failure="environment in group: 1 of 2 episodes failed, the first in x: boom")
+    tally = tally_of(failed("boom"), dropped, receipt())
+    assert tally.summary()["failures"] == {"environment in x: boom": 1}
+    text = printed(tally)
+    assert "1 dropped with their groups, not in the mean reward" in text
+    assert text.count("failed:") == 1 and "1 of 3 episodes failed" in text
+
+
 def printed(tally: Tally) -> str:
     shown = io.StringIO()
     print_summary(Console(file=shown), "run", {**tally.summary(), "interrupted": True, "models_without_token_ids": []})

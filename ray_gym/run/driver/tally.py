@@ -168,7 +168,7 @@ class Tally:
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
             self.by_outcome[outcome] += sign
-        if receipt.failure:
+        if receipt.failure and receipt.status != "dropped":  # the group's failed episodes tell why it was dropped
             kind, failure = kind_of(receipt.failure), shorten(receipt.failure)
             if kind in self.examples or len(self.examples) < MAX_FAILURES:
                 self.failures[self.examples.setdefault(kind, failure)] += sign
