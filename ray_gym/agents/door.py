@@ -197,8 +197,8 @@ class AgentDoor:
             name = str(ResponseId(answer.thread, answer.length, asked.instructed))
         if not asked.stream:
             text = json.dumps(dialect.whole(said, asked, name))
-            return web.Response(text=text, headers=dialect.headers(asked), content_type="application/json")
-        response = web.StreamResponse(headers={**dialect.headers(asked), "Content-Type": EVENTS})
+            return web.Response(text=text, headers=dialect.headers(asked, said), content_type="application/json")
+        response = web.StreamResponse(headers={**dialect.headers(asked, said), "Content-Type": EVENTS})
         await response.prepare(request)
         for event in dialect.events(said, asked, name):
             await response.write(event.encode())

@@ -35,7 +35,8 @@ from ray_gym.openai_api.request import (
     refuse_unread,
 )
 
-_LOGPROBS = "message.output_text.logprobs"
+LOGPROBS = "message.output_text.logprobs"
+"""Value of `include` that asks for logprobs."""
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
 
@@ -121,7 +122,7 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
         format_field="text.format",
         after=given.previous_response_id,
         instructed=bool(instructed),
-        logprobs=_LOGPROBS in (given.include or ()),
+        logprobs=LOGPROBS in (given.include or ()),
         left_out=left_out_names([*asked_in_vain(given), *offered.left_out]),
         known_as=offered.known_as,
         echo={**{name: getattr(given, name, None) for name in _ECHOED}, "tools": given.tools or []},

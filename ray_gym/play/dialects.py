@@ -16,7 +16,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.request import ApiRequest, Json
-from ray_gym.openai_api.responses import read_responses, response, response_events
+from ray_gym.openai_api.responses import LOGPROBS, read_responses, response, response_events
 
 LEFT_OUT = "X-Left-Out"
 """Header of an answer that names the request's fields and tools which ask for what isn't here."""
@@ -37,6 +37,8 @@ class Dialect:
     """Returns the HTTP status and the JSON data by which its clients understand a refusal."""
     prefix: str
     """Beginning of the ids of answers."""
+    logprobs_field: str = "logprobs"
+    """Name of the field of a request that asks for logprobs."""
     ping: str = ""
     """Event that says nothing, and keeps a stream open; "" if the dialect has none."""
 
@@ -44,9 +46,12 @@ class Dialect:
         """Returns a random id for an answer."""
         return f"{self.prefix}{secrets.token_hex(12)}"
 
-    def headers(self, asked: ApiRequest) -> dict[str, str]:
-        """Returns the headers of the answer to a request."""
-        return {LEFT_OUT: ", ".join(asked.left_out)} if asked.left_out else {}
+    def headers(self, asked: ApiRequest, completion: Completion | None) -> dict[str, str]:
+        """Returns the headers of the answer to a request. `completion`: the answer; None if it is not known yet."""
+        left_out = list(asked.left_out)
+        if completion is not None and not completion.has_tokens:
+            left_out += [self.logprobs_field] * asked.logprobs + ["return_token_ids"] * asked.token_ids
+        return {LEFT_OUT: ", ".join(left_out)} if left_out else {}
 
 
 def _openai_refusal(refused: Refused) -> tuple[int, Json]:
@@ -76,5 +81,6 @@ RESPONSES = Dialect(
     lambda completion, asked, id: response_events(completion, asked, id, int(time.time())),
     _openai_refusal,
     "resp_",
+    logprobs_field=f"include.{LOGPROBS}",
 )
-MESSAGES = Dialect(read_message_request, message, message_events, _anthropic_refusal, "msg_", PING)
+MESSAGES = Dialect(read_message_request, message, message_events, _anthropic_refusal, "msg_", ping=PING)

@@ -18,7 +18,7 @@ def answer_in(dialect: Dialect, completion: Completion, asked: ApiRequest, id: s
     """Returns the response to a request: as events if it asks for a stream, else whole. `id`: the answer's id; None for a
     random one.
     """
-    id, headers = id or dialect.new_id(), dialect.headers(asked)
+    id, headers = id or dialect.new_id(), dialect.headers(asked, completion)
     if asked.stream:
         return StreamingResponse(dialect.events(completion, asked, id), headers=headers, media_type=EVENTS)
     text = json.dumps(dialect.whole(completion, asked, id))  # ASCII, so that any text in it can be encoded

@@ -31,7 +31,7 @@ async def answer_with_pings(dialect: Dialect, asked: ApiRequest, completing: asy
             await asyncio.wait({completing}, timeout=PING_S)
             if not completing.done():
                 events = _events_with_pings(dialect, asked, completing)
-                return StreamingResponse(events, headers=dialect.headers(asked), media_type=EVENTS)
+                return StreamingResponse(events, headers=dialect.headers(asked, None), media_type=EVENTS)
         return answer_in(dialect, await completing, asked)
     except asyncio.CancelledError:
         completing.cancel()
