@@ -32,11 +32,15 @@ def export(
 
     `filters`: episodes that the form sees. `redaction`: text that no line has. `partial`: True to accept a run that is
     not finished, or a part of which can't be read. `overwrite`: True to replace a file that exists. Errors: UserError if
-    `out` is a folder or exists, if the run is not finished or can't be read, or if there is no line to write; OSError;
-    those that the form raises.
+    `out` is a folder, exists, or ends as a file of the other format does, if the run is not finished or can't be read, or
+    if there is no line to write; OSError; those that the form raises.
     """
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / _example(form)}")
+    wrong = (".parquet",) if form.schema is None else (".json", ".jsonl")
+    if out.suffix.lower() in wrong:
+        kind = "JSON lines" if form.schema is None else "Parquet"
+        raise UserError(f"--out: {kind} would be written to {out}; give a file of that, e.g. {_example(form)}")
     if out.exists() and not overwrite:
         raise UserError(f"--out: there is a file {out} already (--overwrite replaces it)")
     if not partial:

@@ -95,6 +95,20 @@ def test_whose_form_it_is(shell: Shell, games: Path) -> None:
     assert shell("run", "min_gap=0.5", "--form", "preference", "--out", "out.jsonl")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--to", "trl", "--form", "sft", "--out", "sft.jsonl"), "--out: Parquet would be written to sft.jsonl"),
+        (("--to", "messages", "--out", "m.parquet"), "--out: JSON lines would be written to m.parquet"),
+    ],
+)
+def test_a_file_whose_name_ends_as_of_another_format_is_not_written(
+    shell: Shell, games: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    code, said = shell("run", *arguments)
+    assert code == 2 and told in said and not Path(arguments[-1]).exists()
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
