@@ -67,7 +67,8 @@ async def test_two_turns_are_one_conversation(package: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("raise RuntimeError('no luck')", "it ended with exit code 1: RuntimeError: no luck"),
+        ("raise RuntimeError('no luck')", "it ended with exit code 1: RuntimeError: no luck, in play (odd.py:4)"),
+        ("import json; json.loads('{')", "(char 1), in play (odd.py:4)"),
         ("return 3", "shop_agent.odd:play returned int, but an agent's answer is a text"),
         ("context.state['past'] = {1, 2}; return ''", "context.state can't be kept as JSON"),
     ],
