@@ -91,6 +91,7 @@ def print_failures(console: Console, summary: dict[str, Any]) -> None:
 
 
 def require_completed(summary: dict[str, Any]) -> None:
-    """Checks that not every episode failed. Errors: RunFailed."""
+    """Checks that not every episode failed, or was dropped with its group. Errors: RunFailed."""
     if summary["status"].get("failed") and not summary["status"].get("completed"):
-        raise RunFailed("every episode failed; see the failures above")
+        others = " or was dropped with its group" if summary["status"].get("dropped") else ""
+        raise RunFailed(f"every episode failed{others}; see the failures above")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ray_gym.cli.closing_lines import print_summary
+from ray_gym.cli.closing_lines import print_summary, require_completed
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.errors import remedy_of
+from ray_gym.errors import RunFailed, remedy_of
 from ray_gym.record.schema import failed_row
 from ray_gym.run.directory.receipt import Receipt, receipt_of
 from ray_gym.run.driver import panel, progress
@@ -270,3 +270,11 @@ def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
         assert "files" in remedy_of(other) and remedy_of(other).endswith(", and resume the run with --resume")
     assert "raise `ulimit -n`, and try again" in remedy_of(OSError(errno.EMFILE, "many", "part.parquet"), "try again")
     assert remedy_of(OSError(errno.EACCES, "denied")) == remedy_of(None) == remedy_of(ValueError("x")) == ""
+
+
+def test_a_run_of_failed_and_dropped_episodes_says_both() -> None:
+    require_completed({"status": {"failed": 3, "dropped": 2, "completed": 1}})
+    with pytest.raises(RunFailed, match="^every episode failed; "):
+        require_completed({"status": {"failed": 3}})
+    with pytest.raises(RunFailed, match="^every episode failed or was dropped with its group; "):
+        require_completed({"status": {"failed": 3, "dropped": 1}})
