@@ -25,7 +25,7 @@ def read_all_messages(parser: Any) -> Any:
             self._has_tools = bool(tools)
 
         def process_chunk(self, token_ids: Sequence[int]) -> Any:
-            return super().process_chunk(_end_messages(token_ids))
+            return super().process_chunk(_without_headers_alone(_end_messages(token_ids)))
 
         def _poll_completed_message(self) -> Any:
             message = super()._poll_completed_message()
@@ -45,21 +45,44 @@ def _end_messages(token_ids: Sequence[int]) -> list[int]:
     """Returns the tokens of an answer with an end of each message before the next one begins, and with its author. Within
     a message, a control token is no text: what a model quotes has other tokens.
     """
-    from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
-
-    def ids(text: str) -> list[int]:
-        return list(get_encoding().encode(text, allowed_special="all"))
-
-    (start,), (channel,), (message,) = ids("<|start|>"), ids("<|channel|>"), ids("<|message|>")
-    ends = ids("<|end|><|call|><|return|>")
-    missing = {start: ids("<|end|>"), channel: ids("<|end|><|start|>assistant")}
+    (start,), (channel,), (message,) = _ids("<|start|>"), _ids("<|channel|>"), _ids("<|message|>")
+    ends = _ids("<|end|><|call|><|return|>")
+    missing = {start: _ids("<|end|>"), channel: _ids("<|end|><|start|>assistant")}
     made: list[int] = []
     is_within = False
     for token_id in token_ids:
         if is_within:
             made += missing.get(token_id, ())
         elif token_id == channel and made and made[-1] in ends:
-            made += ids("<|start|>assistant")
+            made += _ids("<|start|>assistant")
         is_within = token_id == message or (is_within and token_id not in (*ends, *missing))
         made.append(token_id)
     return made
+
+
+def _without_headers_alone(token_ids: Sequence[int]) -> list[int]:
+    """Returns the tokens of an answer without beginnings of messages that have no text: the model was cut there, or ended it."""
+    (start,), (message,) = _ids("<|start|>"), _ids("<|message|>")
+    ends = _ids("<|end|><|call|><|return|>")
+    made: list[int] = []
+    header: list[int] | None = None
+    for token_id in token_ids:
+        if token_id == start:
+            header = []
+        elif header is None:
+            made.append(token_id)
+        elif token_id == message:
+            made += [start, *header, message]
+            header = None
+        elif token_id in ends:
+            header = None
+        else:
+            header.append(token_id)
+    return made
+
+
+def _ids(text: str) -> list[int]:
+    """Returns the tokens of a text of control tokens."""
+    from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
+
+    return list(get_encoding().encode(text, allowed_special="all"))

@@ -274,7 +274,7 @@ def test_a_full_disk_is_told_with_what_to_do(number: int) -> None:
 
 def test_a_run_of_failed_and_dropped_episodes_says_both() -> None:
     require_completed({"status": {"failed": 3, "dropped": 2, "completed": 1}})
-    with pytest.raises(RunFailed, match="^every episode failed; "):
+    with pytest.raises(RunFailed, match=r"^every episode failed; "):
         require_completed({"status": {"failed": 3}})
-    with pytest.raises(RunFailed, match="^every episode failed or was dropped with its group; "):
+    with pytest.raises(RunFailed, match=r"^every episode failed or was dropped with its group; "):
         require_completed({"status": {"failed": 3, "dropped": 1}})

@@ -136,6 +136,14 @@ CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|
         (THOUGHT + "<|end|><|start|>assistant<|message|>I say.<|return|>", "I think.", "I say.", 0),
         (THOUGHT + "<|end|><|channel|>final<|message|>I say.<|return|>", "I think.", "I say.", 0),
         (THOUGHT + "<|end|>" + CALL, "I think.", "", 1),
+        (THOUGHT + "<|start|>assistant", "I think.", "", 0),
+        (THOUGHT + "<|end|><|start|>assistant<|channel|>fin", "I think.", "", 0),
+        (
+            f"{THOUGHT}<|start|>assistant<|end|><|start|>assistant<|channel|>final<|message|>I say.",
+            "I think.",
+            "I say.",
+            0,
+        ),
         ("<|message|>I say.<|return|>", None, "I say.", 0),
     ],
 )
