@@ -84,14 +84,28 @@ def _lines(
     run: Run, read: Iterator[list[Row]], form: Form, filters: Filters, redaction: Redaction, counts: Counts
 ) -> Iterator[Line]:
     """Yields the lines of a run's groups, and counts them. Errors: UserError at the end if there was none."""
-    kept = filters.kept(read, counts)
+    speakers: set[str] = set()
+    kept = _noted(filters.kept(read, counts), speakers)
     for line in form.lines(redaction.redacted(kept, form, counts), counts):
         yield redaction.line(line)
         counts.written += 1
     if not counts.written:
         left_out = [f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count]
         why = "; ".join([*left_out, *counts.damages])
+        asked = getattr(form, "participant", None)
+        if asked is not None and speakers and asked not in speakers:
+            known = ", ".join(sorted(speakers))
+            raise UserError(f"--participant: {asked!r} has no conversation in {run.location}; there are: {known}")
         raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")
+
+
+def _noted(groups: Iterator[list[Row]], speakers: set[str]) -> Iterator[list[Row]]:
+    """Passes groups on, and adds to `speakers` whose conversations are in them, as far as the form reads these."""
+    for group in groups:
+        for row in group:
+            seen = (one.get("thread") for key in ("events", "samples") for one in row.get(key) or ())
+            speakers.update(filter(None, seen))
+        yield group
 
 
 def _example(form: Form) -> str:

@@ -86,6 +86,11 @@ def test_bad_input_exits_with_2_and_writes_nothing(
     assert everything(games.parent) == before
 
 
+def test_a_misspelt_participant_is_told_with_those_that_there_are(shell: Shell, games: Path) -> None:
+    code, said = shell("run", "--to", "trl", "--form", "sft", "--participant", "polcy", "--out", "out.parquet")
+    assert code == 2 and "--participant: 'polcy' has no conversation in" in said and "there are: policy, user" in said
+
+
 def test_whose_form_it_is(shell: Shell, games: Path) -> None:
     code, said = shell("run", "--to", "verl", "--form", "rollouts", "--out", "out.jsonl")
     assert code == 2 and "--to: --form rollouts is nemo-rl's, not verl's" in said
