@@ -98,7 +98,7 @@ def test_messages_are_those_of_the_participant_with_arguments_as_text(
 
 
 def test_a_participant_that_nobody_is_gives_no_line(games: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="conversations without a word of the participant's own: 24"):
+    with pytest.raises(UserError, match=r"--participant: 'nobody' has no conversation in .*; there are: policy, user"):
         written(games, tmp_path / "out", "messages", {"participant": "nobody"})
 
 

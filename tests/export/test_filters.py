@@ -100,7 +100,9 @@ def test_a_consumer_with_one_form_needs_no_name_of_it() -> None:
     assert choose_form("rollouts", None) == choose_form("rollouts", "nemo-rl") == ("rollouts", Rollouts)
     with pytest.raises(UserError, match="--form: nemo-rl has several; say which: preference, rollouts, sft"):
         choose_form(None, "nemo-rl")
-    with pytest.raises(UserError, match=r"--to: there is none for 'nemo'; known: .*nemo-rl, notes"):
+    with pytest.raises(
+        UserError, match=r"--to: there is none for 'nemo'; did you mean 'nemo-rl'\? known: .*nemo-rl, notes"
+    ):
         choose_form(None, "nemo")
     with pytest.raises(UserError, match="--to: say for whom, or give a --form; known: "):
         choose_form(None, None)
