@@ -269,7 +269,10 @@ def test_nothing_is_left_when_the_worker_is_killed(tmp_path: Path) -> None:
 def test_options_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(TypeError, match="drop blocking=True"):
         tool(isolated=True, blocking=True)
-    told = "memory_mb is (an option of a tool with isolated=True|a whole number of megabytes, from 1)"
-    for options in ({"memory_mb": 64}, {"isolated": True, "memory_mb": 0}):
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"memory_mb": 64}, "memory_mb is an option of a tool with isolated=True"),
+        ({"isolated": True, "memory_mb": 0}, "memory_mb is a whole number of megabytes, from 1"),
+    ]
+    for options, told in wrong:
         with pytest.raises(TypeError, match=told):
             tool(**options)  # type: ignore[arg-type]
