@@ -129,14 +129,14 @@ def _failed_before(evidence: Evidence, check: Check) -> Iterator[str]:
 
 
 def _notes(evidence: Evidence) -> list[str]:
-    """Returns lines that say what was played, and which participants have no perfect player."""
+    """Returns lines that say what was played, and which participants and judges have no perfect player."""
     environment, plays = evidence.subject.make(), evidence.plays
     failures = Counter(play.played.failure.kind.value for play in plays if play.played.failure is not None)
     failed = "".join(f", {count} failed by {kind}" for kind, count in sorted(failures.items()))
     notes = [f"{len(plays)} episodes on {len(evidence.subject.tasks)} tasks{failed}"]
-    missing = [
-        name for name in environment.participants if name not in perfect_of(environment, evidence.subject.task(0))
-    ]
+    perfect = perfect_of(environment, evidence.subject.task(0))
+    judges = {name for play in plays for name in play.random_judges()}
+    missing = [*(name for name in environment.participants if name not in perfect), *sorted(judges)]
     if missing:
         notes.append(f"no perfect player of {', '.join(missing)} (`perfect`): random ones took their place")
     return notes

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.check.casts import PERFECT, cast_of
+from ray_gym.check.players import random_judge
 from ray_gym.check.subject import Subject
 from ray_gym.check.waiting import WAITS_S, limit_waiting
 from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
@@ -90,6 +91,11 @@ class Play:
         """
         return len(self.group) == 1 or self.played.status == "completed"
 
+    def random_judges(self) -> list[str]:
+        """Returns the names of the judges that were asked and play at random. With any, the reward is chance."""
+        models = self.stage.models.items()
+        return [name for name, one in models if isinstance(one, RememberingModel) and one.is_random_judge and one.answered]
+
 
 @dataclass(slots=True)
 class RememberingModel:
@@ -104,6 +110,10 @@ class RememberingModel:
     answered: int = 0
     offered: set[str] = field(default_factory=set)
     """Names of the tools that the player was shown."""
+
+    @property
+    def is_random_judge(self) -> bool:
+        return self.player is random_judge
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Lets other tasks of the event loop run first, then answers.

@@ -21,6 +21,7 @@ MOST_BY_NULL = 0.5
 MOST_BY_CHANCE = 0.8
 """Share of the episodes in which random or adversarial policies may get the highest reward."""
 SLACK = 1e-6
+_GIVE_JUDGES = "let `perfect` give a player for each judge"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
@@ -62,7 +63,7 @@ def _never_scored(evidence: Evidence) -> Iterator[Problem]:
     has_score = any(play.played.score is not None for play in evidence.plays)
     if by_judge and not has_score and FailureKind.ENVIRONMENT not in kinds:
         what = f"no episode was scored: {by_judge} of {len(kinds)} failed by judge, who plays at random here"
-        yield what, "let `perfect` give a player for each judge"
+        yield what, _GIVE_JUDGES
 
 
 def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
@@ -98,14 +99,15 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
             return
         if not _is_open(evidence) and reward < high - SLACK:
             what = f"perfect players get {reward:g}, not the highest reward, {high:g} ({play.scene})"
-            yield what, "mend `perfect`, `score` or `reward_range`"
+            yield what, _GIVE_JUDGES if play.random_judges() else "mend `perfect`, `score` or `reward_range`"
             return
 
 
 def _for_nothing(evidence: Evidence) -> Iterator[Problem]:
     high = evidence.subject.make().reward_range[1]
     for casts, most in (((NULL,), MOST_BY_NULL), ((RANDOM, NASTY_POLICY), MOST_BY_CHANCE)):
-        rewards = [reward for play in evidence.by(*casts) if (reward := _reward(play.played)) is not None]
+        plays = (play for play in evidence.by(*casts) if not play.random_judges())
+        rewards = [reward for play in plays if (reward := _reward(play.played)) is not None]
         highest = sum(reward >= high - SLACK for reward in rewards)
         if rewards and highest > most * len(rewards):
             what = f"{' and '.join(casts)} got the highest reward in {highest} of {len(rewards)} episodes"
@@ -120,6 +122,8 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
     environment = evidence.subject.make()
     for play in evidence.by(PERFECT):
         both = [play.played, null[play.scene.task].played]
+        if play.random_judges() or null[play.scene.task].random_judges():
+            continue
         if not environment.perfect(evidence.subject.task(play.scene.task)) or None in map(_reward, both):
             continue
         if environment.scores_groups():
@@ -136,11 +140,11 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
 async def _score_again(evidence: Evidence, play: Play) -> Problem | None:
     """Scores an episode of perfect players again, and returns a problem if the score differs, else None.
 
-    Other episodes are not scored again, since judges that play at random may say something else, nor are those whose
+    Episodes that judges at random took part in, who may say something else, are not scored again, nor are those whose
     sandboxes are gone. Errors: WaitsForEver; EpisodeFailure if `score` fails now.
     """
     before, environment = play.played.score, play.stage.environment
-    if play.scene.cast != PERFECT or before is None or environment.uses_sandbox:
+    if play.scene.cast != PERFECT or before is None or environment.uses_sandbox or play.random_judges():
         return None
     again: object
     async with limit_waiting(environment, f"scoring {play.scene} again"):

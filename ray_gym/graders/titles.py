@@ -98,7 +98,7 @@ def without_parts(said: str, labels: Collection[str]) -> str:
     without brackets.
     """
     pieces = _PIECES.split(said)
-    last = next((at for at in range(len(pieces) - 1, 0, -1) if _labelled(pieces[at], labels) is not None), 0)
+    last = next((at for at in range(len(pieces) - 1, 0, -2) if _labelled(pieces[at], labels) is not None), 0)
     title, behind = _labelled(pieces[last], labels), "".join(pieces[last + 1 :])
     if title is None or not is_of_the_whole(title) or _OF_THE_REFERENCE.search(title):
         return said

@@ -264,6 +264,29 @@ class FailsBehindItsJudge(Sound):
         return 1 / 0
 
 
+class AsksAJudge(Sound):
+    """Its judge alone decides, and has no perfect player."""
+
+    auxiliary = ("judge",)
+
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+        question = f"Was it polite? [[YES]] or [[NO]] {episode.answer}"
+        return (await Judge(question, {"[[YES]]": 1.0, "[[NO]]": 0.0}).verdict(episode)).value
+
+
+class AsksAJudgeOnly(AsksAJudge):
+    def perfect(self, task: OrderTask) -> Mapping[str, Player]:
+        return {}
+
+
+class SellsWhileItScores(Sound):
+    """Its score is another one when it is asked again."""
+
+    def score(self, state: Order, episode: Episode) -> float:
+        state.sold.append("a receipt")
+        return min(1.0, len(state.sold) / (len(episode.task.wares) + 2))
+
+
 class OutOfRange(Sound):
     def score(self, state: Order, episode: Episode) -> float:
         return len(state.sold) / len(episode.task.wares) - 0.5

@@ -9,6 +9,8 @@ from faulty_orders import (
     AgreesInTheSameWords,
     AsciiOnly,
     AsciiOnlyTool,
+    AsksAJudge,
+    AsksAJudgeOnly,
     BadEnd,
     BadPicture,
     BlockingTool,
@@ -33,6 +35,7 @@ from faulty_orders import (
     ReadsTheClock,
     ReadsTheClockInAThread,
     SaysWhatIsSoldInOtherWords,
+    SellsWhileItScores,
     SharedState,
     ShyBuyer,
     Sound,
@@ -103,6 +106,19 @@ async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) 
     assert any("ZeroDivisionError" in one.what for one in found["hooks"]), found
 
 
+async def test_the_rewards_of_a_judge_at_random_are_chance(other_process: OtherProcess) -> None:
+    assert await found_in(AsksAJudgeOnly, other_process) == {}
+    subject = subject_of("asks", AsksAJudgeOnly, Options(), TASKS, seed=0)
+    report = await carry_out(subject, other_process)
+    assert report.notes[-1].startswith("no perfect player of policy, user, judge (`perfect`)")
+
+
+async def test_perfect_players_need_a_judge_who_is_no_player_at_random(other_process: OtherProcess) -> None:
+    [found] = (await found_in(AsksAJudge, other_process))["score"]
+    assert found.what.startswith("perfect players get 0, not the highest reward")
+    assert found.mend == "let `perfect` give a player for each judge"
+
+
 @pytest.mark.parametrize(
     ("faulty", "check", "where", "what"),
     [
@@ -129,6 +145,7 @@ async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) 
         (TellsOwnWordsWithinALine, "echoes", "TellsOwnWordsWithinALine, to ", "is told its own words: 'The "),
         (TellsOwnWords, "echoes", "TellsOwnWords, to ", "is told its own words: '"),
         (TellsATranscript, "echoes", "TellsATranscript, to ", "is told its own words: "),
+        (SellsWhileItScores, "score", "SellsWhileItScores.score", "scored again, the same episode gets"),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
         (NeverScored, "score", "NeverScored.score", "failed by judge, who plays at random here"),
         (OthersOutOfRange, "score", "OthersOutOfRange.score", "a reward of 17 for user, out of the declared range"),
