@@ -22,7 +22,6 @@ from ray_gym.deployments.chat.call_pieces import (
     ObjectOfJson,
     Reader,
     Suffixed,
-    is_ended,
     read_python_call,
     read_python_list,
     split_json,
@@ -33,6 +32,7 @@ from ray_gym.deployments.chat.call_spelling import unwrap_function
 from ray_gym.deployments.chat.python_calls import NEVER, is_called, spell_call, split_lines, split_list
 from ray_gym.deployments.chat.quoted_marks import STRING, hide
 from ray_gym.deployments.chat.quoted_tags import Tags, hide_quoted
+from ray_gym.deployments.chat.unopened_calls import is_whole, is_whole_inside
 
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
@@ -127,18 +127,29 @@ def _hunyuan(suffix: str) -> Between:
 
 
 def _unopened(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Returns the frame of calls that lack the mark of their beginning, in a format whose frames with marks are `frames`;
+    """Returns the frames of calls that lack the mark of their beginning, in a format whose frames with marks are `frames`;
     () if nothing else tells them from words.
     """
     read = frames[0].read
     if isinstance(read, Suffixed):
-        return (Frame(r"<tool_call(?::[^\s<>]+)?>", Suffixed("<tool_call", lambda suffix: read.make(suffix).alone())),)
+        return (_unopened_with_suffix(read),)
     if len(frames) > 1 or not isinstance(read, Between):
         return ()
-    inner = [Frame(re.escape(read.inner.begin) + _INNER_LIKE, read.alone())] if read.inner else []
+    begin = re.escape(read.inner.begin) + _INNER_LIKE if read.inner else ""
+    inner = [Frame(begin, read.alone(), when=partial(is_whole_inside, read.inner))] if read.inner else []
     if inner and read.to_json is None:
         return tuple(inner)
-    return *inner, replace(frames[0], begin=_UNOPENED, when=partial(is_ended, read), again=re.escape(read.begin))
+    return *inner, replace(frames[0], begin=_UNOPENED, when=partial(is_whole, read), again=re.escape(read.begin))
+
+
+def _unopened_with_suffix(read: Suffixed) -> Frame:
+    """Returns the frame of calls with marks of their own that lack the mark around them, in a format with suffixes."""
+    alone = Suffixed("<tool_call", lambda suffix: read.make(suffix).alone())
+
+    def is_ended(text: str, start: int, end: int, begin: str) -> bool:
+        return is_whole_inside(alone.reader(text, end), text, start, end, begin)
+
+    return Frame(r"<tool_call(?::[^\s<>]+)?>" + _INNER_LIKE, alone, when=is_ended)
 
 
 _INNER_LIKE = r"(?=\s*(?:[\w.:-]*\s*[<{\[]|\w+=|\Z))"
@@ -188,6 +199,7 @@ _MISTRAL = ObjectOfJson(
     spell=lambda call: re.sub(r"\A([^{\[]*)\[CALL_ID\][^{\[]*", r"\1", call),  # the parser takes the id for a name
 )
 _PYTHON = {"parts": split_list, "brackets": ("[", "]"), "spell": spell_call}
+_PYTHON_STRING = rf"[=\[({{,:]\s*{STRING}"
 _PYTHON_LIST = Frame(
     rf"(?:\A\s*\[\s*(?=(?:{NAMES})\()|(?<!(?<!``)`)(?:<\|python_tag\|>\s*)?"
     rf"\[\s*(?=(?:{NAMES})\(\s*(?:\)|[A-Za-z_]\w*\s*=|[\"'\d\[{{*-])))",
@@ -218,7 +230,7 @@ _KIMI_K3 = Tags(
 _MINIMAX = r"\]<\]minimax\[>\["
 _MINIMAX_QUOTING = (  # the calls that it quotes have all of their marks
     rf"{_MINIMAX}<(?P<key>(?!invoke\b|tool_call\b)[\w.:-]+)>(?:(?!{_MINIMAX}).)*"
-    rf"(?:{_MINIMAX}<tool_call>(?:(?!{_MINIMAX}</?tool_call>).)*{_MINIMAX}</tool_call>(?:(?!{_MINIMAX}).)*)+"
+    rf"(?:{_MINIMAX}<(?P<call>invoke|tool_call)\b(?:(?!{_MINIMAX}</?(?P=call)\b).)*{_MINIMAX}</(?P=call)>(?:(?!{_MINIMAX}).)*)+"
     rf"{_MINIMAX}</(?P=key)>"
 )
 """Regular expression of a value of MiniMax M3 that quotes calls."""
@@ -258,10 +270,13 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
     "llama3_json": _LLAMA,
     "llama4_json": _LLAMA,
     "pythonic": (_PYTHON_LIST,),
-    "llama4_pythonic": (_PYTHON_LIST, _between("<|python_start|>", "<|python_end|>", **_PYTHON)),
+    "llama4_pythonic": (
+        _PYTHON_LIST,
+        _between("<|python_start|>", "<|python_end|>", value=_PYTHON_STRING, **_PYTHON),
+    ),
     "olmo3": (_tagged("function_calls", parts=split_lines, spell=spell_call),),
     "lfm2": (
-        _between("<|tool_call_start|>", "<|tool_call_end|>", value=rf"[=\[({{,:]\s*{STRING}", echo=_ECHO, **_PYTHON),
+        _between("<|tool_call_start|>", "<|tool_call_end|>", value=_PYTHON_STRING, echo=_ECHO, **_PYTHON),
     ),
     "functiongemma": (
         _between(
@@ -316,7 +331,7 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
     "minicpm5": (
         Frame(
             r"<function(?=\s*name\s*=|[^<>]*>\s*<param)",
-            _calls_of(Tags("<param", "</param>", "<function", "</function>", r"</?(?:param|function)\b")),
+            _calls_of(Tags("<param", "</param>", "<function", "</function>", r"<(?!!\[CDATA\[)")),
         ),
     ),
     "step3": (
@@ -338,6 +353,8 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
     ),
 }
 """Frames of calls that have the mark of their beginning, by the tool parser's name."""
+_REST_OF_MENTION = re.compile(r"[\w./:=-]{0,80}>?`")
+"""Rest of what is between backquotes, as of `<function=note>`."""
 _ENDS_WORDS = ("inkling", "muse_glimmer")
 """Tool parsers of formats in which words end with the mark that ends a call."""
 FRAMES = {
@@ -423,7 +440,7 @@ def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) ->
 def _is_closed(frame: Frame, text: str, last: Attempt) -> bool:
     """Says whether a frame has its end: its mark, or the bracket behind its last call."""
     if isinstance(frame.read, Between):
-        return text.rstrip().endswith(frame.read.ends)
+        return frame.read.is_closed(text)
     return last.written.endswith(("}", "]", ")"))
 
 
@@ -489,7 +506,7 @@ def _next(
 
 
 def _is_mention(answer: str, start: int, end: int) -> bool:
-    return start > 0 and answer[start - 1] == "`" == answer[end : end + 1]
+    return start > 0 and answer[start - 1] == "`" and _REST_OF_MENTION.match(answer, end) is not None
 
 
 def _is_behind(answer: str, start: int, texts: tuple[str, ...]) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,7 +26,8 @@ _OBJECT_OF_CALL = re.compile(r'\{\s*"(?:name|type|function|arguments|parameters)
 _NEXT_OBJECT = re.compile(rf",\s*(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_LINE = re.compile(rf"(?<=\}})[ \t]*\n(?={_OBJECT_OF_CALL.pattern})")
 _NEXT_NAMED = re.compile(r',\s*(?=\{\s*"[^"\n]*"\s*:\s*\{)')
-_AT_CALL = re.compile(r"\s*[\[\]{,;]")
+_LONGEST_END = 200
+"""Number of characters at the end of a frame in which its end is looked for."""
 _OPENING = re.compile(r"[{\[(]|<\w")
 _SPACE = re.compile(r"\s*")
 _decode = json.JSONDecoder().raw_decode
@@ -84,7 +84,7 @@ class Between:
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
-        stop, end = self._find_end(text, start, again)
+        stop, end = self.find_end(text, start, again)
         if self.inner is not None:
             written = self._inner_calls(self.inner, text, start, stop, again)
         else:
@@ -106,12 +106,21 @@ class Between:
         """Returns the marks that end the frame, or a call in it."""
         return (self.end, *self.inner.ends) if self.inner else (self.end,)
 
+    def is_closed(self, frame: str) -> bool:
+        """Returns True if a frame has its end, perhaps with an echo behind it."""
+        end = rf"(?:{'|'.join(map(re.escape, self.ends))}|{self.echo or NEVER})\s*\Z"
+        return _compile(end).search(frame, max(0, len(frame) - _LONGEST_END)) is not None
+
+    def without_values(self, call: str) -> str:
+        """Returns the text of a call without the values in it."""
+        return _compile(self.value).sub("", call)
+
     @property
     def _behind(self) -> str:
         """Returns the regular expression of what belongs to the frame behind its end: its echo, and ends too many."""
         return rf"(?:\s*(?:{'|'.join(map(re.escape, self.ends))})|{self.echo or NEVER})*"
 
-    def _find_end(self, text: str, start: int, others: str) -> tuple[int, int]:
+    def find_end(self, text: str, start: int, others: str) -> tuple[int, int]:
         """Returns the index where the frame's inside ends, and the index behind its end mark. `others`: regular
         expression of the marks that end it, too, and do not belong to it.
         """
@@ -124,7 +133,7 @@ class Between:
             if found.lastgroup == "value":
                 position = found.end()
             elif found.lastgroup == "inner" and self.inner is not None:
-                position = self.inner._find_end(text, found.end(), self._others(others))[1]
+                position = self.inner.find_end(text, found.end(), self._others(others))[1]
             else:
                 return found.start(), found.end() if found.lastgroup == "end" else found.start()
         return len(text), len(text)
@@ -136,7 +145,7 @@ class Between:
         begin = _compile(re.escape(inner.begin))
         calls: list[str] = []
         while (found := begin.search(text, start, stop)) is not None:
-            end = inner._find_end(text, found.end(), self._others(again))[1]
+            end = inner.find_end(text, found.end(), self._others(again))[1]
             calls += [*_between_calls(text[start : found.start()]), text[found.start() : end]]
             start = end
         return calls + _between_calls(text[start:stop])
@@ -158,8 +167,11 @@ class Suffixed:
 
     def __call__(self, text: str, start: int, again: str) -> tuple[list[Attempt], int]:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
-        suffix = text[text.rindex(self.begin, 0, start) + len(self.begin) : start].removesuffix(">")
-        return self.make(suffix)(text, start, again)
+        return self.reader(text, start)(text, start, again)
+
+    def reader(self, text: str, start: int) -> Between:
+        """Returns the reader of the frame whose beginning ends at `start`."""
+        return self.make(text[text.rindex(self.begin, 0, start) + len(self.begin) : start].removesuffix(">"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,25 +251,6 @@ class ListOfJson:
         return call if has_arguments and not given.keys() >= {"arguments", "parameters"} else None
 
 
-def is_ended(read: Between, text: str, _start: int, end: int, _begin: str) -> bool:
-    """Returns True if what begins at `end` in a text is a call whose end has a mark: the next mark is one of an end, and
-    no words follow the call's JSON, if it has any.
-    """
-    behind = end_of_json(text, end)
-    if behind is not None and not _AT_CALL.match(text, behind) and not text.startswith(read.end, _skip(text, behind)):
-        return False
-    marks = _marks(read.begin, read.end, text)
-    place = bisect_left(marks, (end, False))
-    return place < len(marks) and marks[place][1]
-
-
-@lru_cache(maxsize=8)
-def _marks(begin: str, end: str, text: str) -> list[tuple[int, bool]]:
-    """Returns the indices of marks in a text, in order, each with True if it is one of an end."""
-    marks = re.compile(f"(?<!`)({re.escape(end)})|{re.escape(begin)}")
-    return [(found.start(), found[1] is not None) for found in marks.finditer(text)]
-
-
 def read_python_list(text: str, start: int, again: str) -> tuple[list[Attempt], int]:
     """Returns the attempts in a list of Python calls, behind its opening bracket, and the index behind it (see
     `Reader`).
@@ -296,7 +289,7 @@ def split_objects(text: str, start: int, next_object: re.Pattern[str] = _NEXT_OB
     items: list[str] = []
     position = start
     while True:
-        position = _skip(text, position)
+        position = skip_space(text, position)
         if text[position : position + 1] in ("]", ""):
             return items, min(position + 1, len(text))
         end = end_of_json(text, position)
@@ -307,7 +300,7 @@ def split_objects(text: str, start: int, next_object: re.Pattern[str] = _NEXT_OB
             last = text.rfind("]", position)
             end = following.start() if following else last if last >= 0 else len(text)
         items += filter(None, [text[position:end].strip()])
-        position = _skip(text, end)
+        position = skip_space(text, end)
         position += text[position : position + 1] == ","
 
 
@@ -324,7 +317,7 @@ def split_whole_json(text: str) -> list[str]:
     is_list = inside.startswith("[") and inside.endswith("]")
     rest = inside[1:-1] if is_list else inside
     calls: list[str] = []
-    position = _skip(rest, 0)
+    position = skip_space(rest, 0)
     while position < len(rest):
         if not _OBJECT_OF_CALL.match(rest, position):
             return [text]
@@ -333,8 +326,8 @@ def split_whole_json(text: str) -> list[str]:
         if not (well_formed or calls) and end == len(rest):
             return [text]
         calls.append(rest[position:end])
-        position = _skip(rest, end)
-        position = _skip(rest, position + (rest[position : position + 1] in (",", ";")))
+        position = skip_space(rest, end)
+        position = skip_space(rest, position + (rest[position : position + 1] in (",", ";")))
     return calls if len(calls) > 1 or (calls and is_list) else [text]
 
 
@@ -358,8 +351,8 @@ def _attempt(before: str, call: str, after: str, spell: Spell | None) -> Attempt
 
 def _behind_objects(text: str, start: int) -> int:
     """Returns the index behind the objects of JSON with commas between them that begin at `start`."""
-    while (end := end_of_json(text, _skip(text, start))) is not None:
-        start = _skip(text, end)
+    while (end := end_of_json(text, skip_space(text, start))) is not None:
+        start = skip_space(text, end)
         start += text[start : start + 1] == ","
     return start
 
@@ -374,7 +367,7 @@ def _between_calls(text: str) -> list[str]:
     return [text] if _OPENING.search(text) else []
 
 
-def _skip(text: str, position: int) -> int:
+def skip_space(text: str, position: int) -> int:
     """Returns the index of the first character from `position` on that is no whitespace."""
     found = _SPACE.match(text, position)
     return found.end() if found else position
@@ -382,7 +375,7 @@ def _skip(text: str, position: int) -> int:
 
 def _after(text: str, position: int) -> str:
     """Returns the first character from `position` on that is no whitespace; "" if there is none."""
-    place = _skip(text, position)
+    place = skip_space(text, position)
     return text[place : place + 1]
 
 

@@ -7,8 +7,15 @@ the channel of its words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
+
+_HEADER = re.compile(
+    r"assistant(?:\s*to=\S*)?(?:\s*<\|channel\|>\s*(?:analysis|commentary|final|\w*))?(?:\s*to=[\w.:-]*)?"
+    r"(?:\s*<\|constrain\|>\s*(?:json|\w*))?\s*"
+)
+"""Beginning of a message: its author, recipient, channel and form."""
 
 
 def read_all_messages(parser: Any) -> Any:
@@ -25,7 +32,7 @@ def read_all_messages(parser: Any) -> Any:
             self._has_tools = bool(tools)
 
         def process_chunk(self, token_ids: Sequence[int]) -> Any:
-            return super().process_chunk(_without_headers_alone(_end_messages(token_ids)))
+            return super().process_chunk(_with_texts(_end_messages(token_ids)))
 
         def _poll_completed_message(self) -> Any:
             message = super()._poll_completed_message()
@@ -60,8 +67,10 @@ def _end_messages(token_ids: Sequence[int]) -> list[int]:
     return made
 
 
-def _without_headers_alone(token_ids: Sequence[int]) -> list[int]:
-    """Returns the tokens of an answer without beginnings of messages that have no text: the model was cut there, or ended it."""
+def _with_texts(token_ids: Sequence[int]) -> list[int]:
+    """Returns the tokens of an answer without beginnings of messages that have no text, as the model was cut there or ended it,
+    and with the mark of a text where it was forgotten.
+    """
     (start,), (message,) = _ids("<|start|>"), _ids("<|message|>")
     ends = _ids("<|end|><|call|><|return|>")
     made: list[int] = []
@@ -75,10 +84,26 @@ def _without_headers_alone(token_ids: Sequence[int]) -> list[int]:
             made += [start, *header, message]
             header = None
         elif token_id in ends:
+            made += _with_text(header, token_id)
             header = None
         else:
             header.append(token_id)
-    return made
+    return made + (_with_text(header) if header else [])
+
+
+def _with_text(header: Sequence[int], *end: int) -> list[int]:
+    """Returns the tokens of a message without the mark of its text, with this mark; [] if it has no text. `header`: its tokens
+    between its beginning and its end.
+    """
+    from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
+
+    written = get_encoding().decode(header)
+    found = _HEADER.match(written)
+    text = written[found.end() :] if found else written
+    if not text.strip():
+        return []
+    plain = get_encoding().encode(text, disallowed_special=())
+    return [*_ids(f"<|start|>{written[: len(written) - len(text)].rstrip()}<|message|>"), *plain, *end]
 
 
 def _ids(text: str) -> list[int]:

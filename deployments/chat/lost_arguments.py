@@ -26,6 +26,9 @@ MOST_NESTED = 100
 _ARGUMENTS = ("arguments", "parameters", "args")
 _ARGUMENT = "<>"
 """Stands for an argument that was read."""
+_TEXT = "\ufdd3"
+"""Stands for a text, list or object that was read: a noncharacter of Unicode."""
+_BEHIND_A_TEXT = re.compile(rf"{_TEXT}\s*[^\s:,}}\])]")
 _ABOUT_A_CALL = {"name", "function", "type", "id", "index"}
 """Keys of a call of JSON that hold no arguments."""
 _BRACKETS = re.compile(r"\{[^{}\[\]]*\}|\[[^{}\[\]]*\]")
@@ -74,18 +77,17 @@ class _Braced:
     """Matches a text with its marks."""
 
     def __call__(self, attempt: Attempt, given: Given) -> bool:
-        """Returns True for lost arguments (see `Form`), and for a text without its end."""
-        without_texts = self.text.sub("T", attempt.written)
-        if self.mark in without_texts:
+        """Returns True for lost arguments (see `Form`), and for a text without its end, or with one too early."""
+        without_texts = self.text.sub(_TEXT, attempt.written)
+        if self.mark in without_texts or _BEHIND_A_TEXT.search(without_texts):
             return True
         _, opening, inside = re.split(r"([{(]|\Z)", without_texts, maxsplit=1)
         for _ in range(MOST_NESTED):
-            if (shorter := _BRACKETS.sub("T", inside)) == inside:
+            if (shorter := _BRACKETS.sub(_TEXT, inside)) == inside:
                 break
             inside = shorter
         items = inside.split("}" if opening == "{" else ")")[0].split(",")
-        keys = [item.partition(":")[0].strip() for item in items if re.search(r"\w", item)]
-        return len(keys) > len(given)
+        return sum(bool(item.strip()) for item in items) > len(given)
 
 
 def _loses_of_json(attempt: Attempt, given: Given) -> bool:
@@ -129,8 +131,9 @@ def _loses_of_kimi(attempt: Attempt, given: Given) -> bool:
 
 def _loses_of_minimax_m3(attempt: Attempt, given: Given) -> bool:
     """Returns True for lost arguments (see `Form`) of a call one of whose values has no end."""
-    begun, ended = (len(re.findall(rf"\]<\]minimax\[>\[<{end}[^/\s>]+>", attempt.alone)) for end in ("", "/"))
-    return begun + attempt.alone.count("]<]minimax[>[<invoke ") != ended
+    value = r"(?!invoke\b|tool_call\b)[^/\s>]+>"
+    begun, ended = (len(re.findall(rf"\]<\]minimax\[>\[<{end}{value}", attempt.alone)) for end in ("", "/"))
+    return begun != ended
 
 
 def _functions(tag: str) -> _Marked:
@@ -161,6 +164,10 @@ _HUNYUAN = _marked(
     r"\A.*?<tool_call(?::[^<>]*)?>[^<]*(?:<tool_sep[^<>]*>)?|</[^<>]*>",
     _GLM.argument.pattern.replace(">", "[^<>]*>"),
 )
+_KIMI_K3 = _marked(
+    r"\A.*?<\|open\|>call\b[^<]*<\|sep\|>|<\|close\|>(?:call|tools)<\|sep\|>",
+    r"<\|open\|>argument\b[^<]*<\|sep\|>.*?<\|close\|>argument<\|sep\|>",
+)
 _FORMS: dict[str, Form] = {
     **dict.fromkeys(("qwen3_xml", "qwen3_coder", "mimo", "step3p5"), _functions("tool_call")),
     "seed_oss": _functions("seed:tool_call"),
@@ -175,6 +182,7 @@ _FORMS: dict[str, Form] = {
     "minimax_m2": _MINIMAX,
     "minimax_m3": _loses_of_minimax_m3,
     "kimi_k2": _loses_of_kimi,
+    "kimi_k3": _KIMI_K3,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),
     "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL)),
 }

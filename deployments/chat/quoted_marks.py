@@ -12,6 +12,7 @@ STRING = r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
 """Regular expression of a string of JSON or of Python."""
 _MARKS = {
     "mistral": r"\[(?:TOOL_CALLS|ARGS|CALL_ID)\]",
+    "llama4_pythonic": r"<\|python_(?:start|end)\|>",
     "lfm2": r"<\|tool_call_(?:start|end)\|>",
     "kimi_k2": r"<\|tool_calls?_(?:section_|argument_)?(?:begin|end)\|>",
     "deepseek_v3": r"<｜tool▁[^｜]{1,20}｜>",

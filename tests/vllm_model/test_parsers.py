@@ -145,6 +145,11 @@ CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|
             0,
         ),
         ("<|message|>I say.<|return|>", None, "I say.", 0),
+        (THOUGHT + "<|end|><|start|>assistantI say.<|return|>", "I think.", "I say.", 0),
+        (THOUGHT + "<|end|><|start|>assistantI say.", "I think.", "I say.", 0),
+        (THOUGHT + "<|end|><|start|>assistant<|channel|>final I say.<|return|>", "I think.", "I say.", 0),
+        (THOUGHT + "<|end|><|start|>assistant" + CALL.replace("<|message|>", ""), "I think.", "", 1),
+        (THOUGHT + "<|end|><|start|>assistant<|channel|>commentary to=functions.make", "I think.", "", 0),
     ],
 )
 def test_messages_of_gpt_oss_may_lack_their_ends_and_channels(
