@@ -37,7 +37,8 @@ from ray_gym.deployments.chat.unopened_calls import is_whole, is_whole_inside
 NAMES = "NAMES"
 """Place of the tools' names in the regular expression of a beginning."""
 CALL_LIKE = (
-    rf"(?=\s*(?:[{{\[<]|[A-Za-z_][\w.-]*(?:[({{]|\s*<parameter\b)|(?:{NAMES})(?:\(|[ \t]*(?:[\n<{{]|\Z))|call:|\Z))"
+    r"(?=\s*(?:[{\[<]|[A-Za-z_][\w.-]*(?:[({]|\s*<parameter\b)|[A-Za-z_][\w.:-]*<[|｜]"
+    rf"|(?:{NAMES})(?:\(|[ \t]*(?:[\n<{{]|\Z))|call:|\Z))"
 )
 """Regular expression of what follows the beginning of a call, and no mention of its mark."""
 
@@ -275,9 +276,7 @@ _OPENED: dict[str, tuple[Frame, ...]] = {
         _between("<|python_start|>", "<|python_end|>", value=_PYTHON_STRING, **_PYTHON),
     ),
     "olmo3": (_tagged("function_calls", parts=split_lines, spell=spell_call),),
-    "lfm2": (
-        _between("<|tool_call_start|>", "<|tool_call_end|>", value=_PYTHON_STRING, echo=_ECHO, **_PYTHON),
-    ),
+    "lfm2": (_between("<|tool_call_start|>", "<|tool_call_end|>", value=_PYTHON_STRING, echo=_ECHO, **_PYTHON),),
     "functiongemma": (
         _between(
             "<start_function_call>",
@@ -415,10 +414,8 @@ def _join(words: Sequence[str]) -> str:
     """Returns the words beside calls as one text. A block of code that held calls and nothing else is left out."""
 
     def leave_out(block: re.Match[str]) -> str:
-        is_within = (
-            len(_FENCE.findall(block.string, 0, block.start())) % 2
-        )  # what looks like its beginning ends another block
-        return block[0] if is_within else ""
+        fences_before = len(_FENCE.findall(block.string, 0, block.start()))
+        return block[0] if fences_before % 2 else ""  # what looks like its beginning ends another block
 
     return _BLOCK_OF_CALLS.sub(leave_out, _CALL_STOOD_HERE.join(words)).replace(_CALL_STOOD_HERE, "")
 
@@ -439,7 +436,7 @@ def complete_frames(tool_parser: str | None, text: str, names: Sequence[str]) ->
 
 def _is_closed(frame: Frame, text: str, last: Attempt) -> bool:
     """Says whether a frame has its end: its mark, or the bracket behind its last call."""
-    if isinstance(frame.read, Between):
+    if isinstance(frame.read, Between | Suffixed):
         return frame.read.is_closed(text)
     return last.written.endswith(("}", "]", ")"))
 
@@ -450,11 +447,16 @@ def _frames_in(
     """Yields the frames in a text, in order, each with its start and its end, and the attempts in it."""
     frames = FRAMES.get(tool_parser or "", ())
     begins = [_begin(frame.begin, tuple(names)) for frame in frames]
-    position = 0
-    while (found := _next(frames, begins, text, position)) is not None:
-        frame, begin, start, inside = found
-        read, position = frame.read(text, inside, frame.again or begin)
-        yield frame, start, position, read
+    following = [_next(frame, begin, text, 0) for frame, begin in zip(frames, begins, strict=True)]
+    while any(following):
+        first = min((found.start(), number) for number, found in enumerate(following) if found)[1]
+        frame, begin, found = frames[first], begins[first], following[first]
+        assert found is not None
+        read, position = frame.read(text, found.end(), frame.again or begin)
+        yield frame, found.start(), position, read
+        for number, later in enumerate(following):
+            if later is not None and later.start() < position:
+                following[number] = _next(frames[number], begins[number], text, position)
 
 
 def has_mark(tool_parser: str | None, answer: str) -> bool:
@@ -484,25 +486,16 @@ def has_example(tool_parser: str | None, answer: str, names: Sequence[str]) -> b
     )
 
 
-def _next(
-    frames: Sequence[Frame], begins: Sequence[str], answer: str, position: int
-) -> tuple[Frame, str, int, int] | None:
-    """Returns the first frame from `position` on, with the regular expression, the start, and the end of its beginning;
-    None if none follows.
-    """
-    nearest = None
-    for frame, begin in zip(frames, begins, strict=True):
-        for found in re.compile(begin).finditer(answer, position):
-            if _is_mention(answer, *found.span()) or _is_behind(answer, found.start(), frame.not_behind):
-                continue
-            if frame.not_within and _is_within(answer, found.start(), *frame.not_within):
-                continue
-            if frame.when is not None and not frame.when(answer, *found.span(), begin):
-                continue
-            if nearest is None or found.start() < nearest[2]:
-                nearest = (frame, begin, *found.span())
-            break
-    return nearest
+def _next(frame: Frame, begin: str, answer: str, position: int) -> re.Match[str] | None:
+    """Returns the beginning of a frame's next one from `position` on; None if none follows. `begin`: its regular expression."""
+    for found in re.compile(begin).finditer(answer, position):
+        if _is_mention(answer, *found.span()) or _is_behind(answer, found.start(), frame.not_behind):
+            continue
+        if frame.not_within and _is_within(answer, found.start(), *frame.not_within):
+            continue
+        if frame.when is None or frame.when(answer, *found.span(), begin):
+            return found
+    return None
 
 
 def _is_mention(answer: str, start: int, end: int) -> bool:

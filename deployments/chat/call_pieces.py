@@ -169,6 +169,10 @@ class Suffixed:
         """Returns the attempts in the frame, and the index behind it (see `Reader`)."""
         return self.reader(text, start)(text, start, again)
 
+    def is_closed(self, frame: str) -> bool:
+        """Returns True if a frame has its end."""
+        return self.reader(frame, frame.index(">") + 1).is_closed(frame)
+
     def reader(self, text: str, start: int) -> Between:
         """Returns the reader of the frame whose beginning ends at `start`."""
         return self.make(text[text.rindex(self.begin, 0, start) + len(self.begin) : start].removesuffix(">"))

@@ -78,7 +78,7 @@ class _Braced:
 
     def __call__(self, attempt: Attempt, given: Given) -> bool:
         """Returns True for lost arguments (see `Form`), and for a text without its end, or with one too early."""
-        without_texts = self.text.sub(_TEXT, attempt.written)
+        without_texts = self.text.sub(_TEXT, attempt.alone)
         if self.mark in without_texts or _BEHIND_A_TEXT.search(without_texts):
             return True
         _, opening, inside = re.split(r"([{(]|\Z)", without_texts, maxsplit=1)
@@ -184,6 +184,6 @@ _FORMS: dict[str, Form] = {
     "kimi_k2": _loses_of_kimi,
     "kimi_k3": _KIMI_K3,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),
-    "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>', re.DOTALL)),
+    "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>(?:<\|"\|>(?=\s*[,}\])]))?', re.DOTALL)),
 }
 """Forms of calls, by the tool parser's name. A parser that is not here reads calls of JSON, or has lost none."""

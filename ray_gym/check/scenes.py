@@ -94,7 +94,9 @@ class Play:
     def random_judges(self) -> list[str]:
         """Returns the names of the judges that were asked and play at random. With any, the reward is chance."""
         models = self.stage.models.items()
-        return [name for name, one in models if isinstance(one, RememberingModel) and one.is_random_judge and one.answered]
+        return [
+            name for name, one in models if isinstance(one, RememberingModel) and one.is_random_judge and one.answered
+        ]
 
 
 @dataclass(slots=True)

@@ -104,7 +104,8 @@ _ELEMENTS = re.compile(
 """Elements in which models think that are told so by a prompt (`<analysis>`), or were trained on it (`<reflection>`)."""
 _ELEMENTS_TAG = re.compile(rf"\s*+<\s{{0,4}}/?\s{{0,4}}{_ELEMENT}\s{{0,4}}>\s*+", re.IGNORECASE)
 _ANY = "|".join(f"(?P<begin{number}>{marks.begin})|(?P<end{number}>{marks.end})" for number, marks in enumerate(MARKS))
-_MARK = re.compile(rf"(?=[<\[◁][^<\[])(?:{_ANY})", re.IGNORECASE)  # what every mark begins with comes first: it is faster
+_BEGINS = r"(?=[<\[◁][^<\[])"  # what every mark begins with comes first: it is faster
+_MARK = re.compile(f"{_BEGINS}(?:{_ANY})", re.IGNORECASE)
 _PARAMETER = re.compile(
     r"(?<=\w)(?!<think>|\[THINK\])(?:<[\w:-]+>|\[\w+\])|\[(?:[Tt]houghts?|[Rr]easoning)\]", re.ASCII
 )

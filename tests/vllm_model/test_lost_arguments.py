@@ -23,6 +23,14 @@ SECOND = {  # of parsers that have no entry in SINGLE: what is around a call, an
 }
 NO_END = "<function=note>\n<parameter=text>\nabc\n</function>"
 
+KIMI_END = "<|close|>argument<|sep|>"
+
+
+def _kimi_k3(value: str) -> str:
+    call = '<|open|>call tool="note" index="1"<|sep|><|open|>argument key="text" type="string"<|sep|>'
+    return f"{call}{value}{KIMI_END}<|close|>call<|sep|>"
+
+
 LOSSY = [
     *((parser, NO_END) for parser in FUNCTIONS),
     *((parser, '<function=note>{"text": "abc"}</function>') for parser in FUNCTIONS),
@@ -50,6 +58,10 @@ LOSSY = [
     ("gemma4", "call:note{text:a, b}"),
     ("gemma4", 'call:note{text:<|"|>a<|"|>,text:<|"|>b<|"|>}'),
     ("gemma4", 'call:note("abc")'),
+    ("gemma4", 'call:note{text:<|"|>call:go{to:<|"|>x<|"|>}<|"|>}'),
+    ("gemma4", 'call:note{text:<|"|>a <|"|>x<|"|> b<|"|>}'),
+    ("gemma4", 'call:note{text:<|"|>a<|"|>b}'),
+    *(("kimi_k3", _kimi_k3(value)) for value in (f"a {KIMI_END} b", f"{KIMI_END}b", f"a{KIMI_END}{KIMI_END}b")),
     ("kimi_k2", '<|tool_call_begin|>functions.note:0{"text": "abc"}<|tool_call_end|>'),
     ("kimi_k2", '<|tool_call_begin|>functions.note:0(text="abc")<|tool_call_end|>'),
     ("granite", '{"name": "note", "parameters": {"text": "abc"}}'),
@@ -95,6 +107,7 @@ def test_a_call_without_any_end_has_no_name() -> None:
         ("functiongemma", "call:note{text:5,to:[{a b:<escape>{<escape>}]}", '{"text": 5, "to": [{"a b": "{"}]}'),
         ("functiongemma", "call:note{text:<escape>a<escape>,text:<escape>b<escape>}", '{"text": "a", "text": "b"}'),
         ("gemma4", "call:note()", "{}"),
+        ("gemma4", 'call:note{text:<|"|>ü<|"|><|"|>}', '{"text": "ü"}'),
         ("gemma4", 'call:note{text:{a:[1,2],b:<|"|>}<|"|>},to:[]}', '{"text": {"a": ["1", "2"], "b": "}"}, "to": []}'),
         ("kimi_k2", "<|tool_call_begin|>functions.note:0<|tool_call_end|>", "{}"),
         ("granite", '{"name": "note"}', "{}"),

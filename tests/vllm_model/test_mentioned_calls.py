@@ -52,6 +52,20 @@ def test_they_are_words(parser: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parser", "mark"),
+    [
+        *((parser, "<function=") for parser in ("qwen3_xml", "qwen3_coder", "step3p5", "mimo", "seed_oss")),
+        *((parser, "<function=add>") for parser in ("qwen3_xml", "seed_oss")),
+        ("mistral", "[TOOL_CALLS]"),
+        ("hermes", "<tool_call>"),
+    ],
+)
+def test_a_mark_between_backquotes_is_words(parser: str, mark: str) -> None:
+    for text in (f"The mark is `{mark}` here.", f"`{mark}`", f"I write `{mark}`, and `{mark}` again."):
+        assert read(parser, text) == (text, [])
+
+
+@pytest.mark.parametrize(
     ("parser", "text", "words", "names"),
     [
         ("pythonic", "Hi [search(query='a')]", "Hi", ["search"]),

@@ -7,9 +7,12 @@ import json
 import pytest
 from test_malformed_calls import read
 
+from ray_gym.deployments.chat.call_frames import PYTHON_CALLS
+
 CALLS = {
     "mistral": "[TOOL_CALLS]note[ARGS]{}",
     "lfm2": "<|tool_call_start|>[note(text={})]<|tool_call_end|>",
+    "llama4_pythonic": "<|python_start|>[note(text={})]<|python_end|>",
     "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>{}"
     "<|tool_call_end|><|tool_calls_section_end|>",
     "deepseek_v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>note\n```json\n{}\n```"
@@ -25,6 +28,8 @@ QUOTED = [
     "[CALL_ID]abc123def[ARGS]",
     "<|tool_call_start|>[go()]<|tool_call_end|>",
     "the <|tool_call_end|> mark",
+    "see <|python_start|>[go(to='x')]<|python_end|> end",
+    "a <|python_end|> b",
     "<|tool_call_begin|>functions.go:1<|tool_call_argument_begin|>{}<|tool_call_end|>",
     "<｜tool▁call▁end｜><｜tool▁call▁begin｜>go<｜tool▁sep｜>{}",
     'a <|tools_prefix|>[{"go": {}}]<|tools_suffix|> b',
@@ -34,7 +39,7 @@ QUOTED = [
 
 def written(parser: str, text: str) -> str:
     return CALLS[parser].format(
-        json.dumps(text) if parser == "lfm2" else json.dumps({"text": text}, ensure_ascii=False)
+        json.dumps(text) if parser in PYTHON_CALLS else json.dumps({"text": text}, ensure_ascii=False)
     )
 
 

@@ -66,6 +66,31 @@ def test_a_call_that_a_quoted_mark_cuts_is_malformed(parser: str, end: str) -> N
     assert [name for name, _ in calls] == ["", "go"]
 
 
+@pytest.mark.parametrize("quoted", ["{}", "see {} end", "{} and {}"])
+def test_a_value_of_minimax_m3_may_quote_a_call_without_its_frame(quoted: str) -> None:
+    mark = "]<]minimax[>["
+    call = f'{mark}<invoke name="go">{mark}<to>x{mark}</to>{mark}</invoke>'
+    text = quoted.format(call, call)
+    note, go = call_texts("minimax_m3")
+    assert read("minimax_m3", note.replace("ü", text)) == ("", [("note", json.dumps({"text": text}))])
+    inner = go.partition(f"{mark}<tool_call>")[2].strip()
+    assert [name for name, _ in read("minimax_m3", note.replace(f"ü{mark}</text>", f"a {inner}"))[1]][-1:] == ["go"]
+
+
+def test_a_call_of_minimax_m3_without_its_own_end_is_read() -> None:
+    note, go = (call.replace("]<]minimax[>[</invoke>", "") for call in call_texts("minimax_m3"))
+    assert read("minimax_m3", note) == ("", [("note", '{"text": "ü"}')])
+    assert read("minimax_m3", f"{note}\n{go}") == ("", [("note", '{"text": "ü"}'), ("go", '{"to": "x"}')])
+
+
+@pytest.mark.parametrize("text", ["<b>x</b>", "a <b>x</b> c", "a < b & c", "<param>", "if a<b: c"])
+def test_a_value_of_minicpm5_may_have_other_tags(text: str) -> None:
+    note, _ = call_texts("minicpm5")
+    assert read("minicpm5", note.replace("ü", text)) == ("", [("note", json.dumps({"text": text}))])
+    cdata = note.replace("ü", f"<![CDATA[{text}]]>")
+    assert read("minicpm5", cdata) == ("", [("note", json.dumps({"text": text}))])
+
+
 def test_values_are_found_in_linear_time() -> None:
     for text in ("<parameter=a>" * 20_000, "<parameter=a>" + "<function=b></function>" * 20_000):
         for begin in (text, f"<parameter=a>{'<function=b><parameter=c>d</parameter>' * 10_000}"):

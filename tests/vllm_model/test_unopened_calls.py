@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from time import process_time
+
 import pytest
 from test_malformed_calls import GO, NOTE, Calls, read
 from test_stray_marks import BEGINS, call_of
 
-from ray_gym.deployments.chat.call_frames import FRAMES
+from ray_gym.deployments.chat.call_frames import FRAMES, cut
 
 JSON = '{"name": "note", "arguments": {"text": "ü"}}'
 GLM = "note\n<arg_key>text</arg_key>\n<arg_value>ü</arg_value>\n</tool_call>"
+MINIMAX = "]<]minimax[>["
+HUNYUAN = "<tool_call>note<tool_sep><arg_key>text</arg_key><arg_value>ü</arg_value></tool_call>"
 KIMI = '<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>{"text": "ü"}<|tool_call_end|>'
 
 
@@ -65,10 +70,67 @@ def test_a_malformed_call_without_its_first_mark_is_one_call() -> None:
         ("hermes", '```json\n{"a": 1}\n```\nThat is all.'),
         ("glm45", "The mark <arg_key> begins a key."),
         ("kimi_k2", "The mark <|tool_call_begin|> begins a call, and <|tool_call_end|> ends it."),
+        ("minimax_m3", f'I use {MINIMAX}<invoke name="note"> to call.'),
+        ("hy_v3", "Use the <tool_call> tag to call a tool. More words here."),
+        ("hy_v4", "It begins with <tool_call>."),
+        ("hermes", f"Example: `{JSON}\n</tool_call>` is the form."),
+        ("hermes", f"The form is {JSON}</tool_call>, you see."),
+        ("kimi_k2", f"Write ``{KIMI}`` to go."),
+        ("hermes", "go (to town) The mark is </tool_call> here."),
     ],
 )
 def test_words_that_only_look_like_an_unopened_call_stay(parser: str, answer: str) -> None:
     assert read(parser, answer) == (answer, [])
+
+
+@pytest.mark.parametrize(
+    "words", ["note(text) is it.", "go (to town) first.\nThen:", '```js\n{"a": f(1)}\n```', '{"a": 1, "b": ...}', "go("]
+)
+def test_a_line_that_looks_like_a_call_takes_nothing_behind_it(words: str) -> None:
+    assert read("hermes", f"{words}\n{JSON}\n</tool_call>") == (words, [NOTE])
+
+
+@pytest.mark.parametrize(
+    "line", ['{"a": 1,}', 'note(text="ü")', "note (text) is it.", '{"name": "note", "arguments": {']
+)
+def test_a_line_of_a_thought_that_looks_like_a_call_takes_no_end_of_the_thought(line: str) -> None:
+    thought = f"<think>\nData:\n{line}\nOk.\n</think>\n\n"
+    words, calls = read("hermes", f"{thought}Hello </tool_call>", "qwen3")
+    assert (words.strip(), calls) == ("Hello </tool_call>", [])
+    assert read("hermes", f"{thought}{JSON}\n</tool_call>", "qwen3") == ("", [NOTE])
+
+
+@pytest.mark.parametrize(
+    ("parsers", "call"),
+    [
+        (("kimi_k2", "kimi_k2"), f"{KIMI}<|tool_calls_section_end|>"),
+        (("hy_v3", "hy_v3"), f"<tool_calls>\n{HUNYUAN}\n</tool_calls>"),
+        (("hy_v3", "hy_v3"), f"{HUNYUAN}\n</tool_calls>"),
+        (("qwen3_xml", "qwen3"), "<function=note>\n<parameter=text>\nü\n</parameter>\n</function>\n</tool_call>"),
+        (
+            ("minimax_m2", "minimax_m2"),
+            '<invoke name="note"><parameter name="text">ü</parameter></invoke></minimax:tool_call>',
+        ),
+    ],
+)
+def test_marks_of_thoughts_in_a_call_with_its_end_are_text(parsers: tuple[str, str], call: str) -> None:
+    for quoted in ("<think>x</think>", "a </think> b"):
+        words, calls = read(parsers[0], f"<think>\nA.\n</think>\n\n{call.replace('ü', quoted)}", parsers[1])
+        assert (words, calls) == ("", [("note", json.dumps({"text": quoted}))])
+
+
+def test_the_first_of_several_calls_lacks_its_own_mark() -> None:
+    first = "functions.go:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    answer = f"<|tool_calls_section_begin|>{first}{KIMI}<|tool_calls_section_end|>"
+    assert read("kimi_k2", answer) == ("", [("", first), NOTE])
+
+
+@pytest.mark.parametrize("line", ['<tool_call>{"name": "note", ', "<tool_call>note\n", "note(\n", '{"name": "note",\n'])
+def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
+    began = process_time()
+    cut("hermes", line * 3000, ("note", "go"))
+    cut("hermes", f"{line * 3000}</tool_call>", ("note", "go"))
+    assert process_time() - began < 4
 
 
 def test_an_answer_of_json_is_words_where_words_have_the_same_end() -> None:
