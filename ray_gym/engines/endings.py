@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from ray_gym.engines.answered_message import read_message, unread_call
 from ray_gym.engines.extra_body import spelled
+from ray_gym.engines.nested_errors import Json, decoded, errors_in, words_of
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
-
-Json = dict[str, Any]
 
 ENDING_STATUSES = frozenset({400, 403, 422, 424, 446, 451})
 """HTTP statuses of errors that `read_ending` reads. Routers answer 200, too, with an error in the place of choices."""
@@ -46,10 +44,6 @@ _BAD_CALL = frozenset({"tool_use_failed", "output_parse_failed"})
 _BAD_TEXT = frozenset({"json_validate_failed"})
 """Codes of Groq's errors about what the model wrote, which is in `failed_generation`: a call, and JSON by a schema."""
 _NO_CALL = re.compile(r"did not call a tool", re.IGNORECASE)
-_WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp")
-"""Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
-_DEEPEST = 6
-"""Largest number of errors within one another that are read."""
 _CONTEXT_IS_FULL = re.compile(
     r"context[ _]?(length|size|window)|exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long"  # Anthropic, Bedrock
@@ -102,7 +96,7 @@ def read_ending(answer: Any, request: CompletionRequest) -> Completion | None:
     request has tools, and else the message's text. If it is no call in JSON, it is one that can't be read, which is
     answered with an error.
     """
-    errors = list(_errors_in(answer))
+    errors = list(errors_in(answer))
     if is_filtered(answer):
         return Completion(Message("assistant"), finish_reason="content_filter")
     codes, words = _codes(errors), _words(errors)
@@ -118,7 +112,7 @@ def is_filtered(answer: Any) -> bool:
     """Returns True if an error says that a filter withholds the answer: by a code, in words, or by what OpenRouter's
     moderation adds. `answer`: the body of the error, as text or decoded.
     """
-    errors = list(_errors_in(answer))
+    errors = list(errors_in(answer))
     codes = _codes(errors)
     return (
         not codes.isdisjoint(_FILTERS)
@@ -133,39 +127,15 @@ def _codes(errors: list[Json]) -> set[str]:
 
 
 def _words(errors: list[Json]) -> str:
-    found = (error.get(name) for error in errors for name in ("message", "status_msg"))
-    return "\n".join(words for words in found if isinstance(words, str))
-
-
-def _errors_in(given: Any, depth: int = _DEEPEST) -> Iterator[Json]:
-    """Yields the objects of an error's body, from the outermost to the innermost, at most `depth` within one another;
-    none if the body is no JSON.
-    """
-    found = _decoded(given) if isinstance(given, str) else given
-    for error in found if isinstance(found, list) else [found]:
-        if not isinstance(error, dict) or not depth:
-            continue
-        yield error
-        if isinstance(error.get("error"), str):
-            yield {"message": error["error"]}
-        for name in _WRAPPED:
-            yield from _errors_in(error.get(name), depth - 1)
+    return "\n".join(words_of(errors))
 
 
 def _read_call(text: str, request: CompletionRequest) -> Message:
     """Returns the message with the call, or the calls, that a text is as JSON; else with one that can't be read."""
-    given = _decoded(text)
+    given = decoded(text)
     if given and isinstance(given, dict | list):
         return read_message({"tool_calls": given if isinstance(given, list) else [given]}, request)
     return Message("assistant", tool_calls=(unread_call(text, request),))
-
-
-def _decoded(text: str) -> Any:
-    """Returns the data that a text is as JSON; None if it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def is_context_full(body: str) -> bool:
@@ -193,7 +163,7 @@ def _own_words(body: str) -> str:
     """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages, each
     behind the name of its field.
     """
-    answer = _decoded(body)
+    answer = decoded(body)
     problems = answer.get("detail") if isinstance(answer, dict) else None
     if not isinstance(problems, list):  # JSON may have letters in an escaped form
         return json.dumps(answer, ensure_ascii=False) if isinstance(answer, dict) else body

@@ -27,6 +27,7 @@ from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.masked_keys import without_key
+from ray_gym.engines.nested_errors import decoded, errors_in, words_of
 from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
@@ -322,20 +323,18 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def error_text(body: str) -> str:
-    """Returns the message in the body of an error answer, or the whole body if it has none of the known shapes
-    (OpenAI's and FastAPI's JSON). The text is made one line. It may be long, and may hold the key: `shown_error` is for
-    that.
+    """Returns the message in the body of an error answer, with those of the errors within it; the whole body if it has
+    none of the known shapes (OpenAI's and FastAPI's JSON). The text is made one line. It may be long, and may hold the
+    key: `shown_error` is for that.
     """
-    text: Any = body
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, dict):
-        error = answer.get("error")
-        inner = error.get("message") if isinstance(error, dict) else error
-        text = inner or answer.get("message") or answer.get("detail") or body
-    return " ".join(str(text).split())
+    told: list[str] = []
+    for words in words_of(errors_in(body)):
+        line = " ".join(words.split())
+        if not any(line in before for before in told):
+            told.append(line)
+    answer = decoded(body)
+    detail = answer.get("detail") if isinstance(answer, dict) else None
+    return ": ".join(told) or " ".join(str(detail or body).split())
 
 
 def shown_error(text: str, key: str | None) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from ray_gym.engines.answered_message import CALLED, UNREAD_CALL, read_message, with_unread_call
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
+from ray_gym.engines.nested_errors import errors_in
 from ray_gym.engines.spelled import value_of
 from ray_gym.engines.tool_names import sent_call, sent_tool
 from ray_gym.messages import Message
@@ -278,8 +279,7 @@ def _first_choice(answer: Any) -> Json:
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices):
         return next((choice for choice in choices if choice.get("index") == 0), choices[0])
-    said = error_text(json.dumps(answer))
-    raise BadAnswer(f"no choices in the answer: {said}")
+    raise BadAnswer(f"no choices in the answer: {_told(answer)}")
 
 
 def _require_no_error(answer: Json, choice: Json) -> None:
@@ -288,7 +288,14 @@ def _require_no_error(answer: Json, choice: Json) -> None:
     """
     of_message = value_of(_object(choice.get("message")).get("error"))
     if error := answer.get("error") or choice.get("error") or of_message:
-        raise BadAnswer(f"it broke off with an error: {error_text(json.dumps({'error': error}))}")
+        raise BadAnswer(f"it broke off with an error: {_told({'error': error})}")
+
+
+def _told(answer: Any) -> str:
+    """Returns the words of an error in the place of an answer, and its code, which no HTTP status tells."""
+    codes = (error.get("code") for error in errors_in(answer))
+    code = next((f" (code {code})" for code in codes if code and isinstance(code, int | str)), "")
+    return f"{error_text(json.dumps(answer))}{code}"
 
 
 def _read_finish_reason(given: Any) -> FinishReason:

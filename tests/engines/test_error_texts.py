@@ -1,0 +1,63 @@
+"""Checks which words of an endpoint's error are shown: also those of the provider behind a router."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
+from openai_calls import complete
+
+from ray_gym.engines.endpoint import error_text
+from ray_gym.errors import EpisodeFailure
+
+Json = dict[str, Any]
+
+LIMITED = "qwen/qwen3:free is temporarily rate-limited upstream"
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[EndpointDouble]:
+    async with running_endpoint() as double:
+        yield double
+
+
+def routed(raw: str, code: int = 429) -> Json:
+    """Returns an error of a provider behind OpenRouter."""
+    metadata = {"raw": raw, "provider_name": "Chutes"}
+    return {"error": {"message": "Provider returned error", "code": code, "metadata": metadata}}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (routed(LIMITED), f"Provider returned error: {LIMITED}"),
+        (routed(json.dumps({"error": {"message": "no top_p"}})), "Provider returned error: no top_p"),
+        (routed(json.dumps({"detail": "no top_p"})), "Provider returned error"),
+        ([{"error": {"code": 400, "message": "no\nsignature"}}], "no signature"),
+        ({"error": {"message": json.dumps({"error": {"message": "inner"}})}}, "inner"),
+        ({"error": {"message": "A: B", "innererror": {"message": "B"}}}, "A: B"),
+        ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "rate limit"),
+        ({"error": "Not Found"}, "Not Found"),
+        ({"detail": "Not Found"}, "Not Found"),
+        ({"error": {"message": ""}}, '{"error": {"message": ""}}'),
+        ([], "[]"),
+    ],
+)
+def test_the_words_of_the_innermost_error_are_shown(body: Any, told: str) -> None:
+    assert error_text(json.dumps(body)) == told
+
+
+async def test_an_error_in_the_place_of_an_answer_is_told_with_its_code(endpoint: EndpointDouble) -> None:
+    for body in (routed(LIMITED), {**answer(), **routed(LIMITED)}):
+        endpoint.will_answer(Reply(body))
+        with pytest.raises(EpisodeFailure, match=f"Provider returned error: {LIMITED} \\(code 429\\)"):
+            await complete(endpoint, retries=0)
+
+
+async def test_why_a_provider_refuses_a_request_is_told(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(routed(json.dumps({"error": {"message": "no such field"}}), 400), 400))
+    with pytest.raises(EpisodeFailure, match="HTTP 400: Provider returned error: no such field"):
+        await complete(endpoint)
