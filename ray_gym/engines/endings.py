@@ -142,24 +142,24 @@ def is_context_full(body: str) -> bool:
     """Returns True if the body of an HTTP 400, 413 or 422 says in words that the conversation doesn't fit the model's
     context.
     """
-    words = _own_words(body)
+    words = own_words(body)
     is_too_long = _PROMPT_IS_TOO_LONG.search(words) is not None and _RATE.search(words) is None
     return is_too_long or _CONTEXT_IS_FULL.search(words) is not None
 
 
 def is_limit_too_large(body: str) -> bool:
     """Returns True if the body of an error says that the request's limit of tokens is larger than it may be."""
-    words = _own_words(body)
+    words = own_words(body)
     return _LIMIT.search(words) is not None and _TOO_LARGE.search(words) is not None
 
 
 def is_limit_unknown(body: str) -> bool:
     """Returns True if the body of an error says that the request's limit of tokens is a field that is not known there."""
-    words = _own_words(body)
+    words = own_words(body)
     return _LIMIT.search(words) is not None and _UNSUPPORTED.search(words) is not None
 
 
-def _own_words(body: str) -> str:
+def own_words(body: str) -> str:
     """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages, each
     behind the name of its field.
     """

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
+from ray_gym.engines.dialect import MAX_TOKENS, Dialect
 from ray_gym.engines.endings import (
     ENDING_STATUSES,
     is_context_full,
@@ -33,7 +34,6 @@ from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineChe
 from ray_gym.models.door import PATHS
 from ray_gym.models.rates import RateLimit
 
-MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 NO_IDS = (
     "an answer has no token ids, or not a logprob for each, though the endpoint counts as one that gives them: no sample "
     "holds what is generated so"
@@ -83,8 +83,7 @@ class OpenAIModel:
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
-        self._limit_name = MAX_TOKENS
-        """Name of the largest number of generated tokens, which OpenAI's reasoning models take by the newer one alone."""
+        self._dialect = Dialect(exact)
 
     @property
     def rate(self) -> RateLimit | None:
@@ -99,42 +98,42 @@ class OpenAIModel:
         return self._context_tokens
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the endpoint's completion of a request. One that asks for more tokens than the endpoint has room for is
-        asked again without a limit, so that the room is the limit. Where the endpoint knows the limit by its newer name
-        alone, this and all later requests have that. If the endpoint still says that the conversation doesn't fit the
-        model's context (HTTP 400, 413 or 422), returns an empty completion with the finish reason `context_full`. An
-        error that tells of an answer (`read_ending`) is that answer.
+        """Returns the endpoint's completion of a request. One that it refuses for its form is asked again in the form that
+        the refusal tells (`Dialect`), which later requests have, too. One that asks for more tokens than the endpoint has
+        room for is asked again without a limit, so that the room is the limit. If the endpoint still says that the
+        conversation doesn't fit the model's context (HTTP 400, 413 or 422), returns an empty completion with the finish
+        reason `context_full`. An error that tells of an answer (`read_ending`) is that answer.
 
         Errors: EpisodeFailure: data if the endpoint refuses a request that has a `response_format` (HTTP 400 or 422),
         else infra.
         """
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
-        self._name_limit(body)
-        try:
-            return await self._ask(request, body)
-        except RefusedRequest as refused:
-            if (told := _told_by(refused, request)) is not None:
-                return told
-            if MAX_TOKENS in body and is_limit_unknown(refused.text):
-                self._limit_name = MAX_COMPLETION_TOKENS
-                return await self.complete(request)
-            if not _asks_for_too_much(refused):
-                raise self._failure(refused, request) from None
-        body.pop(self._limit_name, None)
-        try:
-            return await self._ask(request, body)
-        except RefusedRequest as refused:
-            if (told := _told_by(refused, request)) is not None:
-                return told
-            if refused.status in (400, 413, 422) and is_context_full(refused.text):
-                return Completion(Message("assistant"), finish_reason="context_full")
-            raise self._failure(refused, request) from None
+        dialect = began = self._dialect
+        while True:
+            try:
+                completion = await self._ask(request, dialect.apply(body))
+            except RefusedRequest as refused:
+                if (told := _told_by(refused, request)) is not None:
+                    return told
+                if (other := dialect.after(refused.status, refused.text, body)) is not None:
+                    dialect = other
+                elif MAX_TOKENS in body and _asks_for_too_much(refused):
+                    del body[MAX_TOKENS]
+                elif refused.status in (400, 413, 422) and is_context_full(refused.text):
+                    return Completion(Message("assistant"), finish_reason="context_full")
+                else:
+                    raise self._failure(refused, request) from None
+            else:
+                if dialect != began:
+                    self._learn(dialect)
+                return completion
 
-    def _name_limit(self, body: dict[str, Any]) -> None:
-        """Gives the limit of a request the name that the endpoint knows it by."""
-        if MAX_TOKENS in body:
-            body[self._limit_name] = body.pop(MAX_TOKENS)
+    def _learn(self, dialect: Dialect) -> None:
+        """Gives all later requests the form in which one was taken. Warns of the fields that they leave out."""
+        for name in sorted(dialect.left_out - self._dialect.left_out):
+            self._endpoint.warn(name, f"it refuses {name}, so calls leave that out, and its own default counts")
+        self._dialect = dialect
 
     async def _ask(self, request: CompletionRequest, body: dict[str, Any]) -> Completion:
         """Returns the endpoint's completion. Errors: RefusedRequest; EpisodeFailure (infra)."""

@@ -3,7 +3,8 @@
 `exact` means that the endpoint gives token ids (vLLM, and servers that follow it). Such endpoints are sent all sampling
 parameters: the server would fill in a missing one from the checkpoint's generation config, and the record would say
 `plain` of tokens that were drawn with, for instance, top_k 20. Other endpoints, like OpenAI's own, may refuse some:
-they are sent penalties, `top_k` and `min_p` only if they differ from their defaults.
+they are sent penalties, `top_k` and `min_p` only if they differ from their defaults. What they refuse of the others,
+`dialect` leaves out.
 """
 
 from __future__ import annotations

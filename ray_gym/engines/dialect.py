@@ -1,0 +1,74 @@
+"""Gives requests the form that one endpoint takes, as it tells by its refusals: models refuse fields of OpenAI's
+API.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ray_gym.engines.endings import is_limit_unknown, own_words
+
+Json = dict[str, Any]
+
+MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
+"""Names of the largest number of generated tokens. OpenAI's reasoning models take the newer one alone."""
+_REFUSALS = frozenset({400, 422})
+"""HTTP statuses of refusals that may be due to a field."""
+_SPELLED: Mapping[str, re.Pattern[str]] = {
+    "top_p": re.compile(r"(?<![a-z])top[_ -]?p\b", re.IGNORECASE),
+    "temperature": re.compile(r"(?<![a-z_])temperature\b", re.IGNORECASE),
+    "parallel_tool_calls": re.compile(r"parallel[_ ]?tool[_ ]?(?:calls?|use)", re.IGNORECASE),
+}
+"""Fields that can be left out, as errors spell them. Where two can't be together, the first goes."""
+_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "top_p": (1,),
+    "temperature": (1,),
+    "parallel_tool_calls": (True, False),  # a model that does not know it makes one call
+}
+"""Values with which they can be: those that the API has without the field. Another value is asked for, or nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Tells how an endpoint takes requests."""
+
+    exact: bool
+    """True if the endpoint gives token ids. It gets all fields: without one, the checkpoint's default would count, and
+    the record would say something else."""
+    limit_name: str = MAX_TOKENS
+    left_out: frozenset[str] = frozenset()
+    """Fields of requests that it refuses."""
+
+    def apply(self, body: Json) -> Json:
+        """Returns the body of a request in this form, with the limit of tokens by its name here."""
+        spoken = {name: value for name, value in body.items() if not self._leaves_out(name, value)}
+        if MAX_TOKENS in spoken:
+            spoken[self.limit_name] = spoken.pop(MAX_TOKENS)
+        return spoken
+
+    def after(self, status: int, refusal: str, body: Json) -> Dialect | None:
+        """Returns the form in which a request may be taken that was refused in this one; None if it is not known. No
+        form comes twice.
+
+        `refusal`: body of the HTTP answer. `body`: body of the request, as `apply` has not yet changed it.
+        """
+        spoken = self.apply(body)
+        if MAX_TOKENS in spoken and is_limit_unknown(refusal):
+            return replace(self, limit_name=MAX_COMPLETION_TOKENS)
+        if self.exact or status not in _REFUSALS:
+            return None
+        words = own_words(refusal)
+        for name, pattern in _SPELLED.items():
+            if pattern.search(words) and _is_default(name, spoken.get(name)):
+                return replace(self, left_out=self.left_out | {name})
+        return None
+
+    def _leaves_out(self, name: str, value: Any) -> bool:
+        return name in self.left_out and _is_default(name, value)
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value is not None and value in _DEFAULTS[name]
