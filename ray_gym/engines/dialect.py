@@ -1,5 +1,5 @@
-"""Gives requests the form that one endpoint takes, as it tells by its refusals: models refuse fields of OpenAI's
-API.
+"""Gives requests the form that one endpoint takes, as it tells by its refusals: models refuse fields of OpenAI's API, or
+want back what they gave beside earlier calls.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ray_gym.engines.endings import is_limit_unknown, own_words
+from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
+from ray_gym.models.base import CompletionRequest
 
 Json = dict[str, Any]
 
@@ -41,21 +43,27 @@ class Dialect:
     limit_name: str = MAX_TOKENS
     left_out: frozenset[str] = frozenset()
     """Fields of requests that it refuses."""
+    sent_back: frozenset[str] = frozenset({GIVEN})
+    """Names of the fields that it gets back with its earlier messages (see `sent_back`)."""
+    kept_back: frozenset[str] = frozenset()
+    """Names of those that it refuses."""
 
-    def apply(self, body: Json) -> Json:
+    def apply(self, body: Json, request: CompletionRequest) -> Json:
         """Returns the body of a request in this form, with the limit of tokens by its name here."""
         spoken = {name: value for name, value in body.items() if not self._leaves_out(name, value)}
         if MAX_TOKENS in spoken:
             spoken[self.limit_name] = spoken.pop(MAX_TOKENS)
+        if not self.exact:
+            spoken["messages"] = sent_back(body["messages"], request, self.sent_back)
         return spoken
 
-    def after(self, status: int, refusal: str, body: Json) -> Dialect | None:
+    def after(self, status: int, refusal: str, body: Json, request: CompletionRequest) -> Dialect | None:
         """Returns the form in which a request may be taken that was refused in this one; None if it is not known. No
         form comes twice.
 
         `refusal`: body of the HTTP answer. `body`: body of the request, as `apply` has not yet changed it.
         """
-        spoken = self.apply(body)
+        spoken = self.apply(body, request)
         if MAX_TOKENS in spoken and is_limit_unknown(refusal):
             return replace(self, limit_name=MAX_COMPLETION_TOKENS)
         if self.exact or status not in _REFUSALS:
@@ -64,7 +72,10 @@ class Dialect:
         for name, pattern in _SPELLED.items():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
                 return replace(self, left_out=self.left_out | {name})
-        return None
+        asked = asked_back(words)
+        more = replace(self, sent_back=self.sent_back | (asked - self.kept_back))
+        fewer = replace(self, sent_back=self.sent_back - asked, kept_back=self.kept_back | (self.sent_back & asked))
+        return next((other for other in (more, fewer) if other.apply(body, request) != spoken), None)
 
     def _leaves_out(self, name: str, value: Any) -> bool:
         return name in self.left_out and _is_default(name, value)

@@ -112,11 +112,11 @@ class OpenAIModel:
         dialect = began = self._dialect
         while True:
             try:
-                completion = await self._ask(request, dialect.apply(body))
+                completion = await self._ask(request, dialect.apply(body, request))
             except RefusedRequest as refused:
                 if (told := _told_by(refused, request)) is not None:
                     return told
-                if (other := dialect.after(refused.status, refused.text, body)) is not None:
+                if (other := dialect.after(refused.status, refused.text, body, request)) is not None:
                     dialect = other
                 elif MAX_TOKENS in body and _asks_for_too_much(refused):
                     del body[MAX_TOKENS]

@@ -21,6 +21,7 @@ from ray_gym.engines.answered_message import CALLED, UNREAD_CALL, read_message, 
 from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
 from ray_gym.engines.nested_errors import errors_in
+from ray_gym.engines.sent_back import read_given
 from ray_gym.engines.spelled import value_of
 from ray_gym.engines.tool_names import sent_call, sent_tool
 from ray_gym.messages import Message
@@ -174,6 +175,7 @@ def completion(
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
     try:
         message = read_message(given, request)
+        beside = "" if exact else read_given(given)
     except ValueError as error:
         raise BadAnswer(str(error)) from None
     if end in UNREAD_CALL:
@@ -191,6 +193,7 @@ def completion(
         generated_tokens=_count(usage.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")),
         stop_text=stop_text if stop_text in request.sampling.stop else None,
+        beside=beside,
     )
     if exact:
         _add_tokens(found, answer, choice, request)

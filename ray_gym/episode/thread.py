@@ -59,6 +59,8 @@ class Thread:
     messages: list[Message] = field(default_factory=list)
     event_seqs: list[int] = field(default_factory=list)
     """Number of each message's event, in the order of `messages`."""
+    beside: dict[int, str] = field(default_factory=dict)
+    """Texts that the model gave beside messages of its own (`Completion.beside`), by their index in `messages`."""
     ledger: Ledger = field(default_factory=Ledger)
     calls: int = 0
     """Number of model calls that have ended, with or without an answer."""
@@ -99,6 +101,7 @@ class Thread:
     def forget(self, kept: int) -> None:
         """Discards all but the first `kept` messages, because the model could not be asked about the others."""
         del self.messages[kept:], self.event_seqs[kept:]
+        self.beside = {index: given for index, given in self.beside.items() if index < kept}
         self._hashed = min(self._hashed, kept)
         if kept < self.counted.messages:
             self.counted = NOT_COUNTED
@@ -129,6 +132,7 @@ class Thread:
             parallel_tool_calls=asked.parallel_tool_calls,
             response_format=asked.response_format,
             group_id=self.group_id,
+            beside=self.beside,
         )
 
     def take(self) -> int:
@@ -171,6 +175,8 @@ class Thread:
         """
         first_new = 0 if completion.fork_reason is not None else self.known
         self.ledger.add(completion, self.event_seqs[first_new:], event_seq, sampling or self.participant.sampling)
+        if completion.beside:
+            self.beside[len(self.messages)] = completion.beside
         self.append(completion.message, event_seq)
         self.known = len(self.messages) if completion.has_tokens else 0
         if completion.prompt_tokens:

@@ -110,6 +110,8 @@ class CompletionRequest(msgspec.Struct):
     """
     group_id: str = ""
     line: str = ""
+    beside: dict[int, str] = {}
+    """Texts that the model gave beside messages of its own (`Completion.beside`), by their index in `messages`."""
 
 
 class VersionSpan(msgspec.Struct, frozen=True, gc=False):
@@ -149,6 +151,10 @@ class Completion(msgspec.Struct):
     cached_tokens: int = 0
     last_words: int = 0
     stop_text: str | None = None
+    beside: str = ""
+    """JSON text of the fields that an endpoint gave beside the calls, and may want back with the message in later calls. It
+    is part of no record.
+    """
 
     @property
     def has_tokens(self) -> bool:

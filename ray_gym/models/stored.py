@@ -32,6 +32,7 @@ class StoredCompletion(msgspec.Struct, array_like=True, omit_defaults=True):
     cached_tokens: int
     last_words: int = 0
     stop_text: str | None = None
+    beside: str = ""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -58,6 +59,7 @@ def store(completion: Completion) -> msgspec.Raw:
         completion.cached_tokens,
         completion.last_words,
         completion.stop_text,
+        completion.beside,
     )
     return msgspec.Raw(_encoder.encode(stored))
 
@@ -151,4 +153,5 @@ def restore(answer: msgspec.Raw) -> Completion:
         stored.cached_tokens,
         stored.last_words,
         stored.stop_text,
+        stored.beside,
     )

@@ -11,12 +11,21 @@ from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
 from openai_calls import MOVE, complete, options, request
 
 from ray_gym.engines.openai import OpenAIModel
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.thread import Asked, Thread
 from ray_gym.errors import EpisodeFailure
-from ray_gym.models.base import Sampling
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion, Sampling
+from ray_gym.models.stored import restore, store
 
 Json = dict[str, Any]
 
 CLAUDE = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+SIGNATURE = "Function call is missing a thought_signature in functionCall parts. Additional data, function call `move`."
+DEEPSEEK = "Missing `reasoning_content` field in the assistant message at message index 1."
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+SIGNED = {"google": {"thought_signature": "abc=="}}
+DETAILS = [{"type": "reasoning.encrypted", "data": "abc"}]
 TOOLS: Json = {"tools": (MOVE,), "allowed_tools": (MOVE,)}
 
 
@@ -118,3 +127,118 @@ async def test_an_endpoint_of_token_ids_gets_every_field(endpoint: EndpointDoubl
     with pytest.raises(EpisodeFailure, match="cannot both"):
         await complete(endpoint, exact=True)
     assert len(endpoint.requests) == 1
+
+
+# What a model wants back with its calls
+
+
+def call(id: str = "c1", **more: Any) -> Json:
+    return {"id": id, "type": "function", "function": {"name": "move", "arguments": "{}"}, **more}
+
+
+def called(*calls: Json, **message: Any) -> Reply:
+    return Reply(answer(None, message={"tool_calls": list(calls), **message}, finish_reason="tool_calls"))
+
+
+async def sent_next(endpoint: EndpointDouble, first: Reply, *then: Reply) -> list[list[Json]]:
+    """Returns the assistant's messages in each request of the call after an answer, which was kept by the journal."""
+    model = OpenAIModel(options(endpoint, retries=0), None, exact=False)
+    thread = Thread("policy", Participant("policy", "small", Sampling(), True, 5, 5), model, "s1", 0)
+    thread.append(Message("user", "Go."), 0)
+    asked = Asked(Sampling(), (MOVE,), (MOVE,), "auto")
+    endpoint.will_answer(first)
+    thread.accept(restore(store(await model.complete(thread.request(asked, 64)))), 1)
+    endpoint.requests.clear()
+    for number, made in enumerate(thread.messages[1].tool_calls):
+        thread.append(Message("tool", "done", tool_call_id=made.id), 2 + number)
+    endpoint.will_answer(*then)
+    try:
+        await model.complete(thread.request(asked, 64))
+    finally:
+        await model.close()
+    return [[one for one in sent["messages"] if one["role"] == "assistant"] for sent in endpoint.requests]
+
+
+async def test_a_call_goes_back_with_its_signature(endpoint: EndpointDouble) -> None:
+    first = called(call(extra_content=SIGNED), call("c2"), call("c3", extra_content=None))
+    [[sent]] = await sent_next(endpoint, first, Reply(answer()))
+    assert [one.get("extra_content") for one in sent["tool_calls"]] == [SIGNED, None, None]
+    assert sent == {"role": "assistant", "content": "", "tool_calls": sent["tool_calls"]}
+
+
+@pytest.mark.parametrize(
+    "reply", [refusal(DEEPSEEK), routed("thinking is enabled but reasoning_content is missing at index 2")]
+)
+async def test_reasoning_goes_back_with_a_call_where_it_is_missed(endpoint: EndpointDouble, reply: Reply) -> None:
+    first = called(call(), reasoning_content="Hm.")
+    [[before], [after]] = await sent_next(endpoint, first, reply, Reply(answer()))
+    assert "reasoning_content" not in before and after == {**before, "reasoning_content": "Hm."}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        routed(SIGNATURE),
+        refusal("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."),
+        refusal("reasoning_details are missing"),
+    ],
+)
+async def test_details_of_routers_go_back_where_they_are_missed(endpoint: EndpointDouble, reply: Reply) -> None:
+    first = called(call(provider_specific_fields={"thought_signature": "s"}), reasoning_details=DETAILS)
+    [[before], [after]] = await sent_next(endpoint, first, reply, Reply(answer()))
+    [made] = before["tool_calls"]
+    made = {**made, "provider_specific_fields": {"thought_signature": "s"}}
+    assert after == {**before, "reasoning_details": DETAILS, "tool_calls": [made]}
+
+
+async def test_what_is_refused_does_not_go_back_any_more(endpoint: EndpointDouble) -> None:
+    first = called(call(extra_content=SIGNED), reasoning="Hm.")
+    refused = refusal("Unknown name 'extra_content'")
+    [[with_it], [without]] = await sent_next(endpoint, first, refused, Reply(answer()))
+    assert "extra_content" in json.dumps(with_it) and "extra_content" not in json.dumps(without)
+    both = [refusal(DEEPSEEK), refusal("reasoning_content must not be in the input"), refusal(DEEPSEEK)]
+    with pytest.raises(EpisodeFailure, match="Missing `reasoning_content`"):
+        await sent_next(endpoint, first, *both)
+    assert ["reasoning_content" in json.dumps(sent) for sent in endpoint.requests] == [False, True, False]
+
+
+EARLIER = [
+    Message("user", "Go."),
+    Message("assistant", tool_calls=(ToolCall("c1", "move", "{}"), ToolCall("c2", "move", "{}"))),
+    *(Message("tool", "done", tool_call_id=id) for id in ("c1", "c2")),
+    Message("assistant", "Well."),
+    Message("user", "On."),
+]
+
+
+async def test_calls_that_a_model_has_not_made_have_what_counts_as_none(endpoint: EndpointDouble) -> None:
+    for said in (SIGNATURE, DEEPSEEK):
+        endpoint.will_answer(refusal(said), Reply(answer()))
+        await complete(endpoint, messages=EARLIER)
+    _, signed, _, reasoned = ([sent["messages"][1], sent["messages"][4]] for sent in endpoint.requests)
+    assert [one.get("extra_content") for one in signed[0]["tool_calls"]] == [UNSIGNED, None]
+    assert reasoned[0]["reasoning_content"] == " " and reasoned[1] == {"role": "assistant", "content": "Well."}
+
+
+async def test_a_conversation_without_calls_has_nothing_to_send_back(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(refusal(SIGNATURE))
+    with pytest.raises(EpisodeFailure, match="thought_signature"):
+        await complete(endpoint, messages=[*EARLIER[:1], *EARLIER[4:]])
+    assert len(endpoint.requests) == 1
+
+
+async def test_nothing_is_kept_of_an_answer_without_calls_or_with_token_ids(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(answer("Hi.", message={"reasoning_details": DETAILS})))
+    assert (await complete(endpoint)).beside == ""
+    endpoint.will_answer(called(call(extra_content=SIGNED)))
+    assert (await complete(endpoint, exact=True, **TOOLS)).beside == ""
+    assert json.loads((await complete(endpoint, **TOOLS)).beside) == {"tool_calls": [{"extra_content": SIGNED}]}
+
+
+def test_a_thread_forgets_what_was_beside_messages_that_it_forgets() -> None:
+    thread = Thread("policy", Participant("policy", "small", Sampling(), True, 5, 5), None, "s1", 0)  # type: ignore[arg-type]
+    for number, beside in enumerate(("{}", "", '{"a": 1}')):
+        thread.accept(Completion(Message("assistant", "Hi."), beside=beside), number)
+    assert thread.request(Asked(Sampling()), 9).beside == {0: "{}", 2: '{"a": 1}'}
+    thread.forget(2)
+    assert thread.request(Asked(Sampling()), 9).beside == {0: "{}"}
