@@ -1,14 +1,15 @@
-"""Gives requests the form that one endpoint takes, as it tells by its refusals: models refuse fields of OpenAI's API, or
-want back what they gave beside earlier calls.
+"""Gives requests the form that one endpoint takes, as it tells by its refusals: models refuse fields of OpenAI's API,
+want back what they gave beside earlier calls, or take messages only in some order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ray_gym.engines.arranged import ARRANGEMENTS, arranged, is_of_order
 from ray_gym.engines.endings import is_limit_unknown, own_words
 from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
 from ray_gym.models.base import CompletionRequest
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 
 MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 """Names of the largest number of generated tokens. OpenAI's reasoning models take the newer one alone."""
-_REFUSALS = frozenset({400, 422})
+_REFUSALS = frozenset({400, 422, 500})
 """HTTP statuses of refusals that may be due to a field."""
 _SPELLED: Mapping[str, re.Pattern[str]] = {
     "top_p": re.compile(r"(?<![a-z])top[_ -]?p\b", re.IGNORECASE),
@@ -47,6 +48,8 @@ class Dialect:
     """Names of the fields that it gets back with its earlier messages (see `sent_back`)."""
     kept_back: frozenset[str] = frozenset()
     """Names of those that it refuses."""
+    arrangements: frozenset[str] = frozenset()
+    """Names of the arrangements in which it takes messages (see `arranged`)."""
 
     def apply(self, body: Json, request: CompletionRequest) -> Json:
         """Returns the body of a request in this form, with the limit of tokens by its name here."""
@@ -54,7 +57,7 @@ class Dialect:
         if MAX_TOKENS in spoken:
             spoken[self.limit_name] = spoken.pop(MAX_TOKENS)
         if not self.exact:
-            spoken["messages"] = sent_back(body["messages"], request, self.sent_back)
+            spoken["messages"] = arranged(sent_back(body["messages"], request, self.sent_back), self.arrangements)
         return spoken
 
     def after(self, status: int, refusal: str, body: Json, request: CompletionRequest) -> Dialect | None:
@@ -68,14 +71,21 @@ class Dialect:
             return replace(self, limit_name=MAX_COMPLETION_TOKENS)
         if self.exact or status not in _REFUSALS:
             return None
-        words = own_words(refusal)
+        others = self._others(own_words(refusal), spoken)
+        return next((other for other in others if other.apply(body, request) != spoken), None)
+
+    def _others(self, words: str, spoken: Json) -> Iterator[Dialect]:
+        """Yields the forms that a refusal may ask for; the next one that changes the request is it. `spoken`: body of the
+        refused request.
+        """
         for name, pattern in _SPELLED.items():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
-                return replace(self, left_out=self.left_out | {name})
+                yield replace(self, left_out=self.left_out | {name})
         asked = asked_back(words)
-        more = replace(self, sent_back=self.sent_back | (asked - self.kept_back))
-        fewer = replace(self, sent_back=self.sent_back - asked, kept_back=self.kept_back | (self.sent_back & asked))
-        return next((other for other in (more, fewer) if other.apply(body, request) != spoken), None)
+        yield replace(self, sent_back=self.sent_back | (asked - self.kept_back))
+        yield replace(self, sent_back=self.sent_back - asked, kept_back=self.kept_back | (self.sent_back & asked))
+        for name in ARRANGEMENTS if is_of_order(words) else ():
+            yield replace(self, arrangements=self.arrangements | {name})
 
     def _leaves_out(self, name: str, value: Any) -> bool:
         return name in self.left_out and _is_default(name, value)

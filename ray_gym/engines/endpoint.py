@@ -46,6 +46,8 @@ RETRIED_STATUSES = frozenset({408, 409, 425, 429, 498})
 """HTTP statuses below 500 after which a call is made again. 498 is Groq's, for a lack of capacity."""
 FIRST_WORDS = 100
 """Characters that are shown of a body that is no JSON."""
+_OF_TEMPLATE = re.compile(r"roles must alternate|\bjinja|chat template", re.IGNORECASE)
+"""Words by which a server says with HTTP 500 (llama.cpp) that its chat template refuses the messages: it always will."""
 _GZIP = b"\x1f\x8b"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -121,8 +123,8 @@ class EndpointOptions(BaseModel):
 
 class RefusedRequest(Exception):
     """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is neither 200, nor 5xx, nor
-    one of `RETRIED_STATUSES`. `text` is the body of the answer; `through` names the proxy that may have answered, if
-    there is one.
+    one of `RETRIED_STATUSES`, or its chat template refuses the messages. `text` is the body of the answer; `through`
+    names the proxy that may have answered, if there is one.
     """
 
     def __init__(self, status: int, text: str, through: str = "") -> None:
@@ -235,7 +237,8 @@ class Endpoint:
                 return _LostCall(f"not a completion: {no_json(answer, self._key) or describe(error)}")
         text = answer.body.decode(errors="replace")
         refused = RefusedRequest(answer.status, text, answered_through(self._options.base_url, answer.status, text))
-        if answer.status in RETRIED_STATUSES or answer.status >= 500:
+        may_pass = answer.status in RETRIED_STATUSES or answer.status >= 500
+        if may_pass and not (answer.status == 500 and _OF_TEMPLATE.search(text)):
             return _LostCall(str(refused), read_retry_after(answer.header("Retry-After")))
         raise refused
 

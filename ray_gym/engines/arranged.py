@@ -1,0 +1,65 @@
+"""Arranges a request's messages for an endpoint that takes them only in some order, as its refusals tell: a model's chat
+template, which is probed where it is known (`deployments.chat.template`), is out of sight there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import takewhile
+from typing import Any
+
+Json = dict[str, Any]
+
+BEGIN = "Begin."
+"""Text of a user's message that is put first where no conversation is taken without one."""
+ARRANGEMENTS = ("user first", "late system", "joined", "joined to results")
+"""Arrangements, in the order in which they are tried: a user's message comes first; a system's after others becomes a
+user's; messages of one role in a row are one; a user's after results of tools belongs to the last of them.
+"""
+_OF_ORDER = re.compile(
+    r"\broles?\b|alternat|(?:first|last|system|user) (?:message|turn|query)|(?:at least|must have) one\b.{0,20}message"
+    r"|contents (?:is|are) (?:not specified|required)|GenerateContentRequest\.contents",
+    re.IGNORECASE,
+)
+
+
+def is_of_order(words: str) -> bool:
+    """Returns True if a refusal may be about the order of the messages. Examples: `Conversation roles must alternate
+    user/assistant` (templates), `Expected last role User or Tool` (Mistral), `messages: at least one message is required`
+    (Anthropic), `contents is not specified` (Gemini), `No user query found in messages` (Qwen).
+    """
+    return _OF_ORDER.search(words) is not None
+
+
+def arranged(messages: Sequence[Json], arrangements: Collection[str]) -> list[Json]:
+    """Returns the messages of a request's body in the order that `arrangements` name."""
+    taken: list[Json] = []
+    for message in _begun(messages) if "user first" in arrangements else messages:
+        last = taken[-1] if taken else None
+        if "late system" in arrangements and message["role"] == "system" and last and last["role"] != "system":
+            message = {**message, "role": "user"}
+        if last and _belongs(last["role"], message["role"], arrangements):
+            taken[-1] = _joined(last, message)
+        else:
+            taken.append(message)
+    return taken
+
+
+def _begun(messages: Sequence[Json]) -> Sequence[Json]:
+    systems = list(takewhile(lambda message: message["role"] == "system", messages))
+    rest = messages[len(systems) :]
+    return messages if rest and rest[0]["role"] == "user" else [*systems, {"role": "user", "content": BEGIN}, *rest]
+
+
+def _belongs(before: str, role: str, arrangements: Collection[str]) -> bool:
+    if before == role != "tool":
+        return "joined" in arrangements
+    return (before, role) == ("tool", "user") and "joined to results" in arrangements
+
+
+def _joined(first: Json, second: Json) -> Json:
+    """Returns two messages as one of the first one's role, with their texts and all their calls."""
+    calls = [*first.get("tool_calls", ()), *second.get("tool_calls", ())]
+    content = "\n\n".join(filter(None, (first["content"], second["content"])))
+    return {**second, **first, "content": content} | ({"tool_calls": calls} if calls else {})

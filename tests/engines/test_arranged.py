@@ -1,0 +1,96 @@
+"""Checks the order of messages for endpoints that refuse some orders."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
+from openai_calls import complete
+
+from ray_gym.engines.arranged import ARRANGEMENTS, arranged
+from ray_gym.errors import EpisodeFailure
+from ray_gym.messages import Message, ToolCall
+
+Json = dict[str, Any]
+
+SYSTEM, ASKED, SAID = Message("system", "s"), Message("user", "a"), Message("assistant", "b")
+CALLED, DONE = Message("assistant", tool_calls=(ToolCall("c", "move", "{}"),)), Message("tool", "d", tool_call_id="c")
+BEGUN = ("user", "Begin.")
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[EndpointDouble]:
+    async with running_endpoint() as double:
+        yield double
+
+
+def spoken(request: Json) -> list[tuple[str, str]]:
+    return [(one["role"], one["content"]) for one in request["messages"]]
+
+
+ALTERNATE = "Conversation roles must alternate user/assistant/user/assistant/... at row 16, column 28:"
+
+
+@pytest.mark.parametrize(
+    ("messages", "said", "status", "told"),
+    [
+        ([SYSTEM], "Expected last role User or Tool for serving but got system", 400, [("system", "s"), BEGUN]),
+        ([SYSTEM], "messages: at least one message is required", 400, [("system", "s"), BEGUN]),
+        ([SYSTEM], "* GenerateContentRequest.contents: contents is not specified\n", 400, [("system", "s"), BEGUN]),
+        ([SYSTEM], "No user query found in messages.", 400, [("system", "s"), BEGUN]),
+        ([SAID, ASKED], ALTERNATE, 500, [BEGUN, ("assistant", "b"), ("user", "a")]),
+        (
+            [SAID, ASKED],
+            "A conversation must start with a user message",
+            400,
+            [BEGUN, ("assistant", "b"), ("user", "a")],
+        ),
+        ([ASKED, ASKED], ALTERNATE, 400, [("user", "a\n\na")]),
+        ([ASKED, SAID, SAID, ASKED], ALTERNATE, 500, [("user", "a"), ("assistant", "b\n\nb"), ("user", "a")]),
+        ([ASKED, CALLED, DONE, ASKED], "Unexpected role 'user' after role 'tool'", 400, None),
+        ([ASKED, SYSTEM], "Unexpected role 'system' after role 'user'", 400, [("user", "a"), ("user", "s")]),
+    ],
+)
+async def test_messages_are_arranged_where_their_order_is_refused(
+    endpoint: EndpointDouble, messages: list[Message], said: str, status: int, told: list[tuple[str, str]] | None
+) -> None:
+    endpoint.will_answer(Reply({"error": {"code": status, "message": said}}, status), Reply(answer()))
+    await complete(endpoint, messages=messages)
+    first, second = map(spoken, endpoint.requests)
+    assert first == [(one.role, one.content) for one in messages]
+    assert second == (told or [("user", "a"), ("assistant", ""), ("tool", "d\n\na")])
+
+
+async def test_several_arrangements_are_tried_one_after_another(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(*[Reply({"error": {"message": ALTERNATE}}, 500)] * 2, Reply(answer()))
+    await complete(endpoint, messages=[SYSTEM, SAID, ASKED, ASKED])
+    assert spoken(endpoint.requests[-1]) == [("system", "s"), BEGUN, ("assistant", "b"), ("user", "a\n\na")]
+
+
+async def test_an_order_that_cannot_be_mended_fails_by_its_words(endpoint: EndpointDouble) -> None:
+    for messages, said, status in (
+        ([SYSTEM, ASKED], ALTERNATE, 500),
+        ([SYSTEM], "the model is not there", 400),
+        ([SYSTEM], "no message of the role", 404),
+    ):
+        endpoint.requests.clear()
+        endpoint.will_answer(Reply({"error": {"message": said}}, status))
+        with pytest.raises(EpisodeFailure, match=f"HTTP {status}: {said[:20]}"):
+            await complete(endpoint, messages=messages)
+        assert len(endpoint.requests) == 1
+
+
+def test_calls_of_joined_messages_are_kept_and_results_stay_apart() -> None:
+    call = {"id": "c", "type": "function"}
+    given: list[Json] = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b", "tool_calls": [call]},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "d", "tool_call_id": "c"},
+        {"role": "tool", "content": "e", "tool_call_id": "c"},
+    ]
+    made = {"role": "assistant", "content": "b", "tool_calls": [call, call]}
+    assert arranged(given, ARRANGEMENTS) == [given[0], made, *given[3:]]
+    assert arranged(given, ()) == given
