@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ray_gym.export.chats import IDS, reward_of
-from ray_gym.export.conversation import SILENT, as_seen, is_own, json_object, text_of
+from ray_gym.export.conversation import SILENT, arguments_of, as_seen, is_own, text_of
 from ray_gym.export.finished import Row
 from ray_gym.export.generated import FORKED, Generated, generated, own_samples
 from ray_gym.export.selection import Counts, LeftOut, leaving_out, scored_episodes
@@ -20,7 +20,9 @@ from ray_gym.export.view import ViewForm
 from ray_gym.installed.version import version
 
 SCHEMA_VERSION = "ATIF-v1.7"
-MALFORMED = "tool calls whose arguments are no JSON object: ATIF has {}, and the text is in the call's `extra`"
+MALFORMED = (
+    "tool calls without a name or a JSON object as arguments: ATIF has {}, and the text is in the call's `extra`"
+)
 """Note on calls."""
 
 Step = dict[str, Any]
@@ -126,7 +128,7 @@ def _agent_step(event: Row, own: Generated | None, counts: Counts) -> Step:
 def _call(call: dict[str, str], counts: Counts) -> dict[str, Any]:
     made: dict[str, Any] = {"tool_call_id": call["id"], "function_name": call["name"]}
     try:
-        return {**made, "arguments": json_object(call["arguments"])}
+        return {**made, "arguments": arguments_of(call)}
     except LeftOut:
         counts.notes[MALFORMED] += 1
         return {**made, "arguments": {}, "extra": {"arguments": call["arguments"]}}

@@ -19,6 +19,8 @@ ArgumentsAs = Literal["object", "text", "said"]
 
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
+NAMELESS = "conversations with a tool call that could not be read, and so has no name"
+"""Reason for which a conversation is left out: no model wrote such a call."""
 SILENT = "conversations without a word of the participant's own"
 """Reason for which a conversation is left out."""
 
@@ -32,7 +34,7 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
     `events`: rows of the episode's events. `arguments_as`: type of the arguments of tool calls: `object`, as chat
     templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
-    nothing (blank answers are none) and called nothing, or if the arguments of a call are no JSON object.
+    nothing (blank answers are none) and called nothing, or if a call has no name, or arguments that are no JSON object.
     """
     return conversation_in_two(events, participant, arguments_as)[0]
 
@@ -89,14 +91,14 @@ def text_of(event: dict[str, Any]) -> str:
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
     """Returns an event as a chat message; None if the participant neither has the event in its own thread nor heard it.
-    Errors: LeftOut if the arguments of a call are no JSON object.
+    Errors: LeftOut for a call without a name, or whose arguments are no JSON object.
     """
     seen = as_seen(event, participant)
     return None if seen is None else chat_message(seen, arguments_as)
 
 
 def chat_message(event: dict[str, Any], arguments_as: ArgumentsAs) -> dict[str, Any]:
-    """Returns an event with a role as a chat message. Errors: LeftOut if the arguments of a call are no JSON object."""
+    """Returns an event with a role as a chat message. Errors: LeftOut for a call without a name, or whose arguments are no JSON object."""
     message: dict[str, Any] = {"role": event["role"], "content": text_of(event)}
     if event["reasoning"]:
         message["reasoning_content"] = event["reasoning"]
@@ -108,15 +110,19 @@ def chat_message(event: dict[str, Any], arguments_as: ArgumentsAs) -> dict[str, 
 
 
 def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
-    arguments = call["arguments"] if arguments_as == "said" else json_object(call["arguments"])
+    arguments = call["arguments"] if arguments_as == "said" else arguments_of(call)
     function = {"name": call["name"], "arguments": call["arguments"] if arguments_as == "text" else arguments}
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def json_object(text: str) -> dict[str, Any]:
-    """Returns the JSON object that a text holds. Errors: LeftOut if it is none."""
+def arguments_of(call: dict[str, str]) -> dict[str, Any]:
+    """Returns the arguments of a call, a JSON object. Errors: LeftOut if they are none, or the call has no name: then they
+    are its whole text, as the model's server gave it.
+    """
+    if not call["name"]:
+        raise LeftOut(NAMELESS)
     try:
-        read = json.loads(text, parse_constant=_refuse)
+        read = json.loads(call["arguments"], parse_constant=_refuse)
     except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):

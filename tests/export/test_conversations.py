@@ -24,7 +24,8 @@ from small_runs import (
 
 from ray_gym import Message, ToolCall
 from ray_gym.errors import UserError
-from ray_gym.export.conversation import MALFORMED
+from ray_gym.export.conversation import MALFORMED, NAMELESS, chat_message
+from ray_gym.export.selection import LeftOut
 from ray_gym.export.sft import Sft
 from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.export.writing import export
@@ -104,6 +105,32 @@ async def test_tools_that_a_task_brings_are_told_and_malformed_calls_left_out(tm
     for line in lines:
         (tool,) = line["tools"]
         assert line["messages"][0]["content"] == f"Read {tool['function']['name']}."
+
+
+UNREAD = '{"id": "q", "function": {"name": null, "arguments": "{}"}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "left_out"),
+    [
+        ("", UNREAD, NAMELESS),
+        ("", "{}", NAMELESS),
+        ("", "look(", NAMELESS),
+        ("look", "look(", MALFORMED),
+        ("look", "[]", MALFORMED),
+        ("look", "{}", None),
+    ],
+)
+def test_a_call_that_could_not_be_read_is_no_training_data(name: str, arguments: str, left_out: str | None) -> None:
+    calls = [{"id": "q", "name": name, "arguments": arguments}]
+    event = {"role": "assistant", "content": [], "reasoning": None, "tool_calls": calls, "tool_call_id": None}
+    assert chat_message(event, "said")["tool_calls"][0]["function"] == {"name": name, "arguments": arguments}
+    if left_out is None:
+        assert chat_message(event, "object")["tool_calls"][0]["function"] == {"name": "look", "arguments": {}}
+        return
+    for kind in ("object", "text"):
+        with pytest.raises(LeftOut, match=left_out):
+            chat_message(event, kind)  # type: ignore[arg-type]
 
 
 async def test_tools_from_outside_are_in_the_record(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ import pytest
 from small_runs import GAMES, LIBRARY, played_run, rows_of
 from written_forms import written
 
-from ray_gym.export.atif import MALFORMED
+from ray_gym.export.atif import MALFORMED, steps_of
 from ray_gym.export.filters import Filters
 from ray_gym.export.generated import FORKED
 from ray_gym.export.nemo_gym import NAMED_AS_FIELDS
 from ray_gym.export.redaction import Redaction
 from ray_gym.export.samples import NO_SAMPLES
 from ray_gym.export.secrets import Secrets
+from ray_gym.export.selection import Counts
 from ray_gym.record.bounds import read_bound
 
 Line = dict[str, Any]
@@ -133,6 +134,16 @@ def test_inputs_are_of_failed_episodes_too(games: Path, tmp_path: Path) -> None:
     inputs, _ = written(games, tmp_path / "in.jsonl", "nemo-gym-inputs")
     rollouts, counts = written(games, tmp_path / "out.jsonl", "nemo-gym-rollouts")
     assert (len(inputs), len(rollouts)) == (24, 23) and counts.left_out == {"episodes that failed": 1}
+
+
+def test_a_call_that_could_not_be_read_has_its_text_apart() -> None:
+    calls = [{"id": "q", "name": name, "arguments": '{"name": null}'} for name in ("", "look")]
+    event = {"role": "assistant", "content": [], "reasoning": None, "tool_calls": calls, "kind": "opening", "seq": 1}
+    counts = Counts()
+    [step] = steps_of([{**event, "started_at": 0}], {}, counts)
+    unread, read = step["tool_calls"]
+    assert (unread["arguments"], unread["extra"]) == ({}, {"arguments": '{"name": null}'})
+    assert read["arguments"] == {"name": None} and "extra" not in read and counts.notes[MALFORMED] == 1
 
 
 def test_a_result_is_in_the_step_that_called_for_it(tmp_path: Path) -> None:
