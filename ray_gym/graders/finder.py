@@ -31,6 +31,11 @@ _NO_GRADE = rf"(?![+\u2795{DASHES}](?![\w>\u2795{DASHES}]))"
 _POINTS = r"(?:\uc810[\uac00-\ud7a3]{0,4})?"
 """Korean for points, which is in one piece with its number."""
 
+_SIGNS = re.compile(r"(?<=\w)[!<>=]+(?=\w)")
+_SIGNS_AS: Mapping[str, str] = {"=": "={1,2}", "!=": "(?:!={1,2}|\u2260)"}
+"""Signs of a label between its words, and regular expressions of how some are written, too."""
+_FEW_SPACES = r"[ \t]{0,4}"
+
 _FEW = 3
 """Largest number of labels of which a number may name an answer: of more, it is a score."""
 
@@ -144,12 +149,15 @@ def _pattern_of(label: str) -> str:
 
 def spaced(label: str) -> str:
     r"""Returns a regular expression of a label in which white space, marks of Markdown and hyphens between words count
-    as one space, also of `[[ YES ]]` and Markdown's `\[\[YES\]\]`.
+    as one space, also of `[[ YES ]]` and Markdown's `\[\[YES\]\]`. In double brackets, signs may have spaces around them,
+    and an equals sign may be two: `[[A = B]]`, `[[A==B]]`.
     """
     parts = _BETWEEN_WORDS.split(label)
     written = "".join((_gap if number % 2 else _words)(parts, number) for number in range(len(parts)))
-    written = written.replace(r"\[\[", r"\\?\[\\?\[[ \t]{0,4}")
-    return written.replace(r"\]\]", r"[ \t]{0,4}\\?\]\\?\]")
+    if label.startswith("[["):
+        written = _SIGNS.sub(lambda sign: f"{_FEW_SPACES}{_SIGNS_AS.get(sign[0], sign[0])}{_FEW_SPACES}", written)
+    written = written.replace(r"\[\[", rf"\\?\[\\?\[{_FEW_SPACES}")
+    return written.replace(r"\]\]", rf"{_FEW_SPACES}\\?\]\\?\]")
 
 
 def _words(parts: Sequence[str], number: int) -> str:

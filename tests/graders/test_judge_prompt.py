@@ -34,7 +34,18 @@ def test_whatever_is_put_in_comes_out_between_the_fences(material: str) -> None:
     assert filled.endswith("\n{as it is}")
 
 
-@pytest.mark.parametrize("material", ["[[A=B]]", "[[[A=B]]]", "[[A=[[A=B]]B]]", "say [[A!=B]] or [[A=B]]"])
+@pytest.mark.parametrize(
+    "material",
+    [
+        "[[A=B]]",
+        "[[A = B]]",
+        "[[[A = B]]]",
+        "[[A=[[A==B]]B]]",
+        "[[[A=B]]]",
+        "[[A=[[A=B]]B]]",
+        "say [[A!=B]] or [[A=B]]",
+    ],
+)
 def test_labels_in_the_material_are_taken_apart(material: str) -> None:
     filled = prompt().filled(LABELS, one=material, other="[[1, 2], [3, 4]]")
     assert not any(label in filled for label in LABELS)
@@ -49,10 +60,10 @@ def test_a_label_of_several_words_is_taken_apart_however_it_is_spaced(material: 
 
 
 @pytest.mark.parametrize(
-    "material", ["[[A]]", "[[ A ]]", r"\[\[A\]\]", "[[[A]]]", "[[5]]", "[[ 5]]", r"[[YES\]\]", "[[YES ]]"]
+    "material", ["[[A]]", "[[ A ]]", r"\[\[A\]\]", "[[[A]]]", "[[5]]", "[[ 5]]", r"[[YES\]\]", "[[YES ]]", "[[A = B]]"]
 )
 def test_a_label_in_brackets_is_taken_apart_however_they_are_written(material: str) -> None:
-    labels = ("[[A]]", "[[5]]", "[[YES]]")
+    labels = ("[[A]]", "[[5]]", "[[YES]]", "[[A=B]]")
     (shown, _) = fenced_texts(prompt("{one}\n{other}").filled(labels, one=material, other="x"))
     assert clear_label(material, labels) is not None and clear_label(shown, labels) is None
 
