@@ -45,7 +45,7 @@ _BAD_TEXT = frozenset({"json_validate_failed"})
 """Codes of Groq's errors about what the model wrote, which is in `failed_generation`: a call, and JSON by a schema."""
 _NO_CALL = re.compile(r"did not call a tool", re.IGNORECASE)
 _CONTEXT_IS_FULL = re.compile(
-    r"context[ _]?(length|size|window)|exceeds? (the )?context limit|exceed_context"
+    r"exceeds? (the )?context limit|exceed_context"
     r"|(prompt|input) is too long"  # Anthropic, Bedrock
     # vLLM, TensorRT-LLM, TabbyAPI, SiliconFlow, MLC-LLM
     r"|(than|exceeds?) (the )?(model('s)? )?(max(imum)?[ _])?(seq(uence)?|input|prompt|model)[ _]len(gth)?\b"
@@ -65,6 +65,15 @@ _CONTEXT_IS_FULL = re.compile(
     r"|too_many_prompt_tokens|total length of all messages is too long",  # Perplexity
     re.IGNORECASE,
 )
+_CONTEXT = re.compile(r"context[ _]?(?:length|size|window)", re.IGNORECASE)
+_OF_LENGTH = re.compile(
+    r"\bmax(?:imum)?\b|exceed|too (?:long|large|big|many)|limit|longer|(?:larger|greater|more) than|overflow|\bfull\b"
+    r"|\d tokens|超|过长",
+    re.IGNORECASE,
+)
+"""Words for a context, and those of length that it takes beside them: else it may be the name of a field."""
+_COPIED = re.compile(r"\bmessages ?= ?\[.*", re.IGNORECASE | re.DOTALL)
+"""Copy of the request's messages at the end of an error's text (LiteLLM's `Received Messages=[...]`)."""
 _PROMPT_IS_TOO_LONG = re.compile(
     r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
     r"|too many (?:input )?tokens\b(?:: total|\. max input)|tokens in request more than max tokens"  # Cohere, OCI; Z.AI
@@ -127,7 +136,7 @@ def _codes(errors: list[Json]) -> set[str]:
 
 
 def _words(errors: list[Json]) -> str:
-    return "\n".join(words_of(errors))
+    return "\n".join(_COPIED.sub("", words) for words in words_of(errors))
 
 
 def _read_call(text: str, request: CompletionRequest) -> Message:
@@ -144,7 +153,8 @@ def is_context_full(body: str) -> bool:
     """
     words = own_words(body)
     is_too_long = _PROMPT_IS_TOO_LONG.search(words) is not None and _RATE.search(words) is None
-    return is_too_long or _CONTEXT_IS_FULL.search(words) is not None
+    of_context = _CONTEXT.search(words) is not None and _OF_LENGTH.search(words) is not None
+    return is_too_long or of_context or _CONTEXT_IS_FULL.search(words) is not None
 
 
 def is_limit_too_large(body: str) -> bool:
@@ -160,15 +170,23 @@ def is_limit_unknown(body: str) -> bool:
 
 
 def own_words(body: str) -> str:
-    """Returns the body of an error answer. Of FastAPI's, which copy parts of the request, it returns the messages, each
-    behind the name of its field.
+    """Returns the body of an error answer without the copies of a request's messages. Of FastAPI's, which copy other parts
+    of it, it returns the messages, each behind the name of its field.
     """
     answer = decoded(body)
     problems = answer.get("detail") if isinstance(answer, dict) else None
     if not isinstance(problems, list):  # JSON may have letters in an escaped form
-        return json.dumps(answer, ensure_ascii=False) if isinstance(answer, dict) else body
+        return json.dumps(_without_copies(answer), ensure_ascii=False) if isinstance(answer, dict | list) else body
     found = [problem for problem in problems if isinstance(problem, dict)]
     return "\n".join(f"{_last(problem.get('loc'))}: {problem.get('msg')}" for problem in found)
+
+
+def _without_copies(node: Any) -> Any:
+    if isinstance(node, str):
+        return _COPIED.sub("", node)
+    if isinstance(node, list):
+        return [_without_copies(item) for item in node]
+    return {key: _without_copies(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 
 def _last(location: Any) -> Any:

@@ -121,6 +121,8 @@ class OpenAIModel:
                 elif MAX_TOKENS in body and _asks_for_too_much(refused):
                     del body[MAX_TOKENS]
                 elif refused.status in (400, 413, 422) and is_context_full(refused.text):
+                    if not any(message.role == "assistant" for message in request.messages):
+                        self._endpoint.warn("context", f"a first prompt is too long for the model's context: {refused}")
                     return Completion(Message("assistant"), finish_reason="context_full")
                 else:
                     raise self._failure(refused, request) from None

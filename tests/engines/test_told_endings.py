@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from endpoint_double import EndpointDouble, Json, Reply, answer, running_endpoint
-from openai_calls import MOVE, complete, request
+from openai_calls import MOVE, complete, options, request
 from playing import Talk, play_script
 
 from ray_gym.engines.endings import read_ending
+from ray_gym.engines.openai import OpenAIModel
 from ray_gym.errors import EpisodeFailure
-from ray_gym.messages import ToolCall
+from ray_gym.messages import Message, ToolCall
 
 
 @pytest.fixture
@@ -179,3 +180,35 @@ async def test_a_compressed_answer_is_named(endpoint: EndpointDouble) -> None:
 async def test_statuses_that_pass_are_tried_again(endpoint: EndpointDouble, status: int) -> None:
     endpoint.will_answer(Reply("not now", status), Reply(answer("Hi.")))
     assert (await complete(endpoint)).message.content == "Hi."
+
+
+COPY = "Invalid schema for function 'f': None is not of type 'object'. Received Messages=[{'role': 'user', 'content': '%s'}]"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unrecognized request argument supplied: context_length",
+        "Unsupported parameters: context_window, max_tokens",
+        "Extra inputs are not permitted: extra_body.context_size",
+        COPY % "What is the maximum context window?",
+        COPY % "The prompt is too long",
+        COPY % "Your request was flagged by customs",
+    ],
+)
+async def test_what_only_mentions_a_context_or_a_filter_is_a_fault(endpoint: EndpointDouble, said: str) -> None:
+    for body in (error(said, code="400"), {"error": {"message": json.dumps(error(said))}}):
+        endpoint.will_answer(Reply(body, 400))
+        with pytest.raises(EpisodeFailure, match="HTTP 400"):
+            await complete(endpoint)
+
+
+async def test_a_first_prompt_that_is_too_long_is_told(endpoint: EndpointDouble) -> None:
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    endpoint.will_answer(Reply(error("This model's maximum context length is 2048 tokens."), 400))
+    later = [Message("user", "Hello"), Message("assistant", "Hi."), Message("user", "Ho.")]
+    for messages, warnings in ((later[:1], 1), (later, 0)):
+        assert (await model.complete(request(messages=messages))).finish_reason == "context_full"
+        told = model.take_warnings()
+        assert len(told) == warnings and all("maximum context length is 2048" in one for one in told)
+    await model.close()
