@@ -169,7 +169,6 @@ def completion(
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
     usage = _object(answer.get("usage"))
-    details = _object(usage.get("prompt_tokens_details"))
     kind, grammar = _span_kind(request, extra)
     stop_text = choice.get("stop_reason")  # of vLLM; of others it is missing, or says something else
     finish_reason = _read_finish_reason(choice.get("finish_reason"))
@@ -190,14 +189,34 @@ def completion(
         kind=kind,
         grammar=grammar,
         prompt_tokens=_count(usage.get("prompt_tokens")),
-        generated_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")),
+        generated_tokens=_count(usage.get("completion_tokens")) if exact else _generated(usage),
+        cached_tokens=_cached(usage),
         stop_text=stop_text if stop_text in request.sampling.stop else None,
         beside=beside,
     )
     if exact:
         _add_tokens(found, answer, choice, request)
     return found
+
+
+def _cached(usage: Json) -> int:
+    """Returns the number of tokens of the prompt that were cached, which DeepSeek and Moonshot tell under other names."""
+    told = (_object(usage.get("prompt_tokens_details")).get("cached_tokens"), usage.get("prompt_cache_hit_tokens"))
+    return next(filter(None, map(_count, (*told, usage.get("cached_tokens")))), 0)
+
+
+def _generated(usage: Json) -> int:
+    """Returns the number of generated tokens, with those of thoughts that are counted apart, in the sum alone (Gemini) or
+    beside it (xAI). What was read from a cache, or written to it, may be in the sum, too, and is none of them.
+    """
+    prompt, told = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    apart = _count(usage.get("total_tokens")) - prompt - told
+    written = _count(usage.get("cache_creation_input_tokens"))
+    read = max(_cached(usage), _count(usage.get("cache_read_input_tokens")))
+    if prompt and apart > 0 and apart not in (read, written, read + written):
+        return told + apart
+    thoughts = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    return told + thoughts if thoughts > told else told
 
 
 def _fills_context(usage: Json, max_tokens: int, context_tokens: int | None) -> bool:

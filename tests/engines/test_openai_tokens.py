@@ -100,6 +100,28 @@ def test_an_end_far_from_the_end_of_the_context_is_a_limit_of_the_server(context
     assert wire.completion(given, request(), True, {}, context_tokens).finish_reason == end
 
 
+@pytest.mark.parametrize(
+    ("usage", "generated", "cached"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, 5, 0),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1215}, 1205, 0),  # Gemini
+        ({"prompt_tokens": 10, "total_tokens": 1210}, 1200, 0),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 9}}, 14, 0),
+        ({"prompt_tokens": 10, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 5}}, 9, 0),
+        ({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_cache_hit_tokens": 90}, 5, 90),
+        ({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "cached_tokens": 90}, 5, 90),
+        ({"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 96, "cache_read_input_tokens": 90}, 5, 0),
+        ({"completion_tokens": 5, "total_tokens": 96}, 5, 0),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": None, "prompt_tokens_details": []}, 5, 0),
+    ],
+)
+def test_thoughts_and_cached_tokens_are_counted_wherever_they_are_told(
+    usage: dict[str, Any], generated: int, cached: int
+) -> None:
+    found = wire.completion({**answer("Hi."), "usage": usage}, request(), False, {})
+    assert (found.generated_tokens, found.cached_tokens) == (generated, cached)
+
+
 def test_a_logprob_in_place_of_infinity_is_infinite() -> None:
     assert wire.read_logprobs([-0.5, -9999.0, -9998.0, -20000]).tolist() == [-0.5, -np.inf, -9998.0, -np.inf]
 
