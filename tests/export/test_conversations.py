@@ -130,7 +130,7 @@ def test_a_call_that_could_not_be_read_is_no_training_data(name: str, arguments:
         return
     for kind in ("object", "text"):
         with pytest.raises(LeftOut, match=left_out):
-            chat_message(event, kind)  # type: ignore[arg-type]
+            chat_message(event, kind)
 
 
 async def test_tools_from_outside_are_in_the_record(tmp_path: Path) -> None:
