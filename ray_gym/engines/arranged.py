@@ -1,5 +1,5 @@
-"""Arranges a request's messages for an endpoint that takes them only in some order, as its refusals tell: a model's chat
-template, which is probed where it is known (`deployments.chat.template`), is out of sight there.
+"""Arranges a request's messages for an endpoint that takes them only in some order, or with short ids of calls, as its
+refusals tell: a model's chat template, which is probed where it is known (`deployments.chat.template`), is out of sight.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 from typing import Any
+
+from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
 
@@ -22,6 +24,35 @@ _OF_ORDER = re.compile(
     r"|contents (?:is|are) (?:not specified|required)|GenerateContentRequest\.contents",
     re.IGNORECASE,
 )
+
+
+_OF_IDS = re.compile(r"call id\b.{1,200}(?:must be|length of 9)", re.IGNORECASE | re.DOTALL)
+_SHORT_ID = re.compile("[a-zA-Z0-9]{9}")
+
+
+def is_of_ids(words: str) -> bool:
+    """Returns True if a refusal is about the ids of calls, as Mistral's (`Tool call id was c but must be a-z, A-Z, 0-9,
+    with a length of 9.`).
+    """
+    return _OF_IDS.search(words) is not None
+
+
+def with_short_ids(messages: Sequence[Json]) -> list[Json]:
+    """Returns messages in which ids of calls are nine letters and digits: their own, or a digest of it."""
+    return [message | _short_ids(message) for message in messages]
+
+
+def _short_ids(message: Json) -> Json:
+    short: Json = {}
+    if "tool_calls" in message:
+        short["tool_calls"] = [{**call, "id": _short(call["id"])} for call in message["tool_calls"]]
+    if "tool_call_id" in message:
+        short["tool_call_id"] = _short(message["tool_call_id"])
+    return short
+
+
+def _short(id: str) -> str:
+    return id if _SHORT_ID.fullmatch(id) else stable_id(id)[:9]
 
 
 def is_of_order(words: str) -> bool:

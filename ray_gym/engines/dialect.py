@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ray_gym.engines.arranged import ARRANGEMENTS, arranged, is_of_order
+from ray_gym.engines.arranged import ARRANGEMENTS, arranged, is_of_ids, is_of_order, with_short_ids
 from ray_gym.engines.endings import is_limit_unknown, own_words
 from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
 from ray_gym.models.base import CompletionRequest
@@ -50,6 +50,8 @@ class Dialect:
     """Names of those that it refuses."""
     arrangements: frozenset[str] = frozenset()
     """Names of the arrangements in which it takes messages (see `arranged`)."""
+    has_short_ids: bool = False
+    """True if it takes ids of calls of nine letters and digits alone."""
 
     def apply(self, body: Json, request: CompletionRequest) -> Json:
         """Returns the body of a request in this form, with the limit of tokens by its name here."""
@@ -58,6 +60,8 @@ class Dialect:
             spoken[self.limit_name] = spoken.pop(MAX_TOKENS)
         if not self.exact:
             spoken["messages"] = arranged(sent_back(body["messages"], request, self.sent_back), self.arrangements)
+            if self.has_short_ids:
+                spoken["messages"] = with_short_ids(spoken["messages"])
         return spoken
 
     def after(self, status: int, refusal: str, body: Json, request: CompletionRequest) -> Dialect | None:
@@ -84,6 +88,8 @@ class Dialect:
         asked = asked_back(words)
         yield replace(self, sent_back=self.sent_back | (asked - self.kept_back))
         yield replace(self, sent_back=self.sent_back - asked, kept_back=self.kept_back | (self.sent_back & asked))
+        if is_of_ids(words):
+            yield replace(self, has_short_ids=True)
         for name in ARRANGEMENTS if is_of_order(words) else ():
             yield replace(self, arrangements=self.arrangements | {name})
 

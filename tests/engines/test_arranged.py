@@ -9,7 +9,7 @@ import pytest
 from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
 from openai_calls import complete
 
-from ray_gym.engines.arranged import ARRANGEMENTS, arranged
+from ray_gym.engines.arranged import ARRANGEMENTS, arranged, with_short_ids
 from ray_gym.errors import EpisodeFailure
 from ray_gym.messages import Message, ToolCall
 
@@ -94,3 +94,31 @@ def test_calls_of_joined_messages_are_kept_and_results_stay_apart() -> None:
     made = {"role": "assistant", "content": "b", "tool_calls": [call, call]}
     assert arranged(given, ARRANGEMENTS) == [given[0], made, *given[3:]]
     assert arranged(given, ()) == given
+
+
+MISTRAL = "Tool call id was call_abc123 but must be a-z, A-Z, 0-9, with a length of 9."
+
+
+async def test_ids_of_calls_are_short_where_others_are_refused(endpoint: EndpointDouble) -> None:
+    ids = ["call_abc123", "abcdefghi", "same", "ABC-4-789"]
+    calls = tuple(ToolCall(id, "move", "{}") for id in ids)
+    results = [Message("tool", "d", tool_call_id=id) for id in ids]
+    endpoint.will_answer(Reply({"object": "error", "message": MISTRAL, "code": "3280"}, 400), Reply(answer()))
+    await complete(endpoint, messages=[ASKED, Message("assistant", tool_calls=calls), *results])
+    first, second = ([call["id"] for call in sent["messages"][1]["tool_calls"]] for sent in endpoint.requests)
+    answered = [one["tool_call_id"] for one in endpoint.requests[1]["messages"][2:]]
+    assert first == ids and second == answered and len(set(second)) == 4 and second[1] == "abcdefghi"
+    assert all(len(id) == 9 and id.isalnum() and id.isascii() for id in second)
+
+
+async def test_a_refusal_of_short_ids_is_final(endpoint: EndpointDouble) -> None:
+    called = Message("assistant", tool_calls=(ToolCall("abcdefghi", "move", "{}"),))
+    endpoint.will_answer(Reply({"message": MISTRAL}, 400))
+    with pytest.raises(EpisodeFailure, match="Tool call id was"):
+        await complete(endpoint, messages=[ASKED, called, Message("tool", "d", tool_call_id="abcdefghi")])
+    assert len(endpoint.requests) == 1
+
+
+def test_messages_without_calls_have_no_ids() -> None:
+    given: list[Json] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    assert with_short_ids(given) == given
