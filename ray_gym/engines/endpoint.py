@@ -177,7 +177,7 @@ class Endpoint:
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
             note_lost_try(self.shown(outcome.problem))
-            self._tell_slow(outcome.problem, time.monotonic() - first, pause)
+            self._tell_slow(outcome, time.monotonic() - first, pause)
             await asyncio.sleep(pause)
             if self.rate is not None:
                 self.rate.count_again()
@@ -217,10 +217,14 @@ class Endpoint:
         self._warnings.clear()
         return taken
 
-    def _tell_slow(self, problem: str, waited_s: float, pause: float) -> None:
-        """Warns why a call is tried again, if it takes `SLOW_S` seconds with the pause before its next try."""
-        if waited_s + pause >= SLOW_S:
-            self.warn("slow", f"no answer in {waited_s:.0f} s, and it is called again: {problem}")
+    def _tell_slow(self, lost: _LostCall, waited_s: float, pause: float) -> None:
+        """Warns why a call is tried again, and of a long pause for which the endpoint asked, if it takes `SLOW_S` seconds
+        with the pause before its next try.
+        """
+        if waited_s + pause < SLOW_S:
+            return
+        asked = f" after the {pause:.0f} s for which it asks" if pause == lost.retry_after_s >= SLOW_S else ""
+        self.warn("slow", f"no answer in {waited_s:.0f} s, and it is called again{asked}: {lost.problem}")
 
     async def _call(
         self, path: str, data: bytes, session_id: str, read: Callable[[bytes], Result]

@@ -373,6 +373,36 @@ async def test_why_a_call_has_no_answer_is_told_once_in_a_while(
     await model.close()
 
 
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (
+            {"Retry-After": "432"},
+            "no answer in 0 s, and it is called again after the 432 s for which it asks: HTTP 429: slow",
+        ),
+        (
+            {"Retry-After": "7"},
+            "no answer in 0 s, and it is called again after the 7 s for which it asks: HTTP 429: slow",
+        ),
+        ({"Retry-After": "1"}, None),
+        ({}, None),
+    ],
+)
+async def test_a_long_pause_for_which_an_endpoint_asks_is_told(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, header: dict[str, str], told: str | None
+) -> None:
+    async def cut(pause: float) -> None:
+        raise asyncio.CancelledError
+
+    endpoint.will_answer(Reply("slow", 429, header))
+    model = OpenAIModel(options(endpoint), None, False)
+    with monkeypatch.context() as patched, pytest.raises(asyncio.CancelledError):
+        patched.setattr(endpoint_module.asyncio, "sleep", cut)
+        await model.complete(request())
+    assert model.take_warnings() == ([f"model {endpoint.base_url}: {told}"] if told else [])
+    await model.close()
+
+
 async def test_calls_that_are_lost_at_once_each_time_are_told(
     endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
