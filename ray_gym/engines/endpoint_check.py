@@ -5,16 +5,26 @@ within seconds, or becomes a `UserError`.
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Any
 
 import httpx
 
-from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text, shown_error
+from ray_gym.aio.backoff import pause_s
+from ray_gym.engines.endpoint import (
+    CONNECT_TIMEOUT_S,
+    EndpointOptions,
+    authorization,
+    error_text,
+    read_retry_after,
+    shown_error,
+)
 from ray_gym.engines.openai_wire import read_models
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
@@ -22,6 +32,8 @@ from ray_gym.proxies import answered_through, require_proxy, unreached
 
 CHECK_TIMEOUT_S = 20.0
 """Seconds for all requests of one check of an endpoint together."""
+FIRST_PAUSE_S = 0.5
+"""Seconds between the first and the second try of a question that is asked too often."""
 
 
 class EndpointCheck:
@@ -48,16 +60,24 @@ class EndpointCheck:
             models = read_models(json.loads(body))
         except ValueError:
             what = "answered GET /models with something that is not a list of models"
-            raise self.error("base_url", f"{what}: {error_text(body)!r}; it usually ends with /v1") from None
+            told = f"{what}: {error_text(body)!r}; it usually ends with /v1"
+            raise self.error("base_url", told, self._unasked) from None
         wanted = self._options.model
-        if wanted not in models:
+        listed = _listed(wanted, models)
+        if listed is None:
             close = difflib.get_close_matches(wanted, models, n=1, cutoff=0.4)
             hint = f"did you mean {close[0]!r}? " if close else ""
             known = ", ".join(sorted(models)[:20]) or "none"
             has = self.shown(f"has no model {wanted!r}; {hint}it has: {known}")
-            raise UserError(f"{self.where}.model: {self.url} {has}")
-        self._check_lengths(models[wanted])
-        return models[wanted]
+            raise UserError(f"{self.where}.model: {self.url} {has}{self._unasked}")
+        self._check_lengths(models[listed])
+        return models[listed]
+
+    @property
+    def _unasked(self) -> str:
+        """Returns the hint by which key of the config the endpoint is not asked for its models; "" if there is none."""
+        has_key = "probe" in type(self._options).model_fields
+        return f". If it plays the model all the same, set {self.where}.probe=false" if has_key else ""
 
     def _check_lengths(self, context: int | None) -> None:
         for participant, sampling in self._request.samplings.items():
@@ -66,10 +86,22 @@ class EndpointCheck:
                 raise UserError(f"{field}: {sampling.max_tokens} is more than the context of {self.where}, {context}")
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
-        """Sends a request, with `body` as JSON, and returns the HTTP status and the text of the answer. Reads it in
-        pieces, since a timeout alone does not end an answer that trickles.
+        """Sends a request, with `body` as JSON, and returns the HTTP status and the text of the answer. One that is asked too
+        often (HTTP 429) is asked again as long as there is time.
 
         Errors: UserError if the endpoint can't be reached, or has not answered in time.
+        """
+        for tried in itertools.count():
+            response, text = self._ask(method, path, body)
+            pause = max(pause_s(tried, FIRST_PAUSE_S), read_retry_after(response.headers.get("Retry-After")))
+            if response.status_code != 429 or time.monotonic() + pause >= self._deadline:
+                return response.status_code, text
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _ask(self, method: str, path: str, body: Any) -> tuple[httpx.Response, str]:
+        """Sends a request, and returns the response and its text. Reads it in pieces, since a timeout alone does not end an
+        answer that trickles. Errors: as `ask`.
         """
         parts: list[bytes] = []
         left = max(self._deadline - time.monotonic(), 0.1)
@@ -86,7 +118,7 @@ class EndpointCheck:
         except httpx.HTTPError as error:
             problem = f"can't be reached ({unreached(error, self.url)}); is the endpoint up?"
             raise self.error("base_url", problem) from None
-        return response.status_code, b"".join(parts).decode(errors="replace")
+        return response, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
         """Checks that the status of an answer is 200. Errors: UserError for any other: it names `api_key_env` for 401
@@ -100,21 +132,38 @@ class EndpointCheck:
         if status in (401, 403):
             field = self._options.api_key_env
             hint = f"check the key in {field}" if field else "name the environment variable with its key here"
-            raise self.error("api_key_env", f"{said}; {hint}")
+            raise self.error("api_key_env", f"{said}; {hint}", self._unasked if status == 403 else "")
         if status == 404:
-            raise self.error("base_url", f"{said}; base_url usually ends with /v1")
+            raise self.error("base_url", f"{said}; base_url usually ends with /v1", self._unasked)
+        if status == 429:
+            raise self.error("base_url", f"{said}; it is asked too often: wait and begin again", self._unasked)
         if status >= 500:
-            raise self.error("base_url", f"{said}; the endpoint is broken or still starting: look at its log")
+            raise self.error(
+                "base_url", f"{said}; the endpoint is broken or still starting: look at its log", self._unasked
+            )
         if status != 200:
-            raise self.error("base_url", f"{said}; base_url must be the address of a chat-completions endpoint")
+            raise self.error(
+                "base_url", f"{said}; base_url must be the address of a chat-completions endpoint", self._unasked
+            )
 
-    def error(self, field: str, problem: str) -> UserError:
-        """Returns a UserError about the key `field` of the model's config, with the API key masked."""
-        return UserError(f"{self.where}.{field}: {self.url} {self.shown(problem)}")
+    def error(self, field: str, problem: str, hint: str = "") -> UserError:
+        """Returns a UserError about the key `field` of the model's config, with the API key masked. `hint`: a sentence that
+        is not cut.
+        """
+        return UserError(f"{self.where}.{field}: {self.url} {self.shown(problem)}{hint}")
 
     def shown(self, text: str) -> str:
         """Returns a text about an error, with the API key masked, and cut if it is long."""
         return shown_error(text, self._key)
+
+
+def _listed(wanted: str, models: Collection[str]) -> str | None:
+    """Returns the name under which a list has a model; None if it has none. Gemini lists `models/NAME`, Ollama
+    `NAME:latest`, LiteLLM patterns (`openai/*`); routers take the name with a suffix (OpenRouter's `NAME:nitro`).
+    """
+    names = (wanted, f"models/{wanted}", f"{wanted}:latest", wanted.rpartition(":")[0])
+    patterns = (name for name in models if "*" in name and fnmatchcase(wanted, name))
+    return next((name for name in names if name in models), None) or next(patterns, None)
 
 
 @contextmanager

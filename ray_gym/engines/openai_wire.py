@@ -248,13 +248,19 @@ def has_raw_logprobs(answer: Any) -> bool:
 
 
 def read_models(answer: Any) -> dict[str, int | None]:
-    """Returns the models of an answer to GET /models: by name, the context length in tokens, or None if it is missing.
-    Errors: `BadAnswer` if the answer is no list of models.
+    """Returns the models of an answer to GET /models: by name, the context length in tokens, or None if it is missing. It may
+    be a bare list (Together), whose entries may have a name beside an address as their id (GitHub). Errors: `BadAnswer`
+    if the answer is no list of models.
     """
-    data = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
+    data = answer.get("data") if isinstance(answer, dict) else answer
+    if not isinstance(data, list) or not all(isinstance(entry, dict) and _name_of(entry) for entry in data):
         raise BadAnswer("not a list of models")
-    return {str(entry["id"]): _count(entry.get("max_model_len")) or None for entry in data}
+    return {_name_of(entry): _count(entry.get("max_model_len")) or None for entry in data}
+
+
+def _name_of(entry: Json) -> str:
+    id, name = (str(entry.get(field) or "") for field in ("id", "name"))
+    return name if name and (not id or "://" in id) else id
 
 
 def _message(message: Message, exact: bool) -> Json:

@@ -72,6 +72,57 @@ async def test_a_wrong_model_name_is_corrected(endpoint: EndpointDouble) -> None
         await check(OpenAIEngine(options(endpoint, model="smal")))
 
 
+@pytest.mark.parametrize(
+    ("listed", "model"),
+    [
+        ({"data": [{"id": "models/gemini-2.5-flash"}]}, "gemini-2.5-flash"),
+        ({"data": [{"id": "deepseek/deepseek-r1"}]}, "deepseek/deepseek-r1:nitro"),
+        ({"data": [{"id": "llama3.2:latest"}]}, "llama3.2"),
+        ({"data": [{"id": "openai/*"}]}, "openai/gpt-4o"),
+        ({"data": [{"name": "small"}]}, "small"),
+        (
+            [{"id": "meta-llama/Llama-3.3-70B-Instruct-Turbo", "name": "Llama"}],
+            "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+        ),
+        ([{"id": "azureml://registries/x", "name": "gpt-4o"}], "gpt-4o"),
+    ],
+)
+async def test_a_model_is_found_as_its_endpoint_lists_it(endpoint: EndpointDouble, listed: Any, model: str) -> None:
+    endpoint.models = Reply(json.dumps(listed))
+    await check(OpenAIEngine(options(endpoint, model=model)))
+    with pytest.raises(UserError, match="has no model 'other/x:y'.* set models.judge.probe=false"):
+        await check(OpenAIEngine(options(endpoint, model="other/x:y")))
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply("x" * 999, 404), r"x\.\.\."),
+        (Reply("not found", 404), r"usually ends with /v1"),
+        (Reply("no", 405), "must be the address"),
+        (Reply({"error": {"message": "Missing scopes: api.model.read"}}, 403), "Missing scopes"),
+        (Reply("<html>"), "not a list of models"),
+        (Reply("slow", 429, {"Retry-After": "999"}), "HTTP 429: slow; it is asked too often: wait and begin again"),
+    ],
+)
+async def test_how_an_endpoint_is_not_asked_for_its_models_is_told(
+    endpoint: EndpointDouble, reply: Reply, told: str
+) -> None:
+    endpoint.models = reply
+    end = r"\. If it plays the model all the same, set models\.judge\.probe=false$"
+    with pytest.raises(UserError, match=f"{told}.*{end}"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+async def test_a_question_that_comes_too_often_is_asked_again(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_module, "FIRST_PAUSE_S", 0.01)
+    endpoint.will_answer(*[Reply("slow", 429)] * 2, Reply("slow", 429, {"Retry-After": "0.3"}), Reply(answer()))
+    await check(OpenAIEngine(options(endpoint)))
+    assert len(endpoint.requests) == 4 and endpoint.times[3] - endpoint.times[2] >= 0.3
+
+
 async def test_a_step_longer_than_the_context_is_refused(endpoint: EndpointDouble) -> None:
     endpoint.models = Reply({"data": [{"id": "small", "max_model_len": 256}]})
     with pytest.raises(UserError, match=r"participants\.p0\.sampling\.max_tokens: 512 is more than .* 256"):
