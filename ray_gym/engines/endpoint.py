@@ -27,7 +27,7 @@ from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.masked_keys import without_key
-from ray_gym.engines.nested_errors import decoded, errors_in, words_of
+from ray_gym.engines.nested_errors import decoded, detail_of, errors_in, words_of
 from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
@@ -239,7 +239,7 @@ class Endpoint:
                 return read(answer.body)
             except ValueError as error:
                 return _LostCall(f"not a completion: {no_json(answer, self._key) or describe(error)}")
-        text = answer.body.decode(errors="replace")
+        text = redirection(answer.status, answer.header("Location")) or answer.body.decode(errors="replace")
         refused = RefusedRequest(answer.status, text, answered_through(self._options.base_url, answer.status, text))
         may_pass = answer.status in RETRIED_STATUSES or answer.status >= 500
         if may_pass and not (answer.status == 500 and _OF_TEMPLATE.search(text)):
@@ -339,9 +339,12 @@ def error_text(body: str) -> str:
         line = " ".join(words.split())
         if not any(line in before for before in told):
             told.append(line)
-    answer = decoded(body)
-    detail = answer.get("detail") if isinstance(answer, dict) else None
-    return ": ".join(told) or " ".join(str(detail or body).split())
+    return ": ".join(told) or " ".join((detail_of(decoded(body)) or body).split())
+
+
+def redirection(status: int, location: str | None) -> str:
+    """Returns the words for an answer that leads elsewhere, which no call follows with its key; "" for another."""
+    return f"it leads to {location}, and no call goes there: set base_url" if 300 <= status < 400 and location else ""
 
 
 def shown_error(text: str, key: str | None) -> str:

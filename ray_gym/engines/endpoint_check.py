@@ -23,6 +23,7 @@ from ray_gym.engines.endpoint import (
     authorization,
     error_text,
     read_retry_after,
+    redirection,
     shown_error,
 )
 from ray_gym.engines.openai_wire import read_models
@@ -95,7 +96,7 @@ class EndpointCheck:
             response, text = self._ask(method, path, body)
             pause = max(pause_s(tried, FIRST_PAUSE_S), read_retry_after(response.headers.get("Retry-After")))
             if response.status_code != 429 or time.monotonic() + pause >= self._deadline:
-                return response.status_code, text
+                return response.status_code, redirection(response.status_code, response.headers.get("Location")) or text
             time.sleep(pause)
         raise AssertionError("unreachable")
 

@@ -39,6 +39,20 @@ def words_of(errors: Iterable[Json]) -> list[str]:
     return [words for words in found if isinstance(words, str) and not isinstance(decoded(words), dict | list)]
 
 
+def detail_of(answer: Any) -> str:
+    """Returns the `detail` of FastAPI's errors as a text, "" without one: of each problem in a list its place in the request
+    and its words, without the part of the request that it copies.
+    """
+    detail = answer.get("detail") if isinstance(answer, dict) else None
+    if not isinstance(detail, list) or not all(isinstance(one, dict) and "msg" in one for one in detail):
+        return str(detail) if detail else ""
+    return "; ".join(f"{_place(one.get('loc'))}{one['msg']}" for one in detail)
+
+
+def _place(location: Any) -> str:
+    return f"{'.'.join(map(str, location))}: " if isinstance(location, list) and location else ""
+
+
 def decoded(text: str) -> Any:
     """Returns the data that a text is as JSON; None if it is none."""
     try:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
-from openai_calls import complete
+from openai_calls import check, complete, options
 
 from ray_gym.engines.endpoint import error_text
-from ray_gym.errors import EpisodeFailure
+from ray_gym.engines.openai import OpenAIEngine
+from ray_gym.errors import EpisodeFailure, UserError
 
 Json = dict[str, Any]
 
@@ -42,6 +43,13 @@ def routed(raw: str, code: int = 429) -> Json:
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "rate limit"),
         ({"error": "Not Found"}, "Not Found"),
         ({"detail": "Not Found"}, "Not Found"),
+        (
+            {"detail": [{"loc": ["body", "a", 0], "msg": "Not permitted", "input": "x"}, {"loc": [], "msg": "Bad"}]},
+            "body.a.0: Not permitted; Bad",
+        ),
+        ({"detail": [{"msg": "Bad"}]}, "Bad"),
+        ({"detail": ["Bad"]}, "['Bad']"),
+        ({"detail": []}, '{"detail": []}'),
         ({"error": {"message": ""}}, '{"error": {"message": ""}}'),
         ([], "[]"),
     ],
@@ -61,3 +69,14 @@ async def test_why_a_provider_refuses_a_request_is_told(endpoint: EndpointDouble
     endpoint.will_answer(Reply(routed(json.dumps({"error": {"message": "no such field"}}), 400), 400))
     with pytest.raises(EpisodeFailure, match="HTTP 400: Provider returned error: no such field"):
         await complete(endpoint)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirection_is_told_with_where_it_leads(endpoint: EndpointDouble, status: int) -> None:
+    endpoint.will_answer(Reply("", status, {"Location": "https://far.invalid/v2"}))
+    with pytest.raises(EpisodeFailure, match=f"HTTP {status}: it leads to https://far.invalid/v2, .*: set base_url"):
+        await complete(endpoint)
+    assert len(endpoint.requests) == 1
+    endpoint.models = Reply("", status, {"Location": "https://far.invalid/v2"})
+    with pytest.raises(UserError, match=f"answered HTTP {status}: it leads to https://far.invalid/v2"):
+        await check(OpenAIEngine(options(endpoint)))

@@ -90,7 +90,7 @@ async def test_a_wrong_model_name_is_corrected(endpoint: EndpointDouble) -> None
 async def test_a_model_is_found_as_its_endpoint_lists_it(endpoint: EndpointDouble, listed: Any, model: str) -> None:
     endpoint.models = Reply(json.dumps(listed))
     await check(OpenAIEngine(options(endpoint, model=model)))
-    with pytest.raises(UserError, match="has no model 'other/x:y'.* set models.judge.probe=false"):
+    with pytest.raises(UserError, match=r"has no model 'other/x:y'.* set models\.judge\.probe=false"):
         await check(OpenAIEngine(options(endpoint, model="other/x:y")))
 
 
