@@ -10,6 +10,7 @@ from ray_gym.messages import Message, is_blank
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
+    from ray_gym.models.base import Completion
 
 Found = TypeVar("Found")
 
@@ -24,8 +25,15 @@ class AskResult(Generic[Found]):
     """Text of the last answer."""
     answers: int
     """Number of answers."""
+    cut: str = ""
+    """Reason for which the last answer lacks words, and the remedy; "" if it is whole."""
     too_long: bool = False
     """True if the question left no room for an answer in the model's context."""
+
+    @property
+    def why(self) -> str:
+        """Returns what follows the text of the last answer in a message: why it lacks words, if it does."""
+        return f" ({self.cut})" if self.cut else ""
 
 
 async def ask_until(
@@ -48,4 +56,16 @@ async def ask_until(
             break
         again = [Message("assistant", said), Message("user", reminder)]
         conversation = first if is_blank(said) else [*conversation, *again]
-    return AskResult(found, said, count, too_long=found is None and is_full and conversation is first)
+    return AskResult(
+        found, said, count, _cut(auxiliary, completion), too_long=found is None and is_full and conversation is first
+    )
+
+
+def _cut(auxiliary: str, completion: Completion) -> str:
+    """Returns the reason for which an answer lacks words, and the remedy; "" if it is whole."""
+    thoughts = " in its thoughts" if is_blank(completion.message.content) and completion.message.reasoning else ""
+    if completion.finish_reason == "length":
+        return f"it was cut{thoughts}: raise participants.{auxiliary}.sampling.max_tokens"
+    if completion.finish_reason == "content_filter":
+        return "the model's endpoint withheld it (content_filter)"
+    return "it is thoughts alone" if thoughts else ""

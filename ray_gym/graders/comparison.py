@@ -124,7 +124,7 @@ class PairwiseComparison:
             )
         if self.unreadable is not None:
             return Comparison(self.unreadable, self.unreadable, read=False)
-        message = f"no comparison can be read in {asked.answers} answers; the last: {asked.last[-200:]!r}"
+        message = f"no comparison can be read in {asked.answers} answers; the last: {asked.last[-200:]!r}{asked.why}"
         raise EpisodeFailure(FailureKind.JUDGE, self.reward_model, message)
 
 

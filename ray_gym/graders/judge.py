@@ -86,8 +86,8 @@ class Judge(Grader):
         if asked.too_long and self.too_long is not None:
             return Verdict(self.too_long, full)
         if self.unlabelled is not None:
-            return Verdict(self.unlabelled, full if asked.too_long else f"{self.judge} gave no label")
-        message = f"no clear label ({names}) in {asked.answers} answers; the last: {asked.last[-200:]!r}"
+            return Verdict(self.unlabelled, full if asked.too_long else f"{self.judge} gave no label{asked.why}")
+        message = f"no clear label ({names}) in {asked.answers} answers; the last: {asked.last[-200:]!r}{asked.why}"
         raise EpisodeFailure(
             FailureKind.JUDGE, self.judge, f"{full}; too_long gives this a value" if asked.too_long else message
         )

@@ -259,6 +259,24 @@ async def test_a_judge_that_talks_its_context_full_has_no_label() -> None:
     assert await value(grader, "y", judge=judge) == 0.5 and len(judge.requests) == 2
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (("I think [[A=B]] or", "length"), "it was cut: raise participants.judge.sampling.max_tokens"),
+        (("<think>I think", "length"), "it was cut in its thoughts: raise participants.judge.sampling.max_tokens"),
+        (("", "content_filter"), "the model's endpoint withheld it (content_filter)"),
+        (("<think>I think</think>", "stop"), "it is thoughts alone"),
+        (("Hm.", "stop"), None),
+    ],
+)
+async def test_why_a_judge_has_no_label_is_told(answer: tuple[str, Any], told: str | None) -> None:
+    several = (answer[0].replace("[[A=B]] or", "[[A=B]] or [[A!=B]]"), answer[1])
+    failure = failure_of(await graded(Judge("?", LABELS, retries=0), "y", judge=Ends([several])))
+    assert failure.message.endswith(f"({told})") if told else failure.message.endswith("the last: 'Hm.'")
+    played = await graded(Judge("?", LABELS, retries=0, unlabelled=0.25), "y", judge=Ends([several]))
+    assert verdicts(played) == [(0.25, "Judge: judge gave no label" + (f" ({told})" if told else ""))]
+
+
 @pytest.mark.parametrize("empty", ["", " \n"])
 async def test_after_an_empty_answer_the_question_is_asked_afresh(empty: str) -> None:
     """An empty message in a conversation is refused by some templates."""
