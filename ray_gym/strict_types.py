@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -19,7 +19,6 @@ from pydantic import BaseModel, Strict, ValidationError
 from pydantic_core import (
     ErrorDetails,
     PydanticCustomError,
-    PydanticKnownError,
     PydanticSerializationError,
     SchemaValidator,
     core_schema,
@@ -42,8 +41,6 @@ _LONG_NUMBER = re.compile(r"[0-9](?<![0-9.eE].)[0-9]{15,}(?![0-9.eE])")  # what 
 """A whole number of JSON that a float may not hold: from 2**53 on. (It may stand in a text, too.)"""
 _LEAVES = frozenset({"literal", "enum", "date", "datetime", "time", "timedelta", "decimal"})
 """Kinds of types for which pydantic's strict mode takes values that stand for others."""
-_TIMES = frozenset({"date", "datetime", "time", "timedelta"})
-"""Kinds of types of which one reads what is meant for another."""
 _NUMBERS = frozenset({"int", "float", "bool"})
 DIGITS = sys.float_info.dig
 """Digits of a decimal number that a float keeps, as which JSON's numbers are read."""
@@ -53,20 +50,31 @@ _MODELS = frozenset({"model", "model-fields", "dataclass", "dataclass-args", "ty
 """Kinds of core schemas that have fields. What is told to a function of one of these are the fields beside it."""
 _NO_TYPES = NO_TYPES | {"serialization", "config"}
 """Keys of a core schema under which there are no types that are read."""
+_FITS_LAXLY = "https://pydantic.dev"
+"""Text that fits the type of URLs, which for a union is as when it fits a type in pydantic's lax mode only."""
 
 
-def read_strictly(text: str, model: type[ModelT]) -> tuple[ModelT, list[ErrorDetails]]:
+def read_strictly(text: str, model: type[ModelT], context: Any = None) -> tuple[ModelT, list[ErrorDetails]]:
     """Reads JSON text as a model, and returns it with what is refused: keys that no field has, at any depth, and values
     of another type than their field. Beside those that pydantic's strict mode refuses ("1" or 1.0 for a whole number)
     these are true and 1.0 for a 1 that an enumeration or a `Literal` has, a number as text for a date, "1_0" as a key for
     10, a whole number of digits that a float does not keep (`2**53 + 1`), and for a `Decimal` a number of more
     digits than a float keeps. Fields and models that are declared lax (`strict=False`) take any that pydantic does, but
-    no infinity.
+    no infinity. `context`: what pydantic tells the model's validators.
 
     Errors: ValidationError for what pydantic refuses in its lax mode, too; those of the model's own validators.
     """
-    read, refused = _strictly(text, model)
-    return (read if read is not None else model.model_validate_json(text)), refused
+    read, refused = _strictly(text, model, context)
+    return (read if read is not None else model.model_validate_json(text, context=context)), refused
+
+
+def read_back(text: str, model: type[ModelT], context: Any = None) -> ModelT:
+    """Reads the JSON text that was written of a model, as `read_strictly` does: a union takes the choice that it took in the
+    row. Types without unions leave none, and pydantic alone reads them faster. Errors: as of `read_strictly`.
+    """
+    if _has_unions(model):
+        return read_strictly(text, model, context)[0]
+    return model.model_validate_json(text, context=context)
 
 
 def refused_values(text: str, model: type[BaseModel]) -> list[ErrorDetails]:
@@ -74,11 +82,11 @@ def refused_values(text: str, model: type[BaseModel]) -> list[ErrorDetails]:
     return _strictly(text, model)[1]
 
 
-def _strictly(text: str, model: type[ModelT]) -> tuple[ModelT | None, list[ErrorDetails]]:
+def _strictly(text: str, model: type[ModelT], context: Any = None) -> tuple[ModelT | None, list[ErrorDetails]]:
     """Returns a text read strictly, or None with what is refused of it."""
     validator = _validator(model, _LONG_NUMBER.search(text) is not None)
     try:
-        read: ModelT = validator.validate_json(text, strict=True, extra="forbid")
+        read: ModelT = validator.validate_json(text, strict=True, extra="forbid", context=context)
     except ValidationError as error:
         return None, [problem for problem in error.errors(include_url=False) if _is_refused(problem, model)]
     return read, []
@@ -107,12 +115,26 @@ def _is_lax(model: type[BaseModel], location: Sequence[Any]) -> bool:
 
 
 @cache
+def _has_unions(model: type[BaseModel]) -> bool:
+    return _holds_union(model.__pydantic_core_schema__)
+
+
+def _holds_union(node: Any) -> bool:
+    if isinstance(node, list | tuple):
+        return any(map(_holds_union, node))
+    if not isinstance(node, Mapping):
+        return False
+    return _kind(node) == "union" or any(_holds_union(part) for _, part in parts_of(node, without=_NO_TYPES))
+
+
+@cache
 def _validator(model: type[BaseModel], checks_floats: bool) -> SchemaValidator:
     """Makes the validator of a model whose types are `_exact`. pydantic's own validators of the models within it would
     be used without `_use_prebuilt=False`. `checks_floats`: also compares floats with what was given, which is slower.
     """
     definitions: list[Any] = []
-    exact = _exact(model.__pydantic_core_schema__, definitions, checks_floats)
+    given: Mapping[str, Any] = model.__pydantic_core_schema__
+    exact = _exact(_named(given, given.get("definitions", ())), definitions, checks_floats)
     definitions += exact.get("definitions", ())
     return SchemaValidator(exact, _use_prebuilt=False)
 
@@ -139,28 +161,34 @@ def _exact(node: Any, definitions: list[Any], checks_floats: bool) -> Any:
     if kind == "float":
         return {**made, "allow_inf_nan": False}
     if kind == "dict" and _kind(node.get("keys_schema")) in _LEAVES | _NUMBERS:
-        return {**made, "keys_schema": _checked(node["keys_schema"], _require_same_key)}
-    if kind == "union":
-        return {**made, "choices": list(map(_chosen(node["choices"]), node["choices"], made["choices"]))}
+        return {**made, "keys_schema": _checked(node["keys_schema"], _require_same_key, is_key=True)}
     return made
 
 
-def _chosen(choices: Sequence[Any]) -> Callable[[Any, Any], Any]:
-    """Returns the function that makes a choice of a union of its core schema and its exact one. A checked value has its type's
-    name for a label, and does not win over one that has the type of what was given, as pydantic takes the result of any
-    function for such a one.
+def _named(node: Any, definitions: Collection[Any]) -> Any:
+    """Returns a core schema, or a part of one, in which each choice of a union has the name that pydantic gives it. Places
+    of problems have these names, where those of exact types would be our functions'. `definitions`: those of the whole
+    schema.
     """
-    are_strict = sum(_kind(choice) in _TIMES for choice in choices) > 1
+    if isinstance(node, list | tuple):
+        return type(node)(_named(part, definitions) for part in node)
+    if not isinstance(node, Mapping):
+        return node
+    made = change_parts(node, lambda _, part: _named(part, definitions), without=_NO_TYPES)
+    if _kind(node) == "union":
+        pairs = zip(node["choices"], made["choices"], strict=True)
+        made["choices"] = [_with_name(old, new, definitions) for old, new in pairs]
+    return made
 
-    def choice_of(old: Any, new: Any) -> Any:
-        if not _is_checked(new):
-            return new
-        if _kind(old) == "literal":
-            return new, "literal"
-        exact = _checked(old, _require_same, is_strict=True) if are_strict and _kind(old) in _TIMES else new
-        return {"type": "chain", "steps": [exact, core_schema.any_schema()]}, _kind(old)
 
-    return choice_of
+def _with_name(old: Any, new: Any, definitions: Collection[Any]) -> Any:
+    if isinstance(old, tuple):  # it has one
+        return new
+    return new, SchemaValidator(_whole(old, definitions)).title
+
+
+def _whole(node: Any, definitions: Collection[Any]) -> Any:
+    return {"type": "definitions", "schema": node, "definitions": [*definitions]} if definitions else node
 
 
 def _read_again(node: dict[str, Any], definitions: list[Any]) -> dict[str, Any]:
@@ -170,26 +198,22 @@ def _read_again(node: dict[str, Any], definitions: list[Any]) -> dict[str, Any]:
 
     @cache
     def validator() -> SchemaValidator:
-        whole = {"type": "definitions", "schema": node, "definitions": definitions} if definitions else node
-        return SchemaValidator(whole, _use_prebuilt=False)
+        return SchemaValidator(_whole(node, definitions), _use_prebuilt=False)
 
-    def read(given: Any, info: core_schema.ValidationInfo[Any]) -> Any:
-        options: dict[str, Any] = {"strict": True, "extra": "forbid", "context": info.context}
+    def read(given: Any, as_json: Callable[[bytes], Any], info: core_schema.ValidationInfo[Any]) -> Any:
         text = _json_of(given)
-        return (
-            validator().validate_python(given, **options)
-            if text is None
-            else validator().validate_json(text, **options)
-        )
+        if text is None:
+            return validator().validate_python(given, strict=True, extra="forbid", context=info.context)
+        return as_json(text)
 
-    return dict(core_schema.with_info_plain_validator_function(read))
+    return dict(core_schema.with_info_wrap_validator_function(read, core_schema.json_schema(node)))
 
 
 def _json_of(given: Any) -> bytes | None:
     """Returns the JSON text of a value; None for one that JSON does not give back."""
     with suppress(PydanticSerializationError, ValueError):  # also for half a surrogate
         text = to_json(given)
-        if from_json(text) == given:
+        if isinstance(given, str | int | float) or from_json(text) == given:
             return text
     return None
 
@@ -216,24 +240,26 @@ def _is_leaf(node: Any) -> bool:
     return not listed or not all(isinstance(value, str) for value in listed)
 
 
-def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None], is_strict: bool = False) -> dict[str, Any]:
-    """Returns the core schema of a type that has no others in it, whose values are checked beside what was given. `is_strict`:
-    also refuses what pydantic's strict mode does of JSON, as a date and a time for a date.
+def _checked(node: Mapping[str, Any], require: Callable[[Any, Any], None], is_key: bool = False) -> dict[str, Any]:
+    """Returns the core schema of a type that has no others in it, whose values are checked beside what was given. A union
+    learns how well the type fits as it does from pydantic's own: keys, and what pydantic only takes laxly, fit worst.
     """
     validator = SchemaValidator(dict(node))
+    inner = core_schema.json_schema({key: part for key, part in node.items() if key != "ref"})
+    fits = core_schema.union_schema([*([] if is_key else [inner]), core_schema.url_schema()], mode="left_to_right")
 
-    def read(given: Any) -> Any:
-        if node["type"] == "float" and type(given) is int and abs(given) > sys.float_info.max:
-            raise PydanticKnownError("finite_number")  # Python's reader only says that it is no number
-        value = validator.validate_json(to_json(given), strict=True) if is_strict else validator.validate_python(given)
+    def read(given: Any, fitting: Callable[[Any], Any]) -> Any:
+        text = _json_of(given)
+        try:
+            value = fitting(text)
+        except ValidationError:
+            fitting(_FITS_LAXLY)
+            value = validator.validate_python(given) if text is None else validator.validate_json(text)
         require(given, value)
         return value
 
-    return {**core_schema.no_info_plain_validator_function(read), **({"ref": node["ref"]} if "ref" in node else {})}
-
-
-def _is_checked(node: Any) -> bool:
-    return bool(_kind(node) == "function-plain")
+    made = core_schema.no_info_wrap_validator_function(read, fits)
+    return {**made, **({"ref": node["ref"]} if "ref" in node else {})}
 
 
 def _take_any(given: Any, read: Any) -> None:

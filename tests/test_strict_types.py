@@ -77,6 +77,14 @@ class Day(RootModel[date]):
     pass
 
 
+class OfDay(BaseModel):
+    value: date
+
+
+class OfTime(BaseModel):
+    value: datetime
+
+
 class Tree(BaseModel):
     level: int
     trees: tuple[Tree, ...] = ()
@@ -319,6 +327,20 @@ def test_a_list_that_a_function_gives_is_read_once(collection: Any, value: Any) 
         (int | float | Decimal, 1.5),
         (bool | Decimal, True),
         (Size | int, 1),
+        (date | str, "2024-01-01T00:00:00"),
+        (datetime | str, "2024-01-01"),
+        (list[date] | list[datetime], ["2024-01-01T00:00:00"]),
+        (list[datetime] | list[date], ["2024-01-01"]),
+        (list[str] | list[Decimal], ["007"]),
+        (dict[str, str] | dict[str, date], {"a": "2024-01-01"}),
+        (list[Decimal] | list[int], [1]),
+        (list[Decimal] | list[float], [1.5]),
+        (list[Size] | list[int], [1]),
+        (dict[int, int] | dict[str, int], {"1": 1}),
+        (OfDay | OfTime, {"value": "2024-01-01T00:00:00"}),
+        (list[OfDay | OfTime], [{"value": "2024-01-01T00:00:00"}]),
+        (Annotated[date, AfterValidator(same)] | datetime, "2024-01-01T00:00:00"),
+        (str | Annotated[date, BeforeValidator(same)], "2024-01-01"),
     ],
 )
 def test_a_union_takes_the_type_that_pydantic_takes(kind: Any, given: Any) -> None:
@@ -328,3 +350,39 @@ def test_a_union_takes_the_type_that_pydantic_takes(kind: Any, given: Any) -> No
     meant = model.model_validate_json(text, strict=True)
     assert not refused and (type(read.v), read.v) == (type(meant.v), meant.v)  # type: ignore[attr-defined]
     assert json.loads(read.model_dump_json()) == json.loads(meant.model_dump_json())
+
+
+DAY_FIRST = Annotated[date | datetime, Field(union_mode="left_to_right")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "value"),
+    [
+        (date | int | None, "2024-01-01T00:00:00", date(2024, 1, 1)),
+        (datetime | float, "2024-01-01", datetime(2024, 1, 1)),
+        (DAY_FIRST, "2024-01-01T00:00:00", date(2024, 1, 1)),
+        (list[date] | list[Decimal], ["86400"], [Decimal(86400)]),
+        (datetime | Size, 1, Size.SMALL),
+        (SameDay | Annotated[datetime, BeforeValidator(same)], "2024-01-01T00:00:00", datetime(2024, 1, 1)),
+    ],
+)
+def test_a_row_is_read_on_a_worker_as_the_driver_reads_it(kind: Any, given: Any, value: Any) -> None:
+    read = row_read(kind, given)
+    assert (type(read), read) == (type(value), value)
+    assert argument_read(kind, given) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        (list[date] | list[datetime], ["1"], "x.list[datetime].0: "),
+        (Annotated[date, AfterValidator(same)] | datetime, "1", "x.datetime: "),
+        (list[Size] | str, [1.0], "x.list[int-enum[Size]].0: "),
+        (dict[str, Decimal] | Decimal, {"a": "1_0"}, "x.dict[str,decimal].a: "),
+        (str | Tree | SameDay, 1, "x.Tree: "),
+    ],
+)
+def test_places_in_a_union_have_the_names_of_its_types(kind: Any, given: Any, told: str) -> None:
+    with pytest.raises(BadArguments) as bad:
+        argument_read(kind, given)
+    assert told in str(bad.value) and "read()" not in str(bad.value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ray_gym.check.finding import Finding, shorten
 from ray_gym.errors import placed
 from ray_gym.seeds import derive_seed
+from ray_gym.strict_types import read_back
 from ray_gym.task import task_json
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _round_trips(evidence: Evidence, rows: list[tuple[str, str]]) -> list[Findin
     task_type = evidence.subject.environment_class.task_type
     for place, text in rows:
         try:
-            again = task_json(task_type.model_validate_json(text))
+            again = task_json(read_back(text, task_type))
         except ValueError as error:
             what = f"{place} can't be read back from its JSON: {shorten(str(error))}"
         else:

@@ -14,6 +14,7 @@ from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.plugins import construct
+from ray_gym.strict_types import read_back
 from ray_gym.task import Task
 
 
@@ -36,7 +37,7 @@ class Subject:
 
     def task(self, index: int) -> Task:
         """Returns a new object of the task with this index in `tasks`, read from its JSON."""
-        return self.environment_class.task_type.model_validate_json(self.tasks[index].task)
+        return read_back(self.tasks[index].task, self.environment_class.task_type)
 
 
 def subject_of(

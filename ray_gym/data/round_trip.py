@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from ray_gym.config.file import explain
 from ray_gym.errors import placed
 from ray_gym.openai_api.conversation import WAS_READ
+from ray_gym.strict_types import read_back
 from ray_gym.task import Task, task_json
 
 _HOW = "make the task type read what it writes as JSON"
@@ -34,9 +35,9 @@ def lost_values(task: Task) -> list[str]:
 def _read_back(task: Task) -> Task:
     text = task_json(task)
     try:
-        return type(task).model_validate_json(text, context=WAS_READ)
+        return read_back(text, type(task), WAS_READ)
     except Exception:  # of a validator of the task's own, which missed the messages
-        return type(task).model_validate_json(text)
+        return read_back(text, type(task))
 
 
 def _differences(value: Any, again: Any, place: str) -> Iterator[tuple[str, str, str]]:

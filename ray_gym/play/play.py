@@ -27,6 +27,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.sandbox.sandbox import SandboxGone
 from ray_gym.score import Score, as_score
 from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.strict_types import read_back
 from ray_gym.tools.calling import engines_own
 from ray_gym.tools.tool import Tool
 
@@ -113,7 +114,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, kin
     Errors: EpisodeFailure (data) if the task is not one of the environment's.
     """
     try:
-        task = stage.environment.task_type.model_validate_json(spec.task)
+        task = read_back(spec.task, stage.environment.task_type)
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
