@@ -21,7 +21,7 @@ import inspect
 import random
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, ForwardRef, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ForwardRef, Generic, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -48,16 +48,17 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _task_type_of(base: Any, module: str) -> Any:
-    """Returns the type of tasks that a base of an environment's class names, as it is written: that of a type variable is
-    its bound, and a name is looked up in the class's module. Returns None for a base that names none.
+def _task_type_of(given: Any, module: str) -> Any:
+    """Returns the type of tasks that the first type in `Environment[...]` says: that of a type variable is its bound, if
+    that is one of tasks (else None), that of an alias is what it names, and a name is looked up in the class's module.
     """
-    given = _first_type(base)
     if isinstance(given, TypeVar):
-        return given.__bound__ if _is_of_tasks(given.__bound__) else None
+        bound = _task_type_of(given.__bound__, given.__module__)
+        return bound if _is_of_tasks(bound) else None
     if isinstance(given, ForwardRef):
         return getattr(sys.modules.get(module), given.__forward_arg__, given)
-    return given
+    inner = given.__origin__ if get_origin(given) is Annotated else getattr(given, "__value__", None)
+    return given if inner is None else _task_type_of(inner, module)
 
 
 def _first_type(base: Any) -> Any:
@@ -115,10 +116,8 @@ class Environment(Generic[TaskT, StateT]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for base in cls.__dict__.get("__orig_bases__", ()):  # its own: a subclass may name another `task_type`
-            given = _task_type_of(base, cls.__module__)
-            if _is_of_tasks(given) or (given not in (None, Any) and "task_type" not in vars(cls)):
-                cls.task_type = given
+        if "task_type" not in vars(cls):
+            cls._find_task_type()
         if "tools" in vars(cls):
             raise TypeError(
                 f"{cls.__name__}.tools holds what the class's own tools are: make each a method with @tool(), or return "
@@ -128,6 +127,15 @@ class Environment(Generic[TaskT, StateT]):
         for name in cls.tools:
             if hasattr(Environment, name) or name in Environment.__annotations__:
                 raise TypeError(f"{cls.__name__}: the tool {name} would replace the hook of that name; rename it")
+
+    @classmethod
+    def _find_task_type(cls) -> None:
+        """Takes the type of tasks that a base of the class names, unless one that the class inherits is narrower."""
+        for base in vars(cls).get("__orig_bases__", ()):
+            given, inherited = _task_type_of(_first_type(base), cls.__module__), cls.task_type
+            is_narrower = _is_of_tasks(given) and _is_of_tasks(inherited) and issubclass(inherited, given)
+            if given not in (None, Any) and not is_narrower:
+                cls.task_type = given
 
     def scores_groups(self) -> bool:
         """Says whether `score_group` is called instead of `score`: by default if the environment overrides it.

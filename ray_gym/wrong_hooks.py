@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -179,7 +179,7 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
     for name, base in (("Options", BaseModel), ("task_type", Task)):
         given = getattr(cls, name)
         if not (isinstance(given, type) and issubclass(given, base)):
-            where = ", the first type in Environment[...]" if name == "task_type" else ""
+            where = _where_types_are(given) if name == "task_type" else ""
             yield name, f"has to be a subclass of {base.__name__} (found {given!r:.60}){where}"
     if isinstance(cls.Options, type) and issubclass(cls.Options, BaseModel):
         taken = [name for name, field in cls.Options.model_fields.items() if "id" in keys_of(name, field)]
@@ -194,6 +194,13 @@ def _wrong_attributes(cls: type[Environment[Any, Any]]) -> Iterator[tuple[str, s
         making.bind(None)
     except TypeError:
         yield "__init__", f"takes {making}, and is called with (options)"
+
+
+def _where_types_are(given: Any) -> str:
+    where = ", the first type in Environment[...]"
+    if isinstance(given, ForwardRef):
+        return f"{where}: define {given.__forward_arg__} in the same module, above the environment"
+    return where
 
 
 def _wrong_fields(task_type: type[Task]) -> Iterator[tuple[str, str]]:

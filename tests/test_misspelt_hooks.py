@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import pytest
 from pydantic import BaseModel, Field, model_validator
+from typing_extensions import TypeAliasType
 
 from ray_gym import Environment, Opening, Participant, Task, tool
 from ray_gym import Options as EnvironmentOptions
@@ -626,14 +627,78 @@ class ByAModel(Environment[BaseModel, None]):  # type: ignore[type-var]
     setup, score = Shared.setup, Shared.score
 
 
+class Noted(Environment[Annotated[Numbered, "of tests"], None]):
+    setup, score = Shared.setup, Shared.score
+
+
+NumberedAlias = TypeAliasType("NumberedAlias", Numbered)
+
+
+class ByAlias(Environment[NumberedAlias, None]):
+    setup, score = Shared.setup, Shared.score
+
+
+NamedT = TypeVar("NamedT", bound="Numbered")
+
+
+class ByNamedBound(Environment[NamedT, None]):
+    setup, score = Shared.setup, Shared.score
+
+
+AnyTaskT = TypeVar("AnyTaskT", bound=Task)
+
+
+class OfAnyTask(Environment[AnyTaskT, None]):
+    setup, score = Shared.setup, Shared.score
+
+
+class StatedByVariable(Environment[AnyTaskT, None]):
+    task_type = Numbered
+    setup, score = Shared.setup, Shared.score
+
+
+class StatedOfTask(OfAnyTask[Task]):
+    task_type = Numbered
+
+
+class StatedAbove(StatedByVariable[Task]): ...
+
+
+class Inherited(ByVariable, Environment[AnyTaskT, None]): ...  # type: ignore[misc]
+
+
+class NarrowerThanStated(StatedByVariable[Other]): ...
+
+
 def test_the_type_of_tasks_is_found_in_any_base() -> None:
     for environment, task_type in (
         (Shared, Numbered),
         (SharedState, Numbered),
         (ByVariable, Other),
         (ByName, Numbered),
+        (Noted, Numbered),
+        (ByAlias, Numbered),
+        (ByNamedBound, Numbered),
+        (OfAnyTask, Task),
+        (NarrowerThanStated, Other),
     ):
         assert environment.task_type is task_type and wrong_hooks(environment) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "task_type"),
+    [(StatedByVariable, Numbered), (StatedOfTask, Numbered), (StatedAbove, Numbered), (Inherited, Other)],
+)
+def test_a_wider_type_of_tasks_replaces_none_that_is_stated(environment: type[Any], task_type: type[Task]) -> None:
+    assert environment.task_type is task_type and wrong_hooks(environment) == []
+
+
+def test_a_type_of_tasks_that_is_defined_later_is_told_where_to_stand() -> None:
+    class ByLateName(Environment["DefinedLater", None]):  # type: ignore[name-defined]
+        setup, score = Shared.setup, Shared.score
+
+    (said,) = wrong_hooks(ByLateName)
+    assert said.endswith("Environment[...]: define DefinedLater in the same module, above the environment")
 
 
 @pytest.mark.parametrize("environment", [BySeveral, ByAModel])
