@@ -149,7 +149,7 @@ def _dump_scalar(value: object) -> Any:
 def _dump(model: BaseModel) -> Any:
     """Returns a pydantic model as JSON data. Errors: ValueError that names the model and its field."""
     try:
-        return dump_declared(model, _plain, _require_distinct)
+        return dump_declared(model, _plain, _with_plain_keys)
     except (UnicodeDecodeError, PydanticSerializationError) as error:
         raise ValueError(
             f"it returned a pydantic model, of which {_undumpable(model)} can't be JSON: {error}"
@@ -200,6 +200,14 @@ def _require_distinct(mapping: Mapping[Any, Any]) -> None:
                 f"it returned a mapping with the keys {seen[text]!r} and {key!r}, which are both {text!r} in JSON"
             )
         seen[text] = key
+
+
+def _with_plain_keys(mapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Returns a mapping with Python's values for keys that are numpy's. Errors: as of `_require_distinct`."""
+    _require_distinct(mapping)
+    if not any(isinstance(key, np.generic) for key in mapping):
+        return mapping
+    return {_python_of(key) if isinstance(key, np.generic) else key: item for key, item in mapping.items()}
 
 
 def _spelled(key: Any) -> str:

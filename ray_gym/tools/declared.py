@@ -7,12 +7,14 @@ from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema
+from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema, to_jsonable_python
 
 from ray_gym.core_schemas import NO_TYPES, change_parts
 
 Plain = Callable[[Any], Any]
 """Makes plain JSON data of a value, or raises an error for one of which all might be shown."""
+PlainKeys = Callable[[Mapping[Any, Any]], Mapping[Any, Any]]
+"""Gives a mapping keys that pydantic can dump, or raises an error for two that have one text."""
 _UNDECLARED = frozenset({"any", "is-instance", "function-plain"})
 """Kinds of types whose values pydantic dumps as what they happen to be: all fields of a dataclass, say."""
 _NO_VALUES = NO_TYPES | {"keys_schema"}
@@ -23,15 +25,15 @@ class Refused(Exception):
     """Carries the error of `Plain` out of pydantic's serializer."""
 
 
-def dump_declared(model: BaseModel, plain: Plain, check_keys: Callable[[Mapping[Any, Any]], None]) -> Any:
+def dump_declared(model: BaseModel, plain: Plain, plain_keys: PlainKeys) -> Any:
     """Returns a pydantic model as JSON data. Where its types don't say what is dumped (`Any`, extra fields), `plain` does;
-    NaN stays NaN. `check_keys` looks at each mapping whose keys may have one text.
+    NaN stays NaN. `plain_keys` is given each mapping whose keys are not only texts or only whole numbers.
 
-    Errors: those of `plain` and `check_keys`; ValueError if the model can't be dumped.
+    Errors: those of `plain` and `plain_keys`; ValueError if the model can't be dumped.
     """
     if type(model).model_dump is not BaseModel.model_dump:  # it says itself what it shows
         return model.model_dump(mode="json", by_alias=True)
-    serializer = _serializer(type(model), plain, check_keys)
+    serializer = _serializer(type(model), plain, plain_keys)
     try:
         return _dump(serializer, model, "error")
     except PydanticSerializationError as error:
@@ -53,19 +55,20 @@ def _dump(serializer: SchemaSerializer, model: BaseModel, warnings: Literal["err
 
 
 @cache
-def _serializer(
-    model: type[BaseModel], plain: Plain, check_keys: Callable[[Mapping[Any, Any]], None]
-) -> SchemaSerializer:
+def _serializer(model: type[BaseModel], plain: Plain, plain_keys: PlainKeys) -> SchemaSerializer:
     def write(value: Any) -> Any:
         return _refusing(plain, value)
 
     def write_mapping(value: Any, handler: Plain) -> Any:
         if isinstance(value, Mapping):
-            _refusing(check_keys, value)
+            value = _refusing(plain_keys, value)
         try:
             return handler(value)
-        except PydanticSerializationError as error:  # pydantic would tell its words, and lose its cause
-            raise error.__cause__ if isinstance(error.__cause__, Refused) else error from None
+        except (PydanticSerializationError, TypeError) as error:  # pydantic would tell its words, and lose its cause
+            if isinstance(error.__cause__, Refused):
+                raise error.__cause__ from None
+            _require_keys(value, plain)
+            raise PydanticSerializationError(str(error)) from None
 
     undeclared = core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(write))
     mapping = core_schema.wrap_serializer_function_ser_schema(write_mapping)
@@ -92,7 +95,16 @@ def _serializer(
     return SchemaSerializer(schema, {"ser_json_inf_nan": "constants"}, _use_prebuilt=False)
 
 
-def _refusing(read: Plain, value: Any) -> Any:
+def _require_keys(value: Any, plain: Plain) -> None:
+    """Has `plain` refuse the first key of a mapping that JSON can't have, if there is one. Errors: Refused."""
+    for key in value if isinstance(value, Mapping) else ():
+        try:
+            to_jsonable_python({key: None})
+        except (TypeError, ValueError):
+            _refusing(plain, {key: None})
+
+
+def _refusing(read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
     except (TypeError, ValueError, RecursionError) as error:

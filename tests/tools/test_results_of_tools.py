@@ -295,11 +295,36 @@ class Dated(BaseModel):
 
 def test_a_date_of_pandas_that_is_none_is_named() -> None:
     nat = pytest.importorskip("pandas").NaT
-    for result in (nat, [{"when": nat}], {nat: 1}, Holder(held=nat), Open(at=nat)):
+    for result in (nat, [{"when": nat}], {nat: 1}, Holder(held=nat), Open(at=nat), Dated(until={nat: 1})):
         with pytest.raises(ValueError, match=r"^it returned NaT, which is no date that JSON has$"):
             as_text(result)
-    for dated, field in ((Dated(at=nat), "at"), (Dated(until={nat: 1}), "until")):
-        with pytest.raises(
-            ValueError, match=rf"^it returned a pydantic model, of which Dated\.{field} can't be JSON: "
-        ):
-            as_text([dated])
+    with pytest.raises(ValueError, match=r"^it returned a pydantic model, of which Dated\.at can't be JSON: "):
+        as_text([Dated(at=nat)])
+
+
+class Keyed(BaseModel):
+    by_any: dict[Any, Any] = {}
+    by_size: dict[float, Any] = {}
+
+
+@pytest.mark.parametrize(
+    ("keyed", "kind"),
+    [
+        (Keyed(by_any={frozenset({1}): 1}), "frozenset"),
+        (Keyed(by_any={object(): 1}), "object"),
+        (Keyed(by_any={"a": {frozenset({1}): 1}}), "frozenset"),
+        (Keyed.model_construct(by_size={frozenset({1}): 1}), "frozenset"),
+    ],
+)
+def test_a_key_of_a_model_that_is_no_text_is_refused_by_its_type(keyed: Keyed, kind: str) -> None:
+    told = rf"^it returned a mapping with a {kind} as a key, and JSON has texts$"
+    for result in (keyed, [keyed], {"a": keyed}):
+        with pytest.raises(TypeError, match=told):
+            as_text(result)
+
+
+def test_keys_of_a_model_may_be_numpys() -> None:
+    for key in (np.int64(3), np.float64(0.5), np.bool_(True), np.str_("a")):
+        assert as_text(Keyed(by_any={key: 1}))[10:] == as_text({key: 1}) + ',"by_size":{}}'
+    with pytest.raises(ValueError, match="which are both '3' in JSON"):
+        as_text(Keyed(by_any={np.int64(3): 1, "3": 2}))
