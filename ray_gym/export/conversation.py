@@ -28,19 +28,22 @@ CUT = "conversations with an answer that a limit or a filter cut: a template wri
 """Note on conversations."""
 
 
-def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
+def conversation(
+    events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs, may_be_blank: bool = False
+) -> Chat:
     """Returns a participant's conversation as chat messages: those in its own thread, and as messages of the user those
     of others that it heard, up to the last message that it said itself. Its other threads are left out.
 
     `events`: rows of the episode's events. `arguments_as`: type of the arguments of tool calls: `object`, as chat
-    templates need it, or `text`, which has the same type in every line. Errors: LeftOut if the participant said
-    nothing (blank answers are none) and called nothing, or if a call has no name, or arguments that are no JSON object.
+    templates need it, or `text`, which has the same type in every line. `may_be_blank`: takes blank answers for
+    words. Errors: LeftOut if the participant said nothing (blank answers are none) and called nothing, or if a call has
+    no name, or arguments that are no JSON object.
     """
-    return conversation_in_two(events, participant, arguments_as)[0]
+    return conversation_in_two(events, participant, arguments_as, may_be_blank)[0]
 
 
 def conversation_in_two(
-    events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs
+    events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs, may_be_blank: bool = False
 ) -> tuple[Chat, int]:
     """Returns the conversation of a participant, as `conversation` does, and the number of messages before the first
     one that the participant said itself. Words of the assistant that a task began with are before it.
@@ -53,7 +56,7 @@ def conversation_in_two(
         for place, (event, message) in enumerate(found)
         if event["kind"] == "message" and message["role"] == "assistant"
     ]
-    if not any(_says(found[place][1]) for place in own):
+    if not any(may_be_blank or _says(found[place][1]) for place in own):
         raise LeftOut(SILENT)
     return [message for _, message in found], own[0]
 

@@ -90,14 +90,16 @@ def pairs_of(group: list[Row], options: PairOptions, arguments_as: ArgumentsAs, 
 
 
 def _pair(better: Row, worse: Row, options: PairOptions, arguments_as: ArgumentsAs) -> Pair:
-    """Returns the pair of two episodes. Errors: LeftOut if the rewards are too close, the policy said nothing, the
-    arguments of a call are no JSON object, the conversations have no common beginning, or one begins with all of the
-    other; with `single_response` also if they differ in more than the last message.
+    """Returns the pair of two episodes. The worse one's answers may be blank, which nobody is to imitate.
+
+    Errors: LeftOut if the rewards are too close, the better one's policy said nothing, the arguments of a call are no JSON
+    object, the conversations have no common beginning, or one begins with all of the other; with `single_response` also
+    if they differ in more than the last message.
     """
     gap = better["reward"] - worse["reward"]
     if gap <= 0 or gap < options.min_gap:
         raise LeftOut(SAME_REWARD)
-    said = [conversation(row["events"], POLICY, arguments_as) for row in (better, worse)]
+    said = [conversation(row["events"], POLICY, arguments_as, row is worse) for row in (better, worse)]
     common = _common_length(*said)
     if common == 0:
         raise LeftOut(NOTHING_IN_COMMON)

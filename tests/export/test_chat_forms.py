@@ -21,7 +21,7 @@ from ray_gym.export import parquet
 from ray_gym.export.chats import View
 from ray_gym.export.conversation import CUT, SILENT, conversation, conversation_in_two
 from ray_gym.export.hugging_face import NOT_OWN, TOOLS_UNSEEN
-from ray_gym.export.pairs import CUT_CHOSEN
+from ray_gym.export.pairs import CUT_CHOSEN, PairOptions, pairs_of
 from ray_gym.export.selection import Counts, LeftOut
 from ray_gym.export.sharegpt import JOINED, LATER_SYSTEM, NOT_IN_TURNS, WORDS_BESIDE_CALLS, Sharegpt
 from ray_gym.export.verl import WITH_TOOLS, VerlSft
@@ -153,6 +153,21 @@ def test_a_conversation_in_which_the_participant_says_nothing_is_left_out(blank:
         conversation(heard(asked, silent, asked, silent), "policy", "object")
     assert len(conversation(heard(asked, silent, asked, ("message", "assistant", "b")), "policy", "object")) == 4
     assert len(conversation(heard(asked, silent, calls=True), "policy", "object")) == 2
+
+
+@pytest.mark.parametrize("blank", ["", "  \n", "\u200b"])
+def test_the_worse_side_of_a_pair_may_be_blank(blank: str) -> None:
+    asked, right, silent = ("opening", "user", "a"), ("message", "assistant", "b"), ("message", "assistant", blank)
+
+    def row(reward: float, *said: tuple[str, str, str]) -> Line:
+        return {"status": "completed", "reward": reward, "events": heard(asked, *said)}
+
+    counts = Counts()
+    (pair,) = pairs_of([row(0.0, silent), row(1.0, right)], PairOptions(), "object", counts)
+    assert (pair.chosen[0]["content"], pair.rejected[0]["content"]) == ("b", blank)
+    assert not list(pairs_of([row(0.0, right), row(1.0, silent)], PairOptions(), "object", counts))
+    assert not list(pairs_of([row(0.0), row(1.0, right)], PairOptions(), "object", counts))
+    assert counts.left_out == {SILENT: 2}
 
 
 def test_messages_for_verl_are_structs_and_tools_json(games: Path, questions: Path, tmp_path: Path) -> None:
