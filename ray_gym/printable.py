@@ -24,8 +24,10 @@ joiners and the choice of an emoji's form, and lone surrogates. The viewer has t
 _MARKUP = re.compile(r"(?P<backslashes>\\*)\[|(?P<last>\\+)\Z")
 """A bracket, and backslashes before one or at the end: rich may read them as markup, with the text behind them."""
 
-_CUT_WORD = re.compile(r"(?<![^\s\"'`])[^\s\"'`]+\Z")
-_WORD_END = re.compile(r"[\s\"'`]")
+_OF_WORDS = r"[!#-&(-+\-.-:<-Z\\-_a-z|}~]"
+"""Characters of a word that may be a secret: ASCII but for spaces, quotes, and signs between the items of data."""
+_CUT_WORD = re.compile(rf"(?<!{_OF_WORDS}){_OF_WORDS}+\Z")
+_OF_WORD = re.compile(_OF_WORDS)
 _SCHEME = re.compile(r"\A\s*(?:bearer|basic|token|key|apikey)\s+(?=\S)", re.IGNORECASE)
 LONGEST_TOLD = 600
 """Most characters of a failure or a warning that is told among other lines, in `summary.json` and in logs."""
@@ -49,12 +51,12 @@ def cut(text: str) -> str:
 
 def beginning(text: str, most: int) -> str:
     """Returns a text, or of one of more than `most` characters the beginning, with three dots. That ends before a word that
-    would be cut, since nobody could find, and mask, a part of a secret.
+    would be cut, since nobody could find, and mask, a part of a secret. Text of other scripts has no spaces, and is cut.
     """
     if len(text) <= most:
         return text
     kept = text[:most]
-    return f"{kept if _WORD_END.match(text, len(kept)) else _CUT_WORD.sub('', kept) or kept}..."
+    return f"{(_CUT_WORD.sub('', kept) if _OF_WORD.match(text, most) else kept) or kept}..."
 
 
 def ending(text: str, most: int) -> str:

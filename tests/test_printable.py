@@ -198,6 +198,10 @@ def test_white_space_alone_is_a_secret_as_it_is() -> None:
         ('{"a":"0123","sekret-token"}', '{"a":"0123","...'),
         ("0123456789 sekret-token", "0123456789 ..."),
         ("sekret-token-of-a-single-word", "sekret-token-o..."),
+        ("错误 答案的第一步是正确的。但是第二步是错误的", "错误 答案的第一步是正确的。..."),
+        ("答案的第一步是正确的。sekret-token", "答案的第一步是正确的。..."),
+        ("of [1,22,333,4444,55555]", "of [1,22,333,..."),
+        ("all [[1,2],[3,4],[5,6]]", "all [[1,2],[3,..."),
     ],
 )
 def test_a_text_is_cut_before_a_word_of_which_a_part_would_be_left(text: str, kept: str) -> None:
