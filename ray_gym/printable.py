@@ -29,6 +29,10 @@ _OF_WORDS = r"[!#-&(-+\-.-:<-Z\\-_a-z|}~]"
 _CUT_WORD = re.compile(rf"(?<!{_OF_WORDS}){_OF_WORDS}+\Z")
 _OF_WORD = re.compile(_OF_WORDS)
 _SCHEME = re.compile(r"\A\s*(?:bearer|basic|token|key|apikey)\s+(?=\S)", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:key|token|secret|password|passwd|pwd|auth|authorization|credentials?|cookies?)(?![a-z])", re.IGNORECASE
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 LONGEST_TOLD = 600
 """Most characters of a failure or a warning that is told among other lines, in `summary.json` and in logs."""
 _OTHER_SPELLINGS = {" ": ("+",), "/": ("\\/",), "'": ("&apos;", "\\'")}
@@ -87,6 +91,13 @@ def masked(text: str, secret: str, shown: str = "***") -> str:
     (also within JSON), HTML or Python spell them.
     """
     return secret_pattern(secret).sub(lambda _: shown, text) if secret else text
+
+
+def names_secret(name: str) -> bool:
+    """Says whether the name of a header, a variable or a field is that of a secret: one of its words ends in `key`, `token`
+    or the like. (`X-Author` and `MAX_TOKENS` are no such names.)
+    """
+    return _SECRET_NAME.search(_CAMEL.sub("_", name)) is not None
 
 
 def without_scheme(value: str) -> str:

@@ -17,7 +17,7 @@ from rich.markup import render
 from ray_gym import Environment, Task, plugins
 from ray_gym.cli.app import envs
 from ray_gym.cli.output import DataTable, make_console
-from ray_gym.printable import beginning, data, data_line, ending, masked, printable, without_scheme
+from ray_gym.printable import beginning, data, data_line, ending, masked, names_secret, printable, without_scheme
 
 PACKAGE = Path(__file__).parents[1] / "ray_gym"
 EVIL = [
@@ -222,3 +222,19 @@ def test_a_header_without_its_scheme() -> None:
     assert [without_scheme(one) for one in ("Bearer abc", "basic  abc", "abc def", "Bearer ", "token")] == [
         *("abc", "abc", "abc def", "Bearer ", "token")
     ]
+
+
+def test_a_secret_is_known_by_the_name_of_its_place() -> None:
+    secret = (
+        "Authorization",
+        "X-Api-Key",
+        "apikey",
+        "HF_TOKEN",
+        "accessToken",
+        "Cookie",
+        "DB_PASSWORD",
+        "AWS_SECRET_KEY",
+    )
+    assert [name for name in secret if not names_secret(name)] == []
+    plain = ("X-Author", "MAX_TOKENS", "X-Keyboard", "DOMAIN", "authority", "secretary", "tokenizer")
+    assert [name for name in plain if names_secret(name)] == []

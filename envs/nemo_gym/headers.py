@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from ray_gym.config.interpolations import SHORTEST_MASKED
 from ray_gym.engines.masked_keys import without_key
 from ray_gym.errors import UserError
+from ray_gym.printable import names_secret
 
-_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
-"""Regular expression of names of headers whose values are secrets wherever they come from."""
 _CREDENTIALS = re.compile(r"[\w-]+\s+(\S+)")
 """Regular expression of the value of an Authorization header: a scheme, and what stands behind it (RFC 9110, 11.4)."""
 
@@ -41,7 +40,7 @@ class Headers:
             if not value.isprintable():
                 option = "header_env" if header in variables else "headers"
                 raise UserError(f"environment.{option}.{header}: its value has a character that no header can have")
-        secret = [value for name, value in values.items() if name in variables or _SECRET_NAME.search(name)]
+        secret = [value for name, value in values.items() if name in variables or names_secret(name)]
         behind = [found[1] for value in secret if (found := _CREDENTIALS.fullmatch(value))]
         masked = {value for value in (*secret, *behind) if len(value) >= SHORTEST_MASKED}
         return Headers(values, tuple(sorted(masked, key=lambda value: (-len(value), value))))

@@ -8,11 +8,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ray_gym.errors import Failure, RunFailed, UserError
-from ray_gym.printable import masked, without_scheme
+from ray_gym.printable import masked, names_secret, without_scheme
 
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
 """Fields that are always written with their values: they say where a run and its tasks are, and are no secret."""
@@ -21,6 +21,10 @@ _NAME = re.compile(r"oc\.env\s*:\s*['\"]?([^\s'\"{},$]+)(?=[\s'\"},])")
 """Regular expression of an environment variable's name in a text with ${oc.env:...}."""
 _INNERMOST = re.compile(r"\$\{\s*oc\.env\s*:\s*['\"]?([^\s'\"{},$]+)['\"]?\s*(?:,([^{}]*))?\}")
 """Regular expression of a ${oc.env:...} without another one in it: the variable's name, and its default."""
+_OF_SECRETS = frozenset({"headers", "env"})
+"""Fields of which each value may be a secret."""
+_USER = re.compile(r"://[^/\s@]*:[^/\s@]*@")
+"""Regular expression of a user and a password in a URL."""
 SHORTEST_MASKED = 6
 """Fewest characters of a value that is masked wherever it is echoed."""
 
@@ -109,6 +113,20 @@ def without_variables(text: str, filled_in: Sequence[Interpolation]) -> str:
         if len(value) >= SHORTEST_MASKED:
             text = masked(text, value, f"${{oc.env:{variables[value]}}}")
     return text
+
+
+def without_secrets(text: str, filled_in: Sequence[Interpolation]) -> str:
+    """Returns a text for a model, which `without_variables` masks only where a place or a variable is named as a secret is,
+    or a URL has a password: a path and a word that come from a variable are what the task and other answers say, too.
+    """
+    return without_variables(text, [_secret_part(each) for each in filled_in])
+
+
+def _secret_part(each: Interpolation) -> Interpolation:
+    if any(part in _OF_SECRETS or names_secret(str(part)) for part in each.path):
+        return each
+    named = each.variables.items()
+    return replace(each, variables={key: value for key, value in named if names_secret(key) or _USER.search(value)})
 
 
 def _texts(node: Any) -> Iterator[str]:

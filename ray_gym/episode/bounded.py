@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ray_gym.config.interpolations import without_variables
+from ray_gym.config.interpolations import without_secrets
 from ray_gym.episode import limits
 from ray_gym.episode.awaiting import command
 from ray_gym.episode.blame import blame_simulator, fault_of, is_policy
@@ -115,7 +115,7 @@ class BoundedEpisode(EpisodeView):
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
         """Carries out a tool call, and returns its answer.
 
-        In an error, values of the config's environment variables are masked. The answer of a tool with an effect outside
+        In an error, secrets of the config's environment variables are masked. The answer of a tool with an effect outside
         of the episode is recorded, so that a replay does not call the tool again. Other tools are called again in a
         replay; those that take time then end in the same order.
         """
@@ -125,7 +125,7 @@ class BoundedEpisode(EpisodeView):
             answer = await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
             if answer.error is None:
                 return answer
-            content, error = (without_variables(text, self.filled_in) for text in (answer.content, answer.error))
+            content, error = (without_secrets(text, self.filled_in) for text in (answer.content, answer.error))
             return ToolAnswer(content, error)
 
         async def recorded(key: str) -> list[str | None]:

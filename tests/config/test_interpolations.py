@@ -9,7 +9,7 @@ import pytest
 from playing import Alone
 
 from ray_gym.config.file import as_yaml, read_config, read_config_text
-from ray_gym.config.interpolations import errors_unfilled, names_in, unfilled
+from ray_gym.config.interpolations import Interpolation, errors_unfilled, names_in, unfilled, without_secrets
 from ray_gym.config.sections import LimitsSection, RunConfig, ServiceSection
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind, RunFailed, UserError
@@ -229,3 +229,25 @@ def test_invisible_characters_of_a_config_are_shown() -> None:
     text = as_yaml({"stop_text": "a\u202eb\u200bc", "name": "Größe"})
     assert text == 'stop_text: "a\\u202Eb\\u200Bc"\nname: "Gr\\xF6\\xDFe"\n'
     assert as_yaml({"name": "Größe"}) == "name: Größe\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "variables", "told"),
+    [
+        (("environment", "domain"), "${oc.env:DOMAIN}", {"DOMAIN": "airline"}, "the airline"),
+        (("environment", "root"), "${oc.env:WORKDIR}/a", {"WORKDIR": "airline"}, "the airline"),
+        (("environment", "course"), "${oc.env:MAX_TOKENS}", {"MAX_TOKENS": "airline"}, "the airline"),
+        (("environment", "value"), "${oc.env:HF_TOKEN}", {"HF_TOKEN": "airline"}, "the ${oc.env:HF_TOKEN}"),
+        (("environment", "api_key"), "${oc.env:MINE}", {"MINE": "airline"}, "the ${oc.env:MINE}"),
+        (("environment", "headers", "A"), "${oc.env:MINE}", {"MINE": "airline"}, "the ${oc.env:MINE}"),
+        (("a",), "${oc.env:X}${oc.env:MY_SECRET}", {"X": "the xyz", "MY_SECRET": "airline"}, "the ${oc.env:MY_SECRET}"),
+        (("a",), "${oc.env:DB}", {"DB": "pg://me:airline@h"}, "the airline"),
+    ],
+)
+def test_a_model_is_told_all_but_secrets(
+    path: tuple[str, ...], text: str, variables: dict[str, str], told: str
+) -> None:
+    filled_in = [Interpolation(path, text, "".join(variables.values()), variables)]
+    assert without_secrets("the airline", filled_in) == told
+    if "DB" in variables:
+        assert without_secrets(f"at {variables['DB']}/x", filled_in) == "at ${oc.env:DB}/x"
