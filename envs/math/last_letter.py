@@ -22,14 +22,15 @@ _BEHIND_A_VARIABLE = re.compile(
 )
 _BEHIND_A_VALUE = re.compile(rf"(?:\\pi|\}})(?<!_\}}){_SPACE}(?P<last>[cdghlmost])\Z")
 _LETTER = re.compile(r"(?:\\(?:text\w*|math\w*|mbox)\s?\{[^{}]*\}|\\[A-Za-z]+)|(?P<letter>[A-DF-Za-df-z])")
-_ORDINAL = re.compile(r"\d\s?(?:th|st)\Z")
+_EQUALS = re.compile(r"=|≈|\\(?:approx|simeq|cong|doteq)(?![A-Za-z])")
+_ORDINAL = re.compile(r"\d\s?(?:th|st)\Z|(?<!1)3rd\Z")
 
 
 def ends_in_variable(expression: str) -> bool:
     r"""Says whether an expression ends in a variable whatever is expected: behind another one (`r^2h`, `\omega t`), or behind a
     fraction or root that has one.
     """
-    value = expression.rpartition("=")[2]
+    value = _behind_its_name(expression)
     found = _BEHIND_A_VARIABLE.search(value)
     if found is not None:
         is_run = found["letter"] is not None and not found["space"] and found.end("letter") == found.start("last")
@@ -41,5 +42,9 @@ def ends_in_variable(expression: str) -> bool:
 
 def may_end_in_variable(expected: str) -> bool:
     r"""Says whether an expected answer ends in a letter that is no unit behind a plain number: `\pi d`, `\sqrt{3}s`."""
-    value = expected.rpartition("=")[2]
+    value = _behind_its_name(expected)
     return _BEHIND_A_VALUE.search(value) is not None or ends_in_variable(expected)
+
+
+def _behind_its_name(expression: str) -> str:
+    return _EQUALS.split(expression)[-1]

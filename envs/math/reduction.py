@@ -33,7 +33,6 @@ from sympy.logic.boolalg import Boolean
 
 PERCENT = UnevaluatedExpr(Rational(1, 100))
 """Factor that math-verify reads for a percent sign."""
-_I = Symbol("i")
 _LARGEST_EXPONENT = 100
 """Largest exponent of a power, or number with a factorial, that is carried out to compare the sides of an equation."""
 _MOST_PLACES = 15
@@ -96,11 +95,11 @@ def is_false(written: Any) -> bool:
 
 
 def to_exact(written: Any) -> Any:
-    """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places, and with
-    one symbol i, of which math-verify makes two, by what is before it.
+    """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places, and, if
+    it has an i, with one symbol for each letter, of which math-verify makes two, by what is before the i.
     """
-    if isinstance(written, Basic | MatrixBase):
-        written = written.xreplace({one: _I for one in written.free_symbols if one.name == _I.name and one != _I})
+    if isinstance(written, Basic | MatrixBase) and any(one.name == "i" for one in written.free_symbols):
+        written = written.xreplace({one: Symbol(one.name) for one in written.free_symbols})
     return _with_fractions(written)
 
 

@@ -95,6 +95,8 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _NUMBER_AND_WORDS = re.compile(
     rf"({PLAIN_NUMBER.pattern})(?:\s+(?=[A-Za-z]{{3}})|\s*(?={LETTER})(?![A-Za-z]))((?:{LETTER}|[ ,./'\u2019-])+)"
 )
+_SECOND = re.compile(r"(?<=2)(?<!12)[n]d\Z")
+"""Ending of a plain ordinal number of which math-verify makes letters."""
 _JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
 _LAST_VALUE = re.compile(
@@ -420,7 +422,7 @@ def _without_unit(boxed: str, quantity: tuple[str, Powers] | None, expected: str
             return quantity[0]
         is_share = quantity[1] == {"%": 1} and question and not _ASKS_FOR_PERCENT.search(question)
         return f"\\frac{{{quantity[0]}}}{{100}}" if is_share and PLAIN_NUMBER.fullmatch(quantity[0]) else boxed
-    bare = CURRENCY.sub("", boxed)
+    bare = _SECOND.sub("", CURRENCY.sub("", boxed))
     words = _NUMBER_AND_WORDS.fullmatch(bare)
     if words is not None and is_ending(words[2], expected, question):
         return words[1]

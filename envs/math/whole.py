@@ -34,7 +34,8 @@ _BOLD_UNIT = re.compile(
     r"(?<![^$])(-?[\d.,]{0,30}\d(?:\s|~|\\[,;: ]){0,9})\\(?:mathbf|boldsymbol|bm)\s?\{\s?([A-Za-z])\s?\}(?![^$])"
 )
 _UNIT_VECTOR = re.compile(
-    r"\\(?:mathbf|boldsymbol|bm)\s?\{\s?\\hat\s?\{\s?([ijk])\s?\}\s?\}|\\hat\s?\{\s?(?:\\(?:mathbf|boldsymbol|bm)\s?\{)?\s?([ijk])\s?\}(?:\s?\})?"
+    r"\\(?:mathbf|boldsymbol|bm)\s?\{\s?\\hat\s?\{\s?([ijk])\s?\}\s?\}|\\hat\s?\{\s?([ijk])\s?\}"
+    r"|\\hat\s?\{\s?\\(?:mathbf|boldsymbol|bm)\s?\{\s?([ijk])\s?\}\s?\}"
 )
 _CUT_OFF = frozenset("cdghlmost")
 """Letters behind a number that math-verify takes for units."""
@@ -66,7 +67,7 @@ def with_plain_letters(text: str) -> str:
 
     One behind another letter gets a space, so that it is no part of a command; one that could be a unit gets braces.
     """
-    return _BOLD.sub(_plain_letter, _UNIT_VECTOR.sub(r"\\mathbf{\1\2}", text))
+    return _BOLD.sub(_plain_letter, _UNIT_VECTOR.sub(r"\\mathbf{\1\2\3}", text))
 
 
 def with_letters_alike(expected: str, answer: str) -> str:

@@ -77,6 +77,24 @@ def test_unit_vectors_are_the_same_with_a_hat_and_without(answer: str) -> None:
         assert verify_answer(expected, answer.replace("+", "-"))[0] == 0.0
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        r"\boxed{\frac{3\hat{i}+4\hat{j}}{5}}",
+        r"\boxed{\frac{3\hat{\mathbf{i}}+4\hat{\mathbf{j}}}{5}}",
+        r"\boxed{\frac{3\mathbf{\hat{i}}+4\mathbf{\hat{j}}}{5}}",
+        r"\boxed{\frac{1}{5}(3\hat{i}+4\hat{j})}",
+        r"\boxed{\mathbf{\frac{3\hat{i}+4\hat{j}}{5}}}",
+        r"\boxed{\frac{3}{5}\hat{i}+\frac{4}{5}\hat{j}}",
+        r"\boxed{{\frac35\mathbf{i}+\frac45\mathbf{j}}}",
+    ],
+)
+def test_unit_vectors_leave_the_braces_around_them(answer: str) -> None:
+    for expected in (r"\frac{3\hat{i}+4\hat{j}}{5}", r"\frac{3\mathbf{i}+4\mathbf{j}}{5}"):
+        assert verify_answer(expected, answer)[0] == 1.0
+        assert verify_answer(expected, answer.replace("+", "-"))[0] == 0.0
+
+
 @pytest.mark.parametrize("text", [r"\text{", r"\text{a}", r"\a", "= ", "is ", "$", r"\(", "a b "])
 def test_an_expression_is_found_in_linear_time(text: str) -> None:
     started = process_time()

@@ -62,6 +62,37 @@ def test_variables_are_read_and_units_left_out(expected: str, answer: str) -> No
     assert verify_answer(expected, answer)[0] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("expected", "answer", "reward"),
+    [
+        ("3", r"\boxed{3rd}", 1),
+        ("2", r"\boxed{2nd}", 1),
+        ("23", r"\boxed{23rd}", 1),
+        ("3rd", r"\boxed{3}", 1),
+        ("22", r"\boxed{22nd}", 1),
+        ("2", r"\boxed{12nd}", 0),
+        ("2nd", r"\boxed{2}", 0),
+        ("3", r"\boxed{13rd}", 0),
+    ],
+)
+def test_an_ordinal_number_ends_in_no_variable(expected: str, answer: str, reward: float) -> None:
+    assert verify_answer(expected, answer)[0] == reward
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"\sqrt{2}", r"\boxed{h \approx \sqrt{2} m}"),
+        (r"\sqrt{2}", r"\boxed{h ≈ \sqrt{2} m}"),
+        (r"\frac{1}{2}", r"\boxed{t \simeq \frac{1}{2} h}"),
+        (r"\sqrt{2}", r"\boxed{h = \sqrt{2} m}"),
+    ],
+)
+def test_a_name_before_a_sign_of_equality_makes_no_variable_of_a_unit(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+    assert verify_answer(rf"{expected} h", answer)[0] == 0.0
+
+
 @pytest.mark.parametrize("text", ["a", "a ", "a_{", "a_{b}", r"\pi", r"\cdot ", "{", "a^2"])
 def test_a_last_letter_is_looked_at_in_linear_time(text: str) -> None:
     started = process_time()
