@@ -45,6 +45,7 @@ _MICRO = re.compile(
     rf"({_NUMBER})\s{{0,3}}\\mu\s{{0,3}}([A-Za-z]{{1,3}})(\^(?:[1-4]|\{{\s?-?[1-4]\s?\}}))?(?:\s?/\s?([A-Za-z]{{1,3}}))?"
 )
 """Number with a Greek mu before what may be a unit, or a variable."""
+_MU_AS_FACTOR = re.compile(rf"{_NUMBER}\\mu")
 _PER_TEXT = re.compile(r"(?<=\d)\s?/\s?(?:\\text\{([^{}]*)\}|([A-Za-z]{2,20})\Z)")
 _SLASHED = re.compile(rf"{_OVER}\{{([^{{}}]*)\}}\s?\{{([^{{}}]*)\}}")
 
@@ -70,17 +71,19 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
     return (number.rstrip(), powers) if powers else None
 
 
-def with_micro_units(one: str, other: str) -> tuple[str, str]:
+def with_micro_units(expected: str, answer: str) -> tuple[str, str]:
     r"""Returns two bare expressions in which mu before a letter is micro (`5 \mu m` becomes `5 \text{um}`), if each is a
-    number with such a unit, or one number or quantity anyway; else both as they are, in which the letters are variables.
+    number with such a unit, or one number or quantity anyway; else both as they are, in which the letters are variables, as
+    they are in an expected `3\mu g`, without a space, where the answer has no unit.
     """
-    micro = [_in_micro(text) for text in (one, other)]
-    if all(
+    is_product = _MU_AS_FACTOR.match(expected) is not None and PLAIN_NUMBER.fullmatch(answer) is not None
+    micro = [_in_micro(text) for text in (expected, answer)]
+    if not is_product and all(
         new is not None or PLAIN_NUMBER.fullmatch(text) or split_quantity(text)
-        for new, text in zip(micro, (one, other), strict=True)
+        for new, text in zip(micro, (expected, answer), strict=True)
     ):
-        return micro[0] or one, micro[1] or other
-    return one, other
+        return micro[0] or expected, micro[1] or answer
+    return expected, answer
 
 
 def _in_micro(expression: str) -> str | None:

@@ -172,6 +172,11 @@ def test_units_of_an_expression_are_compared_in_text() -> None:
         ),
         (r"5\,\mu\text{m}", [r"5\ \mu m", "5"], [r"5\,\mu s", r"5\,m"]),
         (r"5\mu m", [r"5\,\mu\text{m}", r"5\,\mu m"], [r"5\,\mu s"]),
+        (r"5 \mu m", ["5", r"5\text{ micrometers}"], ["5 m"]),
+        (r"3\mu g", [r"3\mu g", r"3g\mu", r"3\,\mu\text{g}"], ["3", r"3\mu", "3 g"]),
+        (r"2\mu N", [r"2\mu N", r"2\mu\cdot N"], ["2", "2 N"]),
+        (r"2\mu L", [r"2 \mu L", r"2L\mu"], ["2", r"2\text{ L}"]),
+        (r"\frac{1}{2}\mu g", [r"\frac{\mu g}{2}"], [r"\frac{1}{2}", "0.5"]),
         (r"28\%", ["28 pct", r"28\text{ pct}"], ["29 pct"]),
     ],
 )
