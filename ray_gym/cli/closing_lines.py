@@ -11,6 +11,9 @@ from ray_gym.models.price import told_money
 from ray_gym.printable import data_line
 from ray_gym.run.directory.location import shell_quoted
 
+SCORED = "scored all the same"
+"""Words for episodes that have a reward in spite of a failure, which was the policy's own."""
+
 
 def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
     """Prints the closing lines of a run for the user. `location`: the run's directory. `summary`: content of
@@ -83,11 +86,13 @@ def dropped_line(dropped: int) -> str:
 
 
 def print_failures(console: Console, summary: dict[str, Any]) -> None:
-    """Prints the kinds of failures, each with its number."""
+    """Prints the kinds of failures, each with its number, and those of episodes that are scored all the same."""
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {data_line(failure)}", soft_wrap=True)
     if (failed := summary["status"].get("failed", 0)) > (listed := sum(summary["failures"].values())):
         console.print(f"  [red]{failed - listed} more failed[/red] in other ways")
+    for failure, count in summary["scored_faults"].items():
+        console.print(f"  [yellow]{count} {SCORED}[/yellow]: {data_line(failure)}", soft_wrap=True)
 
 
 def require_completed(summary: dict[str, Any]) -> None:

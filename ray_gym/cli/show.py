@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 
 from rich.console import Console
 
-from ray_gym.cli.closing_lines import dropped_line
+from ray_gym.cli.closing_lines import SCORED, dropped_line
 from ray_gym.cli.output import DataTable
 from ray_gym.cli.unfinished import ended_line, unfinished_line
 from ray_gym.errors import UserError, code_place, placed
@@ -23,7 +23,7 @@ from ray_gym.run.directory.empty import no_episodes
 from ray_gym.run.directory.intact import intact_rows
 from ray_gym.run.directory.location import shell_quoted
 from ray_gym.run.directory.reading import Run
-from ray_gym.run.driver.tally import kind_of, shorten
+from ray_gym.run.driver.failures import FailureCounts
 
 LISTED = 50
 MOST_FAILURES = 5
@@ -107,7 +107,8 @@ def _cell(row: dict[str, Any], column: str) -> str:
 
 
 def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, is_whole: bool) -> None:
-    """Prints whether a run is finished, the mean of its rewards, and its failures. `is_whole`: False if episodes can't be
+    """Prints whether a run is finished, the mean of its rewards, and its failures, and the
+    faults of episodes that are scored all the same. `is_whole`: False if episodes can't be
     read.
     """
     if line := unfinished_line(run, len(episodes), is_whole=is_whole):
@@ -117,17 +118,32 @@ def _print_state(console: Console, run: Run, episodes: list[dict[str, Any]], *, 
         console.print(mean_line(rewarded), highlight=False, soft_wrap=True)
     if dropped := sum(row["status"] == "dropped" for row in episodes):
         console.print(dropped_line(dropped), highlight=False)
-    told = [_cell(row, "failure") for row in episodes if row["status"] == "failed"]
-    examples = {kind_of(failure): shorten(failure) for failure in reversed(told)}
-    failures = Counter(examples[kind_of(failure)] for failure in told)
+    failures = _failures_of(episodes, "failed").told()
     if failures:
         console.print(f"[red]{failures.total()} failed[/] (--failed shows which):", highlight=False)
+    _print_kinds(console, failures)
+    if faults := _failures_of(episodes, "completed").told():
+        console.print(f"[yellow]{faults.total()} {SCORED}[/]:", highlight=False)
+    _print_kinds(console, faults)
+    if line := ended_line(run):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _failures_of(episodes: list[dict[str, Any]], status: str) -> FailureCounts:
+    """Counts the failures of episodes that have this status, by kind."""
+    counts = FailureCounts()
+    for row in episodes:
+        if row["status"] == status and row["failure"] is not None:
+            counts.add(_cell(row, "failure"))
+    return counts
+
+
+def _print_kinds(console: Console, failures: Counter[str]) -> None:
+    """Prints the commonest kinds of failures, each with its number."""
     for failure, count in failures.most_common(MOST_FAILURES):
         console.print(f"  {count} {data_line(failure)}", highlight=False, soft_wrap=True)
     if len(failures) > MOST_FAILURES:
         console.print(f"  ... and {len(failures) - MOST_FAILURES} more kinds of failures", highlight=False)
-    if line := ended_line(run):
-        console.print(line, highlight=False, soft_wrap=True)
 
 
 def mean_line(rewarded: list[dict[str, Any]]) -> str:

@@ -158,6 +158,15 @@ def test_a_run_tells_how_many_episodes_were_dropped_with_their_groups(tmp_path: 
     assert "1 dropped with their groups, not in the mean reward\n" in out.getvalue()
 
 
+def test_a_run_tells_which_episodes_are_scored_in_spite_of_a_failure(tmp_path: Path) -> None:
+    faults = [{"kind": "policy", "where": "agent python", "message": message} for message in ("late", "late", "killed")]
+    write(tmp_path, episode(0), *(episode(n, failure=fault) for n, fault in enumerate(faults, 1)))
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), load(tmp_path))
+    told = "3 scored all the same:\n  2 policy in agent python: late\n  1 policy in agent python: killed\n"
+    assert told in out.getvalue() and "failed" not in out.getvalue()
+
+
 def test_a_run_shows_its_state_and_what_failed(tmp_path: Path) -> None:
     text = shown(tmp_path, "test_show_metrics:Plain", episodes=60)
     assert "... and 10 more (--all shows them)" in text

@@ -17,8 +17,9 @@ from ray_gym.record.schema import failed_row
 from ray_gym.run.directory.receipt import Receipt, receipt_of
 from ray_gym.run.driver import panel, progress
 from ray_gym.run.driver.dispatcher import EpisodeKey
+from ray_gym.run.driver.failures import kind_of
 from ray_gym.run.driver.progress import Reporter
-from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally, kind_of
+from ray_gym.run.driver.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
 
 
 def receipt(**fields: Any) -> Receipt:
@@ -97,7 +98,7 @@ def test_nothing_played_has_no_figures() -> None:
 def test_texts_that_all_differ_fill_no_memory() -> None:
     tally = tally_of(*[receipt(stop_text=f"text {n}") for n in range(1000)], *[failed("a" * n) for n in range(1, 1001)])
     tally.add(receipt(stop_text="text 0"))
-    assert len(tally.by_outcome) == MAX_OUTCOMES and len(tally.failures) == MAX_FAILURES
+    assert len(tally.by_outcome) == MAX_OUTCOMES and len(tally.failures.told()) == MAX_FAILURES
     assert tally.by_outcome["text 0"] == 2 and tally.by_status == {"completed": 1001, "failed": 1000}
 
 
@@ -176,7 +177,7 @@ def test_failures_of_one_kind_are_one_with_an_example() -> None:
     others = [failed_by("tool a (x.py:4)", "ValueError: no"), failed_by("tool a (x.py:3)", "KeyError")]
     elsewhere = [failed_by("model", f"HTTP 500 after {number}.5 s") for number in range(3)]
     assert tally_of(*of_code, *others, *elsewhere).summary()["failures"] == {
-        "environment in tool a (x.py:3): ValueError: no ": 5,
+        "environment in tool a (x.py:3): ValueError, e.g. no ": 5,
         "environment in tool a (x.py:4): ValueError: no": 1,
         "environment in tool a (x.py:3): KeyError": 1,
         "environment in model: HTTP 500 after 0.5 s": 3,
@@ -199,6 +200,34 @@ def test_failures_of_one_kind_are_one_with_an_example() -> None:
 def test_failures_that_tell_other_values_are_of_one_kind(where: str, first: str, second: str) -> None:
     told = tally_of(failed_by(where, first), failed_by(where, second)).summary()["failures"]
     assert told == {f"environment in {where}: {first}": 2}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            "ValueError: score() returned a number without a name",
+            "ValueError: score() returned inf, which is no reward",
+        ],
+        ["ValueError: another reward for the policy", "ValueError: a reward for 'nobody'"],
+        ["OSError", "OSError: no such file"],
+        ["ValueError: it is 3", "ValueError: it is 4", "ValueError: it was 5"],
+    ],
+)
+def test_the_message_of_some_failures_is_called_an_example(messages: list[str]) -> None:
+    place = "E.score (env.py:3)"
+    told = tally_of(*(failed_by(place, message) for message in messages)).summary()["failures"]
+    kind, _, said = messages[0].partition(": ")
+    assert told == {f"environment in {place}: {kind}, e.g. {said}": len(messages)}
+
+
+@pytest.mark.parametrize("where", ["agent python", "agent codex", "policy"])
+def test_episodes_that_are_scored_in_spite_of_a_failure_have_not_failed(where: str) -> None:
+    fault = f"policy in {where}: it ended with exit code 1"
+    tally = tally_of(receipt(failure=fault), receipt(failure=fault), failed("boom"))
+    assert tally.summary()["failures"] == {"environment in x: boom": 1}
+    assert tally.summary()["scored_faults"] == {fault: 2}
+    assert f"2 scored all the same: {fault}" in printed(tally) and printed(tally).count("failed: ") == 1
 
 
 def test_failures_at_other_lines_or_of_other_types_are_of_other_kinds() -> None:

@@ -38,7 +38,7 @@ def panel_of(tally: Tally, in_flight: int, participants: Mapping[str, str]) -> R
         lines.add_row("stopped by", Text(stops))
     if (tally.rewarded or tally.by_status["failed"]) and tally.mean_reward is not None:
         lines.add_row("rewards", Text(f"mean {tally.mean_reward:.3f} of {tally.rewarded:,} completed episodes"))
-    for failure, count in (+tally.failures).most_common(MOST_FAILURES):
+    for failure, count in tally.failures.told().most_common(MOST_FAILURES):
         lines.add_row(Text("failed", "red"), Text(f"{count:,} {printable(failure)[:LONGEST_FAILURE]}"))
     return Group(head, lines)
 

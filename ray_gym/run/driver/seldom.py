@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ray_gym.hosting.room import SAY_S
-from ray_gym.run.driver.tally import kind_of
+from ray_gym.run.driver.failures import kind_of
 
 
 @dataclass(slots=True)

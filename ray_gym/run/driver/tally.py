@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from ray_gym.errors import FailureKind
 from ray_gym.models.price import PICOS, money_in
 from ray_gym.run.cluster.shares import NodeShares
 from ray_gym.run.directory.receipt import Receipt
+from ray_gym.run.driver.failures import FailureCounts, kind_of, shorten
 
 MAX_OUTCOMES = 50
 """Most distinct stop texts that are counted. It bounds the memory if an environment's texts are all different."""
@@ -28,32 +28,6 @@ BY_CODE = f"{FailureKind.ENVIRONMENT} in "
 FIRST_FAILED, FIRST_KILLED, FIRST_CHARGED = 16, 5, 3
 """Episodes after which a run is stopped if all of them failed by the environment's own code: fewer if they ended their
 workers, and the fewest if their workers were stuck or overfilled, which takes half a minute each."""
-LONGEST_QUOTED = 40
-"""Most characters of a text in quotes in a failure: longer ones differ from episode to episode."""
-_PLACE = re.compile(r" \(.+:\d+\)$", re.DOTALL)
-"""Place in an author's code, at the end of what says where a failure was."""
-_EXCEPTION = re.compile(r"[A-Za-z_]\w*(?=: |$)")
-"""Type of an exception, at the beginning of a failure's message."""
-_NUMBER = re.compile(r"\d+(\.\d+)?")
-_VARYING = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)|(?<![\w-])[\w-]*\d(?:[\w-]|\.\d)*", re.DOTALL)
-"""Quoted values, and words with a digit: numbers, addresses of objects, ids of requests."""
-_QUOTED = re.compile(rf"(['\"])((?:(?!\1).){{{LONGEST_QUOTED + 1}}}).*?\1", re.DOTALL)
-
-
-def shorten(failure: str) -> str:
-    """Returns a failure with its long quotations cut, so that equal failures of several episodes are counted as one."""
-    return _QUOTED.sub(lambda found: f"{found[1]}{found[2][:LONGEST_QUOTED]}...{found[1]}", failure)
-
-
-def kind_of(failure: str) -> str:
-    """Returns what failures of one kind have in common: where they were, without numbers but for a line of code, and the
-    type of the exception if it has such a line; else the message without the values that it tells.
-    """
-    where, _, message = failure.partition(": ")
-    is_placed = _PLACE.search(where) is not None
-    if is_placed and (exception := _EXCEPTION.match(message)):
-        return f"{where}: {exception[0]}"
-    return f"{where if is_placed else _NUMBER.sub('#', where)}: {_VARYING.sub('#', message)}"
 
 
 @dataclass
@@ -93,10 +67,10 @@ class Tally:
     """Episodes by stop reason."""
     by_outcome: Counter[str] = field(default_factory=Counter)
     """Episodes by stop text, for those that the environment finished; at most MAX_OUTCOMES distinct texts."""
-    failures: Counter[str] = field(default_factory=Counter)
-    """Episodes by their failure: of each kind, the text of the first; at most MAX_FAILURES kinds."""
-    examples: dict[str, str] = field(default_factory=dict)
-    """First failure of each kind that is counted, by what the kind has in common."""
+    failures: FailureCounts = field(default_factory=lambda: FailureCounts(MAX_FAILURES))
+    """Failed episodes by the kind of their failure; at most MAX_FAILURES kinds."""
+    scored_faults: FailureCounts = field(default_factory=lambda: FailureCounts(MAX_FAILURES))
+    """Episodes that are scored in spite of a failure, the policy's own, by its kind; at most MAX_FAILURES kinds."""
     costs: Counter[str] = field(default_factory=Counter)
     """Cost of the finished episodes in picos, by the name of the model, of those that have a price."""
     spent: int | None = None
@@ -168,11 +142,11 @@ class Tally:
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
             self.by_outcome[outcome] += sign
-        if receipt.failure and receipt.status != "dropped":  # the group's failed episodes tell why it was dropped
-            kind, failure = kind_of(receipt.failure), shorten(receipt.failure)
-            if kind in self.examples or len(self.examples) < MAX_FAILURES:
-                self.failures[self.examples.setdefault(kind, failure)] += sign
-            self.failed_by_code += sign * failure.startswith(BY_CODE)
+        if receipt.failure and receipt.status == "failed":  # not dropped: the group's failed episodes tell why
+            self.failures.add(receipt.failure, sign)
+            self.failed_by_code += sign * receipt.failure.startswith(BY_CODE)
+        elif receipt.failure and receipt.status == "completed":
+            self.scored_faults.add(receipt.failure, sign)
 
     def add_warning(self, warning: str) -> None:
         """Notes a warning of a worker, and keeps its text for the summary if it is the first of its kind."""
@@ -191,7 +165,7 @@ class Tally:
     @property
     def commonest_failure(self) -> str:
         """Returns the failure that the most episodes have; "unknown" if no episode has failed."""
-        failures = +self.failures  # without those whose rows were lost
+        failures = self.failures.told()
         return failures.most_common(1)[0][0] if failures else "unknown"
 
     @property
@@ -260,7 +234,8 @@ class Tally:
             "status": dict(+self.by_status),
             "stop_reasons": dict(+self.by_stop),
             "outcomes": dict(+self.by_outcome),
-            "failures": dict(+self.failures),
+            "failures": dict(self.failures.told()),
+            "scored_faults": dict(self.scored_faults.told()),
             "warnings": list(self.warnings.values()),
             "recovery": {
                 "workers_lost": self.workers_lost,
