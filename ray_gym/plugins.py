@@ -223,7 +223,7 @@ def find(kind: PluginKind, name: str, where: str) -> Any:
         if found is not None:
             return found
     known = names(kind)
-    meant = next(iter(difflib.get_close_matches(name, known, n=1)), None) or module_of_users(name)
+    meant = module_of_users(name) or next(iter(difflib.get_close_matches(name, known, n=1)), None)
     hint = f"did you mean {meant!r}? " if meant else ""
     listing = ", ".join(known) or "none"
     raise UserError(

@@ -24,7 +24,8 @@ from ray_gym.config.sections import RunConfig, is_plugin_section
 from ray_gym.config.unresolved import LITERAL, unread_interpolation, why_unresolved
 from ray_gym.config.yaml_text import NO_TAB, is_tab, misread, one_line, parse, unquoted_interpolation
 from ray_gym.errors import UserError, placed
-from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, refuses_key
+from ray_gym.field_types import UNKNOWN_KEY, fields_of, kinds_at, kinds_of, refuses_key
+from ray_gym.likely_names import nearest_name
 from ray_gym.models.numbers import NO_BOOL, NO_FLAG, is_flag
 from ray_gym.printable import masked, printable
 
@@ -395,20 +396,33 @@ def _dotted(*parts: Any) -> str:
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[str, ...]) -> str:
-    """Returns words for the known key that is nearest to an unknown one, or for all of them. If the model has the options
-    of a section that `prefix` leads to, the section's own keys are known, too.
+    """Returns words for the place that an unknown key has in another section, for the known key that is nearest to it, or
+    for all of them. If the model has the options of a section that `prefix` leads to, the section's own keys are known, too.
     """
-    above = kinds_at(RunConfig, prefix) if len(location) == 1 else []
-    kinds = [*filter(is_plugin_section, above), *kinds_at(model, location[:-1])]
-    known = list(dict.fromkeys(key for kind in kinds for key in fields_of(kind) if key != location[-1]))
-    close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    *above, key = location
+    sections = kinds_at(RunConfig, prefix) if not above else []
+    kinds = [*filter(is_plugin_section, sections), *kinds_at(model, above)]
+    known = list(dict.fromkeys(name for kind in kinds for name in fields_of(kind) if name != key))
+    places = [_dotted(*prefix, *above, *place) for kind in kinds for place in _inside(kind, key)]
+    if prefix or model is RunConfig:
+        places += [_dotted(*place) for place in _inside(RunConfig, key)]
+    near = places[0] if places else nearest_name(str(key), known)
+    if near is not None:
+        return f"did you mean {near!r}?"
     return f"known: {', '.join(known)}" if known else "remove it"
 
 
+def _inside(kind: Any, key: Any) -> Iterator[tuple[str, str]]:
+    """Yields the sections of a section, not those of plugins, that have a key, each with the key."""
+    for name, annotation in fields_of(kind).items():
+        for inner in kinds_of(annotation):
+            if key in fields_of(inner) and not is_plugin_section(inner):
+                yield name, key
+
+
 def _nearby(path: Path) -> str:
+    """Returns the end of a message that a config is missing: the file beside it whose name is nearest; "" without one."""
     folder = path.parent
-    names = [str(other) for other in folder.glob("*.y*ml")] if folder.is_dir() else []
-    close = difflib.get_close_matches(str(path), names, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    found = {other.stem: other for other in folder.glob("*.y*ml")} if folder.is_dir() else {}
+    near = path.stem if path.stem in found else nearest_name(path.stem, found)
+    return f"; did you mean {found[near]}?" if near is not None else ""

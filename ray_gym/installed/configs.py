@@ -55,8 +55,8 @@ def find_config(given: Path) -> Path:
     """Returns the path of a config: `given` if that is a file, else the config of this name that comes with ray_gym. A
     folder, and a missing path with the suffix .yaml or .yml, are returned as they are; reading them fails.
 
-    Errors: UserError for a missing path without such a suffix, and for one with it that probably means a config's name
-    (`configs/NAME.yaml`).
+    Errors: UserError for a missing path without such a suffix (it names the file that has one), and for one with it that
+    probably means a config's name (`configs/NAME.yaml`).
     """
     if given.exists() and not given.is_dir():  # a pipe, too
         return given
@@ -66,6 +66,9 @@ def find_config(given: Path) -> Path:
         return known[name]
     if given.exists():
         return given
+    beside = [other for suffix in (".yaml", ".yml") if (other := given.with_name(f"{given.name}{suffix}")).is_file()]
+    if beside:
+        raise UserError(f"{given}: there is no such config file; did you mean {beside[0]}?")
     close = difflib.get_close_matches(_likely(given), known, n=1)
     if given.suffix not in (".yaml", ".yml"):
         hint = f"did you mean {close[0]!r}? " if close else ""

@@ -92,6 +92,20 @@ def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monke
             "participants.policy.sampling.temprature=1",
             "participants.policy.sampling.temprature: unknown key; did you mean 'temperature'?",
         ),
+        *[
+            (
+                f"participants.policy.{key}=1",
+                f"participants.policy.{key}: unknown key; did you mean 'participants.policy.sampling.{key}'?",
+            )
+            for key in ("temperature", "max_tokens", "top_p", "seed")
+        ],
+        ("seed=1", "seed: unknown key; did you mean 'run.seed'?"),
+        ("workers=1", "workers: unknown key; did you mean 'fanout.workers'?"),
+        ("tasks.max_turns=1", "tasks.max_turns: unknown key; did you mean 'limits.max_turns'?"),
+        ("limits.max_steps=3", "limits.max_steps: unknown key; did you mean 'max_steps_per_turn'?"),
+        ("limits.maxturns=3", "limits.maxturns: unknown key; did you mean 'max_turns'?"),
+        ("limits.max_tokens=3", "limits.max_tokens: unknown key; known: "),
+        ("tasks.split=train", "tasks.split: unknown key; known: "),
         ("fanout.zzz=1", "fanout.zzz: unknown key; known: workers, concurrency, cpus_per_worker"),
         (
             "participants.policy.sampling.n=1",
@@ -174,6 +188,10 @@ def test_a_missing_file_names_the_nearest(config: Path) -> None:
         error_of(config.with_name("runn.yaml"))
         == f"{config.with_name('runn.yaml')}: there is no such config file; did you mean {config}?"
     )
+    for name in ("nothere.yaml", "server.yaml"):
+        assert error_of(config.with_name(name)).endswith(": there is no such config file")
+    other = config.with_suffix(".yml")
+    assert error_of(other).endswith(f": there is no such config file; did you mean {config}?")
     assert "can't be read" in error_of(config.parent)
 
 

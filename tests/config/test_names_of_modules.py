@@ -16,7 +16,7 @@ from ray_gym.plugins import find_engine, find_environment
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shelves").mkdir()
-    for name in ("shelf_shop.py", "shelves/inner.py", "shelves/__init__.py"):
+    for name in ("hintmath.py", "shelf_shop.py", "shelves/inner.py", "shelves/__init__.py"):
         (tmp_path / name).write_text("class Shop: ...\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -60,6 +60,7 @@ def test_functions_of_agents_are_modules_names_too() -> None:
     ("written", "right"),
     [
         ("shelf_shop", "shelf_shop:Class"),
+        ("hintmath", "hintmath:Class"),
         ("shelf_shop.Shop", "shelf_shop:Shop"),
         ("shelves.inner.Shop", "shelves.inner:Shop"),
     ],

@@ -87,5 +87,14 @@ def test_what_is_not_there(given: str, told: str) -> None:
     assert str(refused.value).startswith(f"{given}: there is no such config file") and told in str(refused.value)
 
 
+@pytest.mark.parametrize("written", ["mine.yaml", "mine.yml", "tic_tac_to.yaml", "shops/mine.yaml"])
+def test_a_name_without_the_suffix_of_its_file(folder: Path, written: str) -> None:
+    (folder / "shops").mkdir()
+    (folder / written).write_text("")
+    given = Path(written).with_suffix("")
+    with pytest.raises(UserError, match=f"^{given}: there is no such config file; did you mean {written}\\?$"):
+        find_config(given)
+
+
 def test_other_files_are_for_their_reader_to_miss() -> None:
     assert find_config(Path("mine.yaml")) == Path("mine.yaml")

@@ -50,4 +50,8 @@ def test_a_folder_without_runs_names_none(tmp_path: Path) -> None:
 def test_a_misspelt_run_is_told_with_the_one_that_is_meant(tmp_path: Path) -> None:
     runs = make_runs(tmp_path / "runs", "first_run", "b")
     assert told(runs / "firstrun") == f"; nothing is there; did you mean {runs}/first_run?"
+    assert told(tmp_path / "b") == f"; nothing is there; did you mean {runs}/b?"
+    make_runs(tmp_path, "bb", "a")
+    assert told(f"{tmp_path}/b/") == f"; nothing is there; did you mean {runs}/b?", "before one that is near"
+    assert told(tmp_path / "bbb") == f"; nothing is there; did you mean {tmp_path}/bb?"
     assert told(f"{runs}/other/") == told(tmp_path / "no" / "where") == "; nothing is there"

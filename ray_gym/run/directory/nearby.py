@@ -6,8 +6,9 @@ from difflib import get_close_matches
 
 from pyarrow.fs import FileSelector, FileType
 
+from ray_gym.config.sections import OutputSection
 from ray_gym.messages import utf8
-from ray_gym.run.directory.location import parent_of, storage_at
+from ray_gym.run.directory.location import is_uri, parent_of, storage_at
 from ray_gym.run.directory.storage import EPISODES, Storage
 
 _CONFIG = "run.yaml"
@@ -39,15 +40,18 @@ def nearby_runs(location: str) -> str:
 
 
 def _told_near(location: str) -> str:
-    """Returns that nothing is at a location, and the run beside it with a name near to its own; "" if something is there.
+    """Returns that nothing is at a location, and the run of its name in the folder beside it where runs are usually, or else
+    the run beside it with a name near to its own; "" if something is there.
     Errors: OSError; UnicodeDecodeError.
     """
     storage, folder = storage_at(location), parent_of(location)
     if storage.filesystem.get_file_info(storage.root).type != FileType.NotFound:
         return ""
     name = location.rstrip("/").rpartition("/")[2]
+    usual = f"{folder}/{OutputSection().dir}/{name}"
     near = get_close_matches(name, _names_of_runs(storage_at(folder)), 1)
-    return f"; nothing is there; did you mean {folder}/{near[0]}?" if near else "; nothing is there"
+    meant = usual if not is_uri(location) and is_run(storage_at(usual)) else f"{folder}/{near[0]}" if near else None
+    return f"; nothing is there; did you mean {meant}?" if meant else "; nothing is there"
 
 
 def _names_of_runs(storage: Storage) -> list[str]:
