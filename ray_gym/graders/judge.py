@@ -60,7 +60,11 @@ class Judge(Grader):
     def __post_init__(self) -> None:
         if not isinstance(self.labels, Mapping):
             raise wrong_argument("Judge: labels", self.labels, "a mapping of labels to their values")
+        if not self.labels:
+            raise ValueError("Judge: labels: name at least one; no answer would have a verdict")
         for label, value in self.labels.items():
+            if not isinstance(label, str):
+                raise wrong_argument("Judge: a label", label, f'a text: "{label}"')
             if not isinstance(value, SupportsFloat):
                 raise wrong_argument(f"Judge: the value of {label}", value, "a number")
         if not isinstance(self.retries, int):

@@ -37,6 +37,8 @@ class Library(Grader):
     """Value if the function gives none."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.function, str):
+            raise wrong_argument("Library: function", self.function, "its name, as package.module:name")
         if not isinstance(self.arguments, list | tuple):
             raise wrong_argument(
                 "Library: arguments", self.arguments, "the call's arguments in a tuple, in their order"

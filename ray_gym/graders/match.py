@@ -32,6 +32,8 @@ class ExactMatch(Grader):
     """Function that is applied to both answers before they are compared."""
 
     def __post_init__(self) -> None:
+        if not _several(self.expected):
+            raise ValueError("ExactMatch: expected: name at least one answer; none would be right")
         for expected in _several(self.expected):
             if not isinstance(expected, str):
                 raise wrong_argument("ExactMatch: expected", expected, "a text, or several in a tuple")

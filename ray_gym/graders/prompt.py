@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ray_gym.graders.finder import spaced
+from ray_gym.graders.grader import wrong_argument
 
 _BACKQUOTES = re.compile("`+")
 _WORD = re.compile(r"[^\s_*`~-]+")
@@ -48,7 +49,17 @@ class JudgePrompt:
     def filled(self, labels: Iterable[str] = (), **material: str) -> str:
         """Returns the prompt with `material` in its places. `labels` are the judge's possible labels, which are broken
         up in the material.
+
+        Errors: ValueError if a place has no material, or material no place; TypeError if it is no text.
         """
+        for name in sorted({*self.places, *material}):
+            if name not in material:
+                raise ValueError(f"JudgePrompt: nothing is given for {{{name}}}")
+            if name not in self.places:
+                wanted = ", ".join(f"{{{place}}}" for place in self.places)
+                raise ValueError(f"JudgePrompt: {{{name}}} is none of its places, {wanted}")
+            if not isinstance(material[name], str):
+                raise wrong_argument(f"JudgePrompt: {name}", material[name], "a text")
         return self.text.format(**{name: fence(break_labels(labels, text)) for name, text in material.items()})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,8 +55,11 @@ def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
     """Yields the differences of two values themselves, and the pairs inside of them that have to be compared."""
     here = path or "the state"
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        for key in sorted({*actual, *expected}, key=repr):
-            place = f"{path}.{key}" if path else str(key)
+        keys = sorted({*actual, *expected}, key=repr)
+        alike = Counter(map(str, keys))
+        for key in keys:
+            name = str(key) if alike[str(key)] == 1 else repr(key)  # 1 and "1" are different keys
+            place = f"{path}.{name}" if path else name
             if key not in actual:
                 yield f"{place} is missing"
             elif key not in expected:

@@ -31,7 +31,9 @@ from ray_gym.graders.state import differences
         ({"a": None}, {}, ["a should not be there"]),
         (math.nan, float("nan"), []),
         ({"a": math.nan}, {"a": 1}, ["a is nan, expected 1"]),
-        ({1: "x"}, {"1": "x"}, ["1 is missing", "1 should not be there"]),
+        ({1: "x"}, {"1": "x"}, ["'1' is missing", "1 should not be there"]),
+        ({"a": {None: 1}}, {"a": {"None": 1}}, ["a.'None' is missing", "a.None should not be there"]),
+        ({1: {"2": 3}}, {1: {"2": 4}}, ["1.2 is 3, expected 4"]),
     ],
 )
 def test_every_place_that_differs_is_named(actual: Any, expected: Any, told: list[str]) -> None:

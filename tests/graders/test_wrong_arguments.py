@@ -19,6 +19,7 @@ from ray_gym.graders import (
     Found,
     Grader,
     Judge,
+    JudgePrompt,
     Library,
     RecencyWeighted,
     TurnMean,
@@ -27,6 +28,7 @@ from ray_gym.graders import (
 )
 
 QUESTION = "Is it so?"
+ABOUT = JudgePrompt("{x} and {y}", ("x", "y"))
 SURE: dict[str, Any] = {"[[YES]]": 1, "[[NO]]": 0}
 
 
@@ -50,6 +52,12 @@ class TextAsValue(Grader):
         (lambda: Weighted(a=("1", ExactMatch("4"))), "a tuple; expected a weight and a grader"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, list(SURE)), "Judge: labels is ['[[YES]]', '[[NO]]'], a list; expected a mapping"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, SURE | {"[[NO]]": "0"}), "Judge: the value of [[NO]] is '0', a str; expected a num"),
+        (lambda: Judge(QUESTION, {1: 0.1, 2: 0.2}), "Judge: a label is 1, a int; expected a text: \"1\""),  # type: ignore[dict-item]
+        (lambda: Judge(QUESTION, {None: 0.1}), "Judge: a label is None, a NoneType; expected a text"),  # type: ignore[dict-item]
+        (lambda: ABOUT.filled(x=1, y=""), "JudgePrompt: x is 1, a int; expected a text"),  # type: ignore[arg-type]
+        (lambda: ABOUT.filled(x="", y=None), "JudgePrompt: y is None, a NoneType; expected a text"),  # type: ignore[arg-type]
+        (lambda: Library(print, ("1",)), "<built-in function print>, a builtin_function_or_method; expected its name"),  # type: ignore[arg-type]
+        (lambda: Library(lambda: 1, ()), "a function; expected its name, as package.module:name"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, SURE, "second"), "Judge: retries is 'second', a str; expected a whole number"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, SURE, 0, "0"), "a verdict's value is '0', a str; expected a number"),  # type: ignore[arg-type]
         (lambda: Library("verifiers:give", {"value": 1}), "Library: arguments is {'value': 1}, a dict; expected the"),  # type: ignore[arg-type]
@@ -67,4 +75,21 @@ class TextAsValue(Grader):
 async def test_it_is_named(makes: Any, told: str) -> None:
     failure = failure_of(await graded(lambda episode: makes(), "yes", judge=Says(["I can't say."])))
     assert failure.kind is FailureKind.ENVIRONMENT and "TypeError: " in failure.message and told in failure.message
+    assert failure.where.startswith("Graded.score (")
+
+
+@pytest.mark.parametrize(
+    ("makes", "told"),
+    [
+        (lambda: Judge(QUESTION, {}), "Judge: labels: name at least one; no answer would have a verdict"),
+        (lambda: ExactMatch([]), "ExactMatch: expected: name at least one answer; none would be right"),  # type: ignore[arg-type]
+        (lambda: ExactMatch(()), "ExactMatch: expected: name at least one answer; none would be right"),
+        (lambda: ABOUT.filled(x="1"), "JudgePrompt: nothing is given for {y}"),
+        (lambda: ABOUT.filled(), "JudgePrompt: nothing is given for {x}"),
+        (lambda: ABOUT.filled(x="1", y="2", yy="3"), "JudgePrompt: {yy} is none of its places, {x}, {y}"),
+    ],
+)
+async def test_what_is_missing_is_named(makes: Any, told: str) -> None:
+    failure = failure_of(await graded(lambda episode: makes(), "yes", judge=Says(["I can't say."])))
+    assert (failure.kind, failure.message) == (FailureKind.ENVIRONMENT, f"ValueError: {told}")
     assert failure.where.startswith("Graded.score (")
