@@ -22,7 +22,8 @@ class ServiceError(Exception):
         self.param, self.tries = param, tries
 
     def __str__(self) -> str:
-        return f"{self.status} {self.code}: {f'{self.param}: ' if self.param else ''}{self.message}"
+        is_told = self.param is None or self.message.startswith(f"{self.param}: ")
+        return f"{self.status} {self.code}: {self.message if is_told else f'{self.param}: {self.message}'}"
 
 
 def refusal(reply: ServiceReply, tries: int = 1) -> ServiceError:

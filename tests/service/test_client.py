@@ -99,6 +99,20 @@ def test_a_refusal_says_all_of_it_and_is_not_repeated(client: Any, service: Brok
     assert str(error) == "422 invalid_request: tasks.0.secret: expected a number"
 
 
+@pytest.mark.parametrize(
+    ("message", "param", "told"),
+    [
+        ("tasks[0].answer: missing", "tasks[0].answer", "tasks[0].answer: missing"),
+        ("environment: there is no 'nego' here", "environment", "environment: there is no 'nego' here"),
+        ("key: a: b", "key", "key: a: b"),
+        ("keys: a", "key", "key: keys: a"),
+        ("expected a number", None, "expected a number"),
+    ],
+)
+def test_a_field_is_told_once(message: str, param: str | None, told: str) -> None:
+    assert str(ServiceError(422, "invalid_request", message, param)) == f"422 invalid_request: {told}"
+
+
 def test_who_is_told_to_come_back_too_late_gives_up(client: Any, service: BrokenService) -> None:
     service.will(refused(429, "too_many", "64 rollouts wait", Retry_After="3600"))
     with pytest.raises(ServiceError, match="429 too_many: 64 rollouts wait"):
