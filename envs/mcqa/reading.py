@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ray_gym.envs.mcqa.dress import normalised, plain_text
+from ray_gym.envs.mcqa.joined_boxes import boxes_joined_to
 from ray_gym.envs.mcqa.replaced import answers_behind
 from ray_gym.envs.mcqa.retraction import LETTER_ALONE, RULED_OUT, begins_with_text_of, is_taken_back
 from ray_gym.graders import folded
@@ -24,6 +25,7 @@ _ONLY_A_LETTER = re.compile(r"""(?:[\s(\["'\u201c\u2018<{$]|\\\{)*([A-Za-z])(?:[
 _LETTER_AND_TEXT = re.compile(
     r"""[(\[$"'\u201c\u2018<]?([A-Za-z])(?!\w|['\u2019]\w)[)\]$"'\u201d\u2019>]*\s*(.+)""", re.DOTALL
 )
+_LETTER_TWICE = re.compile(r"[(\[]?([A-Za-z])[)\]]?\s*/\s*[(\[]?\1[)\]]?\.?")
 _ALPHABETS = str.maketrans("\u0623\u0628\u062c\u062f\u0985\u09ac\u09a1\u09a2", "ABCDABCD")
 """Letters of the first four options in Arabic and Bengali."""
 _LETTER_AT_END = re.compile(r"[(\[]([A-Za-z])[)\]]\.?\Z")
@@ -57,14 +59,8 @@ _LETTER_FIRST = re.compile(
     r"[(\[]?([A-Z])(?:[ \t]+is[ \t]+(?:the[ \t]+)?(?:correct|right|best)(?:[ \t]+(?:answer|option|choice|one))?(?![^\W_]))?"
     rf"(?:[ \t]*[)\].:,;–—-]+|[ \t]*/(?=[ \t]*\1(?!\w))|[ \t]+(?={_REASON}|[(\[]?{_NOT}))(.*)"  # noqa: RUF001
 )
-_REASONED = re.compile(rf"[(\[]?[A-Z][)\]]?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
+_REASONED = re.compile(rf"[(\[]?([A-Z])[)\]]?(?:[ \t]*/[ \t]*\1)?[ \t]*,?[ \t]*[(\[]?(?:{_REASON}|{_NOT})")
 """Letter with a reason, or the letter that it is not, behind it."""
-_BOXED = r"\\(?:boxed|fbox)\s?\{([^{}]{1,200})\}"
-_TWO_BOXES = re.compile(
-    rf"{_BOXED}[\s$*_)\]\\]{{0,9}}(?:[.,\s$]{{0,9}}(?:\b(?:and|or)\b|\\text\{{[\s,]?(?:and|or)[\s,]?\}}|/)|,)"
-    rf"[\s$*_(\[\\]{{0,9}}(?={_BOXED})"
-)
-"""Box that a comma or an `or` joins to the next one."""
 _GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
 _PRONOUN = re.compile(
@@ -147,19 +143,19 @@ READERS: Mapping[Grading, Reader] = {
 
 
 def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
-    """Returns the option's letter that a text is (also small, in brackets or with a full stop, behind a word such as
-    `Option`, before the text of that option, or before `is correct` or a tick), or the letter of the only option with
-    this text; None if there is neither, or if both are there and differ. Fonts, colours and spaces of LaTeX make no
-    difference, nor do spellings of the text (`one_spelling`).
+    """Returns the option's letter that a text is (also small, in brackets or with a full stop, twice with a slash between,
+    behind a word such as `Option`, before the text of that option, or before `is correct` or a tick), or the letter of the
+    only option with this text; None if there is neither, or if both are there and differ. Fonts, colours and spaces of
+    LaTeX make no difference, nor do spellings of the text (`one_spelling`).
     """
     found = plain_text(found)
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
     texts = {letter: normalised(option) for letter, option in options.items()}
-    meant = (
-        _letters_of(found, texts) | _affirmed_letter(found, texts) | _lone_letter(found.translate(_ALPHABETS), texts)
-    )
+    twice = _LETTER_TWICE.fullmatch(found)
+    alone = twice[1] if twice is not None else found.translate(_ALPHABETS)
+    meant = _letters_of(found, texts) | _affirmed_letter(found, texts) | _lone_letter(alone, texts)
     named = _NAMED.match(found)
     if named is not None:
         bare = found[named.end() :]
@@ -222,15 +218,14 @@ def _having(found: str, texts: OptionsByLetter) -> set[str]:
 
 def _boxed(text: str, options: OptionsByLetter, read: Reader) -> str | None:
     """Returns the letter that `read` finds in the last box that is not struck through or denied; None if it finds none, or
-    the words behind the box call it wrong or give another one, or the box is one of two (`or`). The text of the letter's
-    own option (`False`, `No`) does not call it wrong.
+    the words behind the box call it wrong or give another one, or the box is one of several (`or`). The text of the
+    letter's own option (`False`, `No`) does not call it wrong.
     """
-    boxed, behind = split_at_standing_box(text)
+    before, boxed, behind = split_at_standing_box(text)
     letter = read(boxed, options) if boxed else None
     if letter is None or _other_behind(letter, behind, options):
         return None
-    two = list(_TWO_BOXES.finditer(text))[-1:]
-    if two and two[0][2] == boxed and read(two[0][1], options) not in (letter, None):
+    if any(letter_or_text(other, options) not in (letter, None) for other in boxes_joined_to(before)):
         return None
     is_wrong = is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind)
     return None if is_wrong and not begins_with_text_of(letter, behind, options) else letter

@@ -9,15 +9,14 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from ray_gym.graders.boxes import Box, closed_boxes
 from ray_gym.graders.denials import is_denied_below, is_disowned, without_struck
 from ray_gym.messages import is_blank
 
 Extract = Callable[[str], str | None]
 """Function that returns the answer in a text; None if there is none."""
 
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _BARE_BOX = re.compile(r"\\(?:boxed|fbox)\s+([^\s{}$\\]+)")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _VISIBLE = re.compile(r"\\\S|[^\\\s]+")
 """Pieces of LaTeX that are no white space, of which a backslash before white space is some."""
 _ANSWER = re.compile(
@@ -46,28 +45,21 @@ def last_boxed(text: str) -> str | None:
     closed does not count. A box without braces, as in `\boxed E.`, has the next word, without a mark at its end. Returns
     None if there is no box, or only white space in it, of which LaTeX's `\ ` is some.
     """
-    return split_at_last_box(text)[0]
+    return split_at_last_box(text)[1]
 
 
-def split_at_last_box(text: str) -> tuple[str | None, str]:
-    """Returns the content of the last box as `last_boxed` reads it, and the text from its end on; None and "" without one."""
-    begins = {found.end() for found in _BOXED.finditer(text)}
-    opened: list[int] = []
-    last = (-1, -1)
-    for brace in _BRACE.finditer(text) if begins else ():
-        if brace[0] == "{":
-            opened.append(brace.end())
-        elif brace[0] == "}" and opened:
-            begin = opened.pop()
-            if begin in begins:
-                last = max(last, (begin, brace.start()))
+def split_at_last_box(text: str) -> tuple[str, str | None, str]:
+    """Returns the text before the last box, the box's content as `last_boxed` reads it, and the text from the content's
+    end on; "", None and "" without a box.
+    """
+    boxes = closed_boxes(text)
     for bare in _BARE_BOX.finditer(text):
-        last = max(last, (bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))
-    begin, end = last
-    if begin < 0:
-        return None, ""
-    visible = max((found.end() for found in _VISIBLE.finditer(text, begin, end)), default=begin)
-    return _shown(text[begin:visible]), text[end:]
+        boxes.append(Box(bare.start(), bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))
+    if not boxes:
+        return "", None, ""
+    last = max(boxes)
+    visible = max((found.end() for found in _VISIBLE.finditer(text, last.begin, last.end)), default=last.begin)
+    return text[: last.start], _shown(text[last.begin : visible]), text[last.end :]
 
 
 def answer_line(text: str) -> str | None:

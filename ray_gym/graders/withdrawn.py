@@ -39,21 +39,21 @@ _TURNS = re.compile(
 """Words by which a sentence goes on to what is so."""
 
 
-def split_at_standing_box(text: str, question: str | None = None) -> tuple[str | None, str]:
-    r"""Returns the content of the last box that is neither struck through, nor denied (`not \boxed{12}`), nor supposed
-    (`If x were 2: \boxed{12}`), and what is behind it; None and "" without one. Whether the rest of its line takes the
-    box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If it is not
-    given, a box that is the only one counts though it is supposed.
+def split_at_standing_box(text: str, question: str | None = None) -> tuple[str, str | None, str]:
+    r"""Returns what is before the last box that is neither struck through, nor denied (`not \boxed{12}`), nor supposed
+    (`If x were 2: \boxed{12}`), its content, and what is behind it; "", None and "" without one. Whether the rest of its
+    line takes the box back, `is_called_wrong` says. A `question` that supposes something itself has answers that do. If
+    it is not given, a box that is the only one counts though it is supposed.
     """
-    boxed, behind = _split(text, question)
-    return boxed, _AROUND_A_BOX.sub("", behind, count=1)
+    before, boxed, behind = _split(text, question)
+    return before, boxed, _AROUND_A_BOX.sub("", behind, count=1)
 
 
 def standing_box(text: str, question: str = "") -> str | None:
     """Returns the content of the last box that is not called wrong behind it, as an answer to a question; None without
     one. Whether another answer takes its place, `answer_instead` says.
     """
-    boxed, behind = split_at_standing_box(text, question)
+    _, boxed, behind = split_at_standing_box(text, question)
     return None if is_called_wrong(behind.partition("\n")[0]) or is_denied_below(behind) else boxed
 
 
@@ -61,11 +61,11 @@ def answer_instead(text: str, question: str = "") -> str | None:
     """Returns the value that is given as the answer behind the last box that stands, if it is written otherwise than in
     the box (`Wait, it's 13.`); None without one. Without a box it is looked for behind the last `answer is`.
     """
-    boxed, behind = _split(text, question)
+    _, boxed, behind = _split(text, question)
     return replacement(boxed, without_struck(text) if boxed is None else behind)
 
 
-def _split(text: str, question: str | None) -> tuple[str | None, str]:
+def _split(text: str, question: str | None) -> tuple[str, str | None, str]:
     """Returns what `split_at_standing_box` does, with the marks behind the box."""
     kept = _DENIED_BOX.sub(r"\1", without_struck(text))
     is_asked_so = any(map(_is_contrary, _SENTENCE_END.split(question or "")))

@@ -159,6 +159,36 @@ def test_one_of_two_boxes_is_no_choice(grading: str) -> None:
     assert READERS[grading](r"\boxed{A} and so \boxed{B}", CITIES) == "B"  # type: ignore[index]
 
 
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\boxed{\text{A}} or \boxed{\text{B}}", r"\boxed{\text{A}}, \boxed{\text{B}}", r"$\boxed{\textbf{(A)}}$ and $\boxed{B}$",
+        r"\boxed{A}~\text{or}~\boxed{B}", r"\boxed{A} \mathrm{or} \boxed{B}", r"\boxed{A} \text{ or maybe } \boxed{B}",
+        r"\boxed{A} or maybe \boxed{B}", r"\boxed{A}; \boxed{B}", r"\boxed{A} \quad \boxed{B}", r"\boxed{A} & \boxed{B}",
+        r"\boxed{A}, \boxed{B}, \boxed{B}", r"\boxed{A}, \boxed{\text{E}}, \boxed{B}", r"\boxed{A} \lor \boxed{B}",
+        r"\boxed{A} (or \boxed{B})", r"\boxed{A} or alternatively \boxed{B}", r"\boxed{A} \\ \text{or} \\ \boxed{B}",
+        r"\boxed{A} and/or option \boxed{B}",
+        r"\boxed{a} or \boxed{B}", r"\boxed{A}. Or perhaps \boxed{B}",
+    ],
+)  # fmt: skip
+def test_one_of_several_boxes_is_no_choice_however_they_are_joined(grading: str, text: str) -> None:
+    assert READERS[grading](text, CITIES) is None  # type: ignore[index]
+
+
+@pytest.mark.parametrize("grading", ["strict_boxed", "lenient_boxed"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\boxed{A}, \boxed{B}. Let me redo. So \boxed{B}", r"Is it \boxed{A} or \boxed{B}? Let me compute. It is \boxed{B}.",
+        r"\boxed{A} or \boxed{C}. The first is too far, so \boxed{B}", r"\boxed{\text{B}}, \boxed{B}", r"\boxed{A}, so \boxed{B}",
+        r"\boxed{B}, not \boxed{A}", "\\boxed{A}\n\n\\boxed{B}", r"\boxed{A} or rather \boxed{B}",
+    ],
+)  # fmt: skip
+def test_a_box_that_stands_alone_is_a_choice(grading: str, text: str) -> None:
+    assert READERS[grading](text, CITIES) == "B"  # type: ignore[index]
+
+
 FALSE_TRUE = {"A": "True, False", "B": "False, True"}
 MORALS = {"A": "Wrong, Wrong", "B": "Wrong, Not wrong", "C": "Not wrong, Wrong"}
 YES_NO = {"A": "Yes", "B": "No"}
@@ -265,6 +295,7 @@ def test_a_number_may_touch_its_unit_and_markdown_dress_a_text(option: str, said
         "the answer is C. ",
         "actually ",
         "\\boxed{A} or ",
+        "\\boxed{B}, ",
         "~~",
         "~~a",
         "<del>",

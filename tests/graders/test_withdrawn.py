@@ -39,8 +39,8 @@ def test_a_question_that_supposes_has_answers_that_do() -> None:
 
 
 def test_a_question_that_is_not_known_may_suppose() -> None:
-    assert split_at_standing_box(r"If x were 2, it is \boxed{8}.") == ("8", ".")
-    assert split_at_standing_box(r"\boxed{3}. If x were 2, it is \boxed{8}.")[0] == "3"
+    assert split_at_standing_box(r"If x were 2, it is \boxed{8}.") == ("If x were 2, it is ", "8", ".")
+    assert split_at_standing_box(r"\boxed{3}. If x were 2, it is \boxed{8}.")[:2] == ("", "3")
 
 
 @pytest.mark.parametrize(
