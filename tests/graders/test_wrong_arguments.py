@@ -52,7 +52,7 @@ class TextAsValue(Grader):
         (lambda: Weighted(a=("1", ExactMatch("4"))), "a tuple; expected a weight and a grader"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, list(SURE)), "Judge: labels is ['[[YES]]', '[[NO]]'], a list; expected a mapping"),  # type: ignore[arg-type]
         (lambda: Judge(QUESTION, SURE | {"[[NO]]": "0"}), "Judge: the value of [[NO]] is '0', a str; expected a num"),
-        (lambda: Judge(QUESTION, {1: 0.1, 2: 0.2}), "Judge: a label is 1, a int; expected a text: \"1\""),  # type: ignore[dict-item]
+        (lambda: Judge(QUESTION, {1: 0.1, 2: 0.2}), 'Judge: a label is 1, a int; expected a text: "1"'),  # type: ignore[dict-item]
         (lambda: Judge(QUESTION, {None: 0.1}), "Judge: a label is None, a NoneType; expected a text"),  # type: ignore[dict-item]
         (lambda: ABOUT.filled(x=1, y=""), "JudgePrompt: x is 1, a int; expected a text"),  # type: ignore[arg-type]
         (lambda: ABOUT.filled(x="", y=None), "JudgePrompt: y is None, a NoneType; expected a text"),  # type: ignore[arg-type]
