@@ -21,10 +21,13 @@ _BEHIND = re.compile(rf"(?:{MARKS}|[.!\u3002])*+")
 
 def label_of_last_line(text: str, labels: Iterable[str]) -> str | None:
     """Returns the label that is the last line of a text, perhaps behind the title of a verdict (`Final verdict: NO`);
-    None if that line has another word. Lines without words, as of a fence, are passed over.
+    None if that line has another word, or is Markdown's of a quotation (`> NO`). Lines without words, as of a fence, are
+    passed over.
     """
     labels = tuple(labels)
     lines = [line for line in without_styles(last_words(text), labels).splitlines() if not _NO_WORDS.fullmatch(line)]
+    if lines and lines[-1].lstrip().startswith(">"):
+        return None
     found = finder_of(labels).exactly.search(lines[-1]) if lines else None
     if found is None or not _BEHIND.fullmatch(lines[-1], found.end()):
         return None
