@@ -3,6 +3,7 @@ r"""Joins boxes that are one answer together: `x = \boxed{2} \text{ or } x = \bo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from ray_gym.envs.math.unit_table import powers_of
@@ -29,17 +30,28 @@ def with_boxes_joined(text: str) -> str:
     stands between them, also with marks around it, a name of the next value (`x =`), or a unit of the value before. Names
     of several variables go into the box.
     """
+    joined, place = "", 0
+    for begin, end, inside, _ in _runs(text):
+        joined, place = f"{joined}{text[place:begin]}{inside}", end
+    return joined + text[place:]
+
+
+def joined_values(text: str, box: str) -> list[str]:
+    """Returns the values of the boxes of a text that `with_boxes_joined` makes one with the content `box`; none without."""
+    return next((values for _, _, inside, values in _runs(text) if inside.strip() == box.strip()), [])
+
+
+def _runs(text: str) -> Iterator[tuple[int, int, str, list[str]]]:
+    """Yields where the content of boxes that are one begins and ends, what becomes of it, and their values."""
     boxes = _boxes(text)
     links = [_link(text[end + 1 : start]) for (_, _, end), (start, _, _) in pairwise(boxes)]
-    joined, place = "", 0
     for is_joined, run in groupby(range(len(links)), key=lambda number: bool(links[number])):
         if is_joined:
             first, *others = run
             together = boxes[first : first + len(others) + 2]
             values = _values(text, together)
             inside = "".join(map(str.__add__, ["", *links[first:]], values))
-            joined, place = f"{joined}{text[place : together[0][1]]}{inside}", together[-1][2]
-    return joined + text[place:]
+            yield together[0][1], together[-1][2], inside, values
 
 
 def _values(text: str, boxes: list[tuple[int, int, int]]) -> list[str]:

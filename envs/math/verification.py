@@ -22,7 +22,7 @@ from ray_gym.envs.math.endings import counted_in, is_ending
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
-from ray_gym.envs.math.joined_boxes import with_boxes_joined
+from ray_gym.envs.math.joined_boxes import joined_values, with_boxes_joined
 from ray_gym.envs.math.last_expression import is_composed, last_expression
 from ray_gym.envs.math.last_letter import may_end_in_variable
 from ray_gym.envs.math.mixed import without_mixed_numbers
@@ -130,12 +130,12 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     words of the expected answer, nor what `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
-    expected, answer = with_boxes_joined(expected), with_boxes_joined(answer)
+    expected, joined = with_boxes_joined(expected), with_boxes_joined(answer)
     value, reason = _verify_first(expected, answer, question)
-    later = answer_instead(answer, question) if value else None
+    later = answer_instead(joined, question) if value else None
     if later is None or _verify_first(expected, f"The answer is {later}.", question)[0]:
         return value, reason
-    box = standing_box(answer, question)
+    box = standing_box(joined, question)
     if box is not None and _verify_first(expected, rf"\boxed{{{later} = {box}}}", question)[0]:  # it is rounded
         return value, reason
     return 0.0, f"{_short(later)} is given instead of the answer before it"
@@ -143,13 +143,14 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
 
 def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str]:
     """Returns what `verify_answer` does, for an answer behind whose value no other one is given. A box in which a value is
-    spelled twice has to have the expected one twice.
+    spelled twice has to have the expected one twice, and boxes that are one answer may each have it.
     """
-    value, reason = _verify_one(expected, answer, question)
-    twice = None if value else two_spellings(standing_box(answer, question) or "")
-    if twice is None:
+    joined = with_boxes_joined(answer)
+    value, reason = _verify_one(expected, joined, question)
+    box = None if value else standing_box(joined, question)
+    if box is None or not (spellings := two_spellings(box) or joined_values(answer, box)):
         return value, reason
-    verified = [_verify_one(expected, rf"\boxed{{{spelling}}}", question) for spelling in twice]
+    verified = [_verify_one(expected, rf"\boxed{{{spelling}}}", question) for spelling in spellings]
     return min(verified) if all(one for one, _ in verified) else (value, reason)
 
 
