@@ -14,11 +14,14 @@ _FURTHEST = 100
 """Largest number of characters between two boxes that are joined."""
 _TEXT = re.compile(r"\\(?:text\w*|mathrm|mbox)\s?\{([^{}]*)\}")
 _WIDE = re.compile(r"\\q?quad(?![A-Za-z])")
-_DRESS = re.compile(r"\\[()\[\],;:! ]|[$*~&]")
-_NAME = r"((?:[A-Za-z]{1,2}|\\[A-Za-z]{2,10})(?:_\{?\w{1,4}\}?)?(?:\([A-Za-z]\))?)\s*=\s*"
+_OR = re.compile(r"\\(?:lor|vee)(?![A-Za-z])")
+_DRESS = re.compile(
+    r"\\\\|\\[()\[\],;:! $%]|\^\s?\{?\s?\\circ\s?\}?|\\hspace\*?\s?\{[^{}]*\}|[$*~&%]|\((?=\s*(?:or|and)\b)"
+)
+_NAME = r"((?:[A-Za-z]{1,2}|\\[A-Za-z]{2,10})(?:_\{?\w{1,4}\}?)?(?:\(\w\))?)\s*=\s*"
 _BETWEEN = re.compile(
     r"\s*(?P<unit>(?!(?:and|or)\b)[A-Za-z]{1,12})?(?P<marks>[\s,;]*)"
-    rf"(?:\b(?:(?P<or>or|maybe|perhaps|possibly)|(?P<and>and))\b[\s,]*){{0,2}}(?:{_NAME})?",
+    rf"(?:\b(?:(?P<or>or(?:\s(?:alternatively|instead|else))?|maybe|perhaps|possibly)|(?P<and>and(?:\salso)?))\b[\s,]*){{0,2}}(?:{_NAME})?",
     re.IGNORECASE,
 )
 _NAME_BEFORE = re.compile(rf"(?<![A-Za-z\\]){_NAME}[\s$]*\Z")
@@ -66,9 +69,13 @@ def _values(text: str, boxes: list[tuple[int, int, int]]) -> list[str]:
 
 def _link(between: str) -> str:
     """Returns what joins the values of two boxes in one, for the text between the boxes; "" if it joins none."""
-    plain = _DRESS.sub(" ", _WIDE.sub(",", _TEXT.sub(r" \1 ", between))) if len(between) <= _FURTHEST else "?"
+    plain = (
+        _DRESS.sub(" ", _WIDE.sub(",", _OR.sub(" or ", _TEXT.sub(r" \1 ", between))))
+        if len(between) <= _FURTHEST
+        else "?"
+    )
     found = _BETWEEN.fullmatch(plain)
-    if found is None or (found["unit"] and (not found["or"] or powers_of(found["unit"]) is None)):
+    if found is None or (found["unit"] and not found["or"] and powers_of(found["unit"]) is None):
         return ""
     if found["or"]:
         return r" \text{ or } "
