@@ -27,6 +27,13 @@ _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?i:(?<![^\W_])answer(?:\s+is\b[*_`]{0,3}:?|[*_`]{0,3}\s?[:\uff1a]))[\s*_`\"]{0,9}([^\n]{1,80}?)[\s*_`\".]{0,9}\Z"
 )
+_DOUBTED = re.compile(
+    r"(?:\b(?:whether|if|doubt|false|wrong|unclear|unsure|unlikely)|\b(?:not|un)\s?(?:sure|certain|clear|say)"
+    r"|(?:n['\u2019]t|\bcannot|\bnever|\bwrong to)\s(?:\w+\s){0,2}?(?:say|sure|certain|know|think|believe))"
+    r"(?:\s(?:if|that|whether))?(?:\s(?:the|my|this|your|final|correct|right)){0,3}\s*\Z",
+    re.IGNORECASE,
+)
+"""Words before `answer is` that doubt or deny it."""
 _MOST = 200
 """Number of characters at the end of an answer in which announced words are looked for."""
 _ONLY_TEXT = re.compile(r"(?:\\text\{[^{}]*\}|[\d\s,])*")
@@ -59,7 +66,9 @@ def announced_words(expected: str, answer: str) -> str | None:
     """
     end = answer[-_MOST:]
     found = None if are_same_words(expected, expected) is None else _ANNOUNCED.search(end)
-    return found[1] if found is not None and is_own(end, found.start()) else None
+    if found is None or _DOUBTED.search(end[: found.start()]) or not is_own(end, found.start()):
+        return None
+    return found[1]
 
 
 def _is_time_of_day(text: str) -> bool:
