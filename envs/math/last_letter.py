@@ -24,6 +24,9 @@ _BEHIND_A_VALUE = re.compile(rf"(?:\\pi|\}})(?<!_\}}){_SPACE}(?P<last>[cdghlmost
 _LETTER = re.compile(r"(?:\\(?:text\w*|math\w*|mbox)\s?\{[^{}]*\}|\\[A-Za-z]+)|(?P<letter>[A-DF-Za-df-z])")
 _EQUALS = re.compile(r"=|≈|\\(?:approx|simeq|cong|doteq)(?![A-Za-z])")
 _ORDINAL = re.compile(r"\d\s?(?:th|st)\Z|(?<!1)3rd\Z")
+_BEHIND_A_NUMBER = re.compile(r"\d(?P<space>\s?)(?P<last>[cdghlmost])\Z")
+_UNIT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
+_IN_TEXT = re.compile(r"\\(?:text\w*|math\w*|mbox)\s?\{[^{}]*\}")
 
 
 def ends_in_variable(expression: str) -> bool:
@@ -40,10 +43,35 @@ def ends_in_variable(expression: str) -> bool:
     return behind is not None and any(part["letter"] for part in _LETTER.finditer(value[: behind.start("last")]))
 
 
-def may_end_in_variable(expected: str) -> bool:
-    r"""Says whether an expected answer ends in a letter that is no unit behind a plain number: `\pi d`, `\sqrt{3}s`."""
+def may_end_in_variable(expected: str, question: str) -> bool:
+    r"""Says whether an expected answer ends in a letter that is no unit: `\pi d`, `\sqrt{3}s`, and `2t` if the question has t."""
     value = _behind_its_name(expected)
+    if (number := _BEHIND_A_NUMBER.search(value)) is not None:
+        return _names_variable(number["last"], question)
     return _BEHIND_A_VALUE.search(value) is not None or ends_in_variable(expected)
+
+
+def with_unit_in_text(expected: str, answer: str, question: str) -> str:
+    r"""Returns an expected root or multiple of pi whose last letter is a unit (`10\pi m`) with the unit in LaTeX's text: if the
+    answer has this unit in text, or the question has no such variable. Other expected answers, and those to no question, are
+    returned as they are.
+    """
+    behind = None if ends_in_variable(expected) else _BEHIND_A_VALUE.search(_behind_its_name(expected))
+    unit = powers_of(behind["last"]) if behind is not None else None
+    if behind is None or unit is None:
+        return expected
+    given = _UNIT_AT_END.search(answer)
+    is_given = given is not None and powers_of(given[1]) == unit
+    is_unit = is_given or (question and not _names_variable(behind["last"], question))
+    return f"{expected[:-1].rstrip()} \\text{{{behind['last']}}}" if is_unit else expected
+
+
+def _names_variable(name: str, question: str) -> bool:
+    """Says whether a question has a variable: its letter alone, and neither behind a number nor behind `in` as a
+    unit.
+    """
+    plain = _IN_TEXT.sub(" ", question)
+    return re.search(rf"(?<![A-Za-z\\'\u2019\d])(?<!\d[\s~])(?<!\bin ){name}(?![A-Za-z])", plain) is not None
 
 
 def _behind_its_name(expression: str) -> str:

@@ -24,7 +24,7 @@ from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.joined_boxes import joined_values, with_boxes_joined
 from ray_gym.envs.math.last_expression import is_composed, last_expression
-from ray_gym.envs.math.last_letter import may_end_in_variable
+from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
@@ -191,10 +191,10 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
     if box is not None:
         if (why := why_inexact(expected, bare)) is not None:
             return 0.0, f"{_short(bare)} {why}"
-        expected, said, refused = _compared(expected, box, question)
+        expected, said, refused = _compared(with_unit_in_text(expected, bare, question), box, question)
         if refused:
             return 0.0, refused
-        ends_in_letter = may_end_in_variable(expected)
+        ends_in_letter = may_end_in_variable(expected, question)
         gold, given = _read_alone(expected, ends_in_letter), _read_alone(said, ends_in_letter)
     else:
         gold, given = _read_alone(_amount(expected)), _read_within(said, counted)

@@ -93,6 +93,44 @@ def test_a_name_before_a_sign_of_equality_makes_no_variable_of_a_unit(expected: 
     assert verify_answer(rf"{expected} h", answer)[0] == 0.0
 
 
+ON_A_TRACK = "A circular track has a radius of 5 m. How long is it?"
+IN_TIME = "A car moves at 2 m/s. Where is it at the time $t$? The way $d$ is in m."
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "question"),
+    [
+        (r"10\pi m", r"10\pi \text{ m}", ""),
+        (r"10\pi m", r"10\pi\text{ meters}", ""),
+        (r"5\sqrt{2} m", r"5\sqrt2 \text{ m}", ""),
+        (r"10\pi m", r"10\pi", ON_A_TRACK),
+        (r"5\sqrt{2} m", r"5\sqrt{2} m", ON_A_TRACK),
+        ("5m", "5", ON_A_TRACK),
+        ("2t", r"t \cdot 2", IN_TIME),
+        ("x = 3t", "3t", IN_TIME),
+        ("2 t", "2t", IN_TIME),
+    ],
+)
+def test_a_last_letter_is_the_unit_or_the_variable_of_the_question(expected: str, answer: str, question: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{answer}}}", question)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "question"),
+    [
+        (r"10\pi m", r"10\pi \text{ cm}", ON_A_TRACK),
+        (r"10\pi m", r"12\pi", ON_A_TRACK),
+        (r"\pi d", r"\pi", IN_TIME),
+        ("2t", "2", IN_TIME),
+        ("2t", "2s", IN_TIME),
+        ("x = 3t", "x = 3", IN_TIME),
+        ("5d", r"5 \text{ m}", IN_TIME),
+    ],
+)
+def test_a_value_without_the_variable_of_the_question_is_wrong(expected: str, answer: str, question: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{answer}}}", question)[0] == 0.0
+
+
 @pytest.mark.parametrize("text", ["a", "a ", "a_{", "a_{b}", r"\pi", r"\cdot ", "{", "a^2"])
 def test_a_last_letter_is_looked_at_in_linear_time(text: str) -> None:
     started = process_time()
