@@ -9,7 +9,7 @@ _OPENED = r"\\(?:text|mathrm|mbox)\s?\{\s{0,5}"
 _OR = rf"(?:{_OPENED},?\s?or\s{{0,5}}\}}|\bor\s)"
 _TWICE = re.compile(
     rf"{_SPELLING}\s*(?:{_OPENED}\(or\s([^{{}}()]{{1,200}})\)\s{{0,5}}\}}"
-    rf"|{_OPENED}\(or\s{{0,5}}\}}{_SPELLING}{_OPENED}\)\s{{0,5}}\}}|\({_OR}{_SPELLING}\)|{_OR}{_SPELLING})\s*"
+    rf"|{_OPENED}\(or\s{{0,5}}\}}{_SPELLING}(?:{_OPENED}\)\s{{0,5}}\}}|\))|\({_OR}{_SPELLING}\)|{_OR}{_SPELLING})\s*"
 )
 """One `or` between two spellings, the second of which may stand in brackets."""
 

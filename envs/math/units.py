@@ -7,11 +7,12 @@ import re
 from ray_gym.envs.math.unit_table import MONEY_CODES, Powers, are_same_units, powers_of
 
 _POWER = r"(?:\^(?:-?[1-4]|\{-?[1-4]\}))?"
-_SYMBOL = (
+SYMBOL = (
     r"(?:[kcdmn]?m|mi|ft|in|yd|[km]?g|lb|oz|[mcd]?[lL]|m?s|h|hr|min|[kMm]?(?:N|J|W|V|A|Pa|Hz)|[kMGm]?eV|K|mol|kWh)"
     + _POWER
 )
-_SYMBOLS = rf"{_SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){_SYMBOL}){{0,3}}"
+"""Symbol of a unit, as a pattern."""
+_SYMBOLS = rf"{SYMBOL}(?:(?:\s?(?:/|\\cdot|\*)\s?|\s){SYMBOL}){{0,3}}"
 _DIGITS = r"(?<![\d.])(?:\d{1,3}(?:,\d{3}){1,9}(?![\d,])(?:\.\d+)?|(?:\d|\.\d)(?:\.?\d)*+(?!,\d))"
 _NUMBER = rf"[-+]?(?:{_DIGITS}(?:/\d+)?|\\[dtc]?frac\s?(?:\{{\d+\}}|\d)\s?(?:\{{\d+\}}|\d))"
 _OVER = r"\\(?:[dtc]?frac|nicefrac|sfrac)\s?"
@@ -28,6 +29,7 @@ _TEXT = rf"\\text\{{[A-Za-z ^\d/.*%$¢€£¥₹₩\u00b2\u00b3\u00b5\u03bc-]+\}
 _TEXTS = rf"{_TEXT}(?:\s?(?:(?:\\cdot|/)\s?)?{_TEXT}){{0,3}}"
 _OVER_TEXTS = re.compile(rf"(?<=[\w)}}\] ]) ?{_OVER}\{{\s?({_TEXTS})\s?\}}\s?\{{\s?({_TEXTS})\s?\}}")
 _NUMBER_AND_TEXT = re.compile(rf"((?:(?!\\text\{{).)*(?:[\d)}}\]]|\\pi))\s{{0,3}}({_TEXTS})")
+_SYMBOLS_AT_END = re.compile(rf"(?:[\d)}}]|\\pi)\s{{0,3}}({_SYMBOLS})\Z")
 _TEXT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
 _CODE = rf"(?:{MONEY_CODES})(?![A-Za-z])"
 _SIGN = rf"(?:\\text\{{\s*(?:[€£¥₹₩]|\\?\$|{_CODE})\s*\}}|[€£¥₹₩]|{_CODE}|\\(?:\$|(?:euro|pounds)(?![A-Za-z])))"
@@ -101,6 +103,13 @@ def have_same_units(one: str, other: str) -> bool:
     """
     units = [powers_of(found[1]) for text in (one, other) if (found := _TEXT_AT_END.search(text)) is not None]
     return len(units) < 2 or None in units or are_same_units(units[0] or {}, units[1] or {})
+
+
+def has_other_symbols(expression: str, unit: Powers) -> bool:
+    r"""Says whether an expression ends with symbols of another unit than the given one, also behind pi or a root: `12\pi m`."""
+    found = _SYMBOLS_AT_END.search(expression)
+    given = powers_of(found[1]) if found is not None else None
+    return given is not None and not are_same_units(given, unit)
 
 
 def _parts(amount: str) -> tuple[str, str] | None:

@@ -39,11 +39,12 @@ from ray_gym.envs.math.units import (
     CURRENCY,
     NUMBER_AND_UNIT,
     PLAIN_NUMBER,
+    has_other_symbols,
     have_same_units,
     split_quantity,
     with_micro_units,
 )
-from ray_gym.envs.math.whole import END, kept_whole, with_letters_alike
+from ray_gym.envs.math.whole import END, have_like_names, kept_whole, with_letters_alike
 from ray_gym.envs.math.words import announced_words, are_same_words
 from ray_gym.graders import last_boxed
 from ray_gym.graders.denials import without_struck
@@ -100,9 +101,11 @@ _SECOND = re.compile(r"(?<=2)(?<!12)[n]d\Z")
 _JOINED = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
 _FIRST_VALUE = re.compile(r"\d|\\(?:pi|infty)(?![A-Za-z])")
 _LAST_VALUE = re.compile(
-    r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
+    r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|takes|lasts|weighs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
 )
 """End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
+_MARKED = re.compile(r"(?:\$([^$]{1,60})\$|\\\(([^()]{1,60}?)\\\)|\*\*([^*]{1,60})\*\*)(?=\s?[A-Za-z])")
+"""Value with marks of mathematics or Markdown around it, before a plain unit."""
 _ONLY_IN_LATEX = re.compile(
     r"[-+]?\d*\.?\d+\s?(?:\\times|\\cdot|\*)\s?10\s?\^\s?(?:-?\d+|\{\s?-?\d+\s?\})|(?:[-+]?\d*\.?\d+\s?[-+]\s?)?[-+]?\d*\.?\d*i"
 )
@@ -194,6 +197,8 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
         expected, said, refused = _compared(with_unit_in_text(expected, bare, question), box, question)
         if refused:
             return 0.0, refused
+        if not have_like_names(expected, said):
+            return 0.0, f"{_short(said)} is another quantity than {_short(expected)}"
         ends_in_letter = may_end_in_variable(expected, question)
         gold, given = _read_alone(expected, ends_in_letter), _read_alone(said, ends_in_letter)
     else:
@@ -292,7 +297,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     if here is not None and there is not None:
         reason = "" if are_same_units(here[1], there[1]) else f"{_short(box)} has another unit than {_short(expected)}"
         return here[0], there[0], reason
-    if here is None and not have_same_units(expected, boxed):
+    if not have_same_units(expected, boxed) if here is None else has_other_symbols(boxed, here[1]):
         return expected, boxed, f"{_short(box)} has another unit than {_short(expected)}"
     if here is not None and _is_plain(expected) and not _IN_SIGNS & here[1].keys():
         amount = _without_unit(boxed, there, here[0], question)
@@ -332,12 +337,18 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     found = _LAST_VALUE.match(said)
     if found is None:
         return None
-    end = bare_expression(found[1])
+    end = bare_expression(_MARKED.sub(_without_marks, found[1]))
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
     is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
     is_percentage = _equal_percentages(expected, end, question) is not None
     are_none = end in (NO_REAL, "\\emptyset") and expected in (NO_REAL, "\\emptyset")
-    return found[1] if is_quantity or is_number or is_percentage or are_none else None
+    if is_quantity:
+        return end
+    return found[1] if is_number or is_percentage or are_none else None
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    return next(filter(None, found.groups()))
 
 
 def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> bool | None:

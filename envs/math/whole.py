@@ -22,6 +22,7 @@ _NAMED = re.compile(
     rf"\s*+(?=[^=]*{_TEXT}|[^=]*=.*{_TEXT})\\?[A-Za-z]{{1,9}}(?:\s?_\s?(?:\w|\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}))?(?:\([a-z]\))?\s*=(?P<value>[^=]+)"
 )
 """Value behind a name, one of which has text."""
+_INDEX = re.compile(rf"\s*\\?[A-Za-z]{{1,9}}\s?_\s?\{{\s?{_TEXT}([^{{}}]*)\}}\s?\}}\s*=")
 _JOINT = re.compile(rf"{_TEXT}\s{{0,9}}(?:and|or)\s{{0,9}}\}}")
 _AND = re.compile(r"(?<=[A-Za-z]),?\s{1,9}and\s{0,9}\}\s{0,9}(?=\d)")
 _LAST_LETTER = re.compile(r"[-+=*/(,]\s{0,9}\d{0,30}[A-Za-z]\Z")
@@ -60,6 +61,18 @@ def kept_whole(expression: str, ends_in_letter: bool = False) -> str:
     is_sum = _LAST_LETTER.search(expression) is not None and _ADDS.search(expression) is not None
     is_whole = is_sum or ends_in_letter or ends_in_variable(expression)
     return f"{expression}{END}" if is_whole else expression
+
+
+def have_like_names(one: str, other: str) -> bool:
+    r"""Says whether two equations do not name two quantities by words in their indices, as `f_{\text{max}} =` and
+    `f_{\text{min}} =` do. A word may be short for the other.
+    """
+    words = [found[1].strip() for text in (one, other) if (found := _INDEX.match(text)) is not None]
+    if len(words) < 2:
+        return True
+    short, long = sorted(words, key=len)
+    letters = iter(long)
+    return all(letter in letters for letter in short)
 
 
 def with_plain_letters(text: str) -> str:

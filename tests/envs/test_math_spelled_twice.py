@@ -18,6 +18,7 @@ from ray_gym.envs.math.verification import verify_answer
         ("\\frac{1}{2}", r"\frac{1}{2} \text{ (or 0.5)}"),
         ("\\frac{1}{2}", r"\frac{1}{2} \text{ (or } 0.5\text{)}"),
         ("\\frac{1}{2}", r"\frac{1}{2} (\text{or } 0.5)"),
+        ("3", r"3 \text{ (or } 3.0)"),
         ("(1,2)", r"(1,2) \text{ or } (1.0, 2)"),
         ("\\frac{1}{3}", r"\frac13 \text{, or } 0.\overline{3}"),
     ],
