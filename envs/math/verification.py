@@ -23,7 +23,14 @@ from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
 from ray_gym.envs.math.joined_boxes import joined_values, with_boxes_joined
-from ray_gym.envs.math.last_expression import is_composed, last_expression
+from ray_gym.envs.math.last_expression import (
+    is_left_open,
+    last_expression,
+    may_have_more,
+    without_last_unit,
+    without_name,
+    without_unit_words,
+)
 from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
@@ -176,11 +183,12 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     if box is not None:
         return _compare(expected, said, box, question)
     value, reason = _compare(expected, said, _last_value(expected, said, question), question)
-    end = last_expression(said)
-    if end is None or (value and not is_composed(end)):
+    end = last_expression(said if split_quantity(expected) else without_unit_words(said))
+    if end is None or (may_have_more(end) if value else is_left_open(said, end)):
         return value, reason
-    as_box = _compare(expected, end, end, question)
-    return as_box if value else max((value, reason), as_box, key=itemgetter(0))
+    bare = without_name(end) if value or "=" not in expected else end
+    readings = dict.fromkeys([end, bare, without_last_unit(bare) if value else bare])
+    return max((_compare(expected, one, one, question) for one in readings), key=itemgetter(0))
 
 
 def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
@@ -348,7 +356,8 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
 
 
 def _without_marks(found: re.Match[str]) -> str:
-    return next(filter(None, found.groups()))
+    inside: str = next(filter(None, found.groups()))
+    return inside
 
 
 def _is_same_outside_mathematics(expected: str, answer: str, question: str) -> bool | None:

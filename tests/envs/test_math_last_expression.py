@@ -56,10 +56,94 @@ def test_what_is_wrong_in_a_box_is_wrong_at_the_end(expected: str, answer: str) 
 
 
 @pytest.mark.parametrize(
-    "end", [r"\sqrt 2", "2x+1", "x + 2", "(1, 2)", r"\log 2", r"\sin 2", r"2\sqrt3+1", r"\sqrt 4", r"$\sqrt 2$"]
+    "end",
+    [
+        *(r"\sqrt 2", "2x+1", "x + 2", "(1, 2)", r"\log 2", r"\sin 2", r"2\sqrt3+1", r"\sqrt 4", r"$\sqrt 2$"),
+        *(r"2\pi", "2π", "2pi", "2*pi", "2x", "2x^2", "2n", "2√3", r"2\sqrt3 cm", "2 - 5x", "log 2", "2:3", "2e^3"),
+        *(
+            r"2\text{ and }7",
+            r"\begin{bmatrix}1\\2\end{bmatrix}",
+            "1, 2",
+            r"\pm 2",
+            "2π cubic inches",
+            "2²",
+            "2 ln 3",
+            "y = x + 2",
+            "f(x) = 3x = 2x",
+        ),
+    ],
 )
 def test_a_number_within_the_last_expression_is_not_the_answer(end: str) -> None:
     assert verify_answer("2", f"The answer is {end}.")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["x ≠ 5", r"So x \neq 5", "So x != 5.", "It satisfies x >= 5", "x > 5", r"Hence x \le 5", "2x = 5", "1 < x < 5"],
+)
+def test_a_relation_to_a_number_is_not_the_number(answer: str) -> None:
+    assert verify_answer("5", answer)[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        *(
+            ("5", f"The answer is {end}")
+            for end in ("5m.", "5 cm.", "5 apples.", "5pm.", "5 p.m.", "5th.", "5kg", "5 kWh")
+        ),
+        *(
+            ("5", f"The answer is {end}")
+            for end in ("5!", "5:00", "5 because x > 4", "n = 5 (n > 0)", "5 cm²", r"\$5.")
+        ),
+        *(
+            ("5", text)
+            for text in (
+                "v = d/t = 5 m/s",
+                "C = 5 μF",
+                "e = 5",
+                "10C3 = 5",
+                "12 mod 7 = 5",
+                "5x = 25 → x = 5",
+                "Question 2: 5",
+            )
+        ),
+        *(("5", text) for text in ("Since 2x + 1 = 11, x = 5.", "x+2=7; x=5", "=> 5", "Answer:\n> 5", "x+2=7. x=5")),
+        *(("10^3", f"x = {end}") for end in ("10^3 cm²", "10^3 km/h", "10^3 kg m/s", "10^3 L")),
+        ("3", r"The answer is 3 \text{ apples}."),
+        ("1:3", "The ratio is 1:3."),
+        ("1,234", r"x = 1,234 \,\text{cm}"),
+        (r"\mathbb{R}", r"So x = \text{all real numbers}"),
+        (r"2\sqrt{3}", r"The length is 2\sqrt{3} ≈ 3.46."),
+        (r"2\sqrt{3}", r"The length is 2\sqrt{3} cm."),
+        (r"36\pi", "The volume is 36π cubic inches."),
+        (r"\sqrt{2}", r"So x = \boxed{\sqrt{2}"),
+        (r"\sqrt{2}", r"It is not 2. So x = \sqrt{2}"),
+    ],
+)
+def test_units_steps_and_remarks_at_the_end_are_no_part_of_the_answer(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"\sqrt{2}", r"So x >= \sqrt{2}"),
+        (r"\sqrt{2}", r"We can rule out x = \sqrt{2}."),
+        (r"\sqrt{2}", r"This contradicts x = \sqrt{2}."),
+        (r"\sqrt{2}", r"x = -\sqrt{2} or x = \sqrt{2}"),
+        (r"\sqrt{2}", r"We have x_1 = 3 and x_2 = \sqrt{2}"),
+        ("2x+3", "It isn't y = 2x+3"),
+        ("y=2x+3", "The line has equation 3y = 2x + 3."),
+        ("y=2x+3", "x = 2x + 3"),
+        ("(1,2)", "P = (2,1) or P = (1,2)"),
+        ("x+1", "The factor is not: x+1"),
+        ("3", "1:3"),
+        ("-3", "x = 3, x = -3"),
+    ],
+)
+def test_what_is_denied_compared_or_one_of_several_is_no_answer(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -95,7 +179,9 @@ def test_unit_vectors_leave_the_braces_around_them(answer: str) -> None:
         assert verify_answer(expected, answer.replace("+", "-"))[0] == 0.0
 
 
-@pytest.mark.parametrize("text", [r"\text{", r"\text{a}", r"\a", "= ", "is ", "$", r"\(", "a b "])
+@pytest.mark.parametrize(
+    "text", [r"\text{", r"\text{a}", r"\a", "= ", "is ", "$", r"\(", "a b ", "5 cm ", "x=", ": ", "a, ", "1:"]
+)
 def test_an_expression_is_found_in_linear_time(text: str) -> None:
     started = process_time()
     last_expression(text * 10_000 + "$")
@@ -104,4 +190,4 @@ def test_an_expression_is_found_in_linear_time(text: str) -> None:
 
 def test_what_a_long_text_ends_with_is_no_expression_where_its_beginning_is_cut() -> None:
     assert last_expression(r"\text{a}" * 60) is None
-    assert last_expression("so " * 200 + "x = 5") == "5"
+    assert last_expression("so " * 200 + "x = 5") == "x = 5"
