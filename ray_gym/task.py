@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from ray_gym.messages import Message, is_blank
 from ray_gym.openai_api.conversation import Conversation, system_prompt
@@ -66,9 +66,8 @@ def task_json(task: Task, exclude: set[str] | None = None) -> str:
     """Returns a task as the JSON text that is recorded, and from which workers read it: fields under their names but for
     those in `exclude`, and no computed ones. Errors: pydantic's PydanticSerializationError for values that it can't write.
     """
-    if has_sets(type(task)):
-        return to_json(task_data(task, exclude=exclude), inf_nan_mode="null").decode()
-    return task.model_dump_json(round_trip=True, exclude=exclude)
+    text = task.model_dump_json(round_trip=True, exclude=exclude)
+    return to_json(in_order(task, from_json(text))).decode() if has_sets(type(task)) else text
 
 
 def task_data(task: Task, include: set[str] | None = None, exclude: set[str] | None = None) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_serializer
 
 from ray_gym import Task
 from ray_gym.data.prepared import rows_of
+from ray_gym.data.round_trip import lost_values
 from ray_gym.data.validation import content_id
 from ray_gym.ordered_sets import has_sets
 from ray_gym.task import task_json
@@ -94,3 +97,37 @@ def test_prepared_rows_and_hashes_of_contents_have_that_order() -> None:
 
 def test_sets_are_known_by_the_types_of_the_fields() -> None:
     assert has_sets(Sets) and has_sets(Holder) and not has_sets(Plain) and not has_sets(Task)
+
+
+class Aliased(BaseModel):
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    of_words: set[str] = Field(alias="words")
+    of_shelves: list[Shelf] = Field(alias="of-shelves")
+
+
+class HoldsAliased(Task):
+    held: Aliased
+    by_name: dict[str, Aliased]
+
+
+def test_sets_are_in_order_where_fields_are_written_by_aliases() -> None:
+    held = {"words": WORDS, "of-shelves": [{"tags": WORDS}]}
+    task = HoldsAliased.model_validate_json(json.dumps({"held": held, "by_name": {"a": held}}))
+    assert json.loads(task_json(task))["held"] == held
+    assert json.loads(task_json(task))["by_name"] == {"a": held}
+
+
+@pytest.mark.parametrize(("mode", "told"), [("constants", "Infinity"), ("strings", '"Infinity"'), ("null", "null")])
+@pytest.mark.parametrize("limit", [math.inf, -math.inf])
+def test_an_infinity_is_written_as_the_task_says(mode: Any, told: str, limit: float) -> None:
+    class Endless(Task):
+        model_config = ConfigDict(ser_json_inf_nan=mode)
+
+        limit: float | None = None
+        words: set[str]
+
+    task = Endless(limit=limit, words=set(WORDS))
+    sign = "-" if limit < 0 and mode != "null" else ""
+    assert f'"limit":{told.replace("Inf", f"{sign}Inf")},' in task_json(task)
+    assert bool(lost_values(task)) == (mode == "null")
