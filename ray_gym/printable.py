@@ -28,7 +28,10 @@ _OF_WORDS = r"[!#-&(-+\-.-:<-Z\\-_a-z|}~]"
 """Characters of a word that may be a secret: ASCII but for spaces, quotes, and signs between the items of data."""
 _CUT_WORD = re.compile(rf"(?<!{_OF_WORDS}){_OF_WORDS}+\Z")
 _OF_WORD = re.compile(_OF_WORDS)
-_SCHEME = re.compile(r"\A\s*(?:bearer|basic|token|key|apikey)\s+(?=\S)", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"\A\s*(?:bearer\s+(?=\S)|(?:basic|token|key|apikey)\s+(?=\S*[0-9]\S*\s*\Z|\S{16,}\s*\Z))", re.IGNORECASE
+)
+"""Scheme of a header. Words of a language ("basic algebra") stand behind some, too, but none with a digit or so long."""
 _SECRET_NAME = re.compile(
     r"(?:key|token|secret|password|passwd|pwd|auth|authorization|credentials?|cookies?)(?![a-z])", re.IGNORECASE
 )

@@ -219,9 +219,15 @@ def test_no_text_takes_long_to_be_cut() -> None:
 
 
 def test_a_header_without_its_scheme() -> None:
-    assert [without_scheme(one) for one in ("Bearer abc", "basic  abc", "abc def", "Bearer ", "token")] == [
-        *("abc", "abc", "abc def", "Bearer ", "token")
-    ]
+    given = ("Bearer abc", "basic  abc1", "Key abcdefghijklmnop", "abc def", "Bearer ", "token")
+    assert list(map(without_scheme, given)) == ["abc", "abc1", "abcdefghijklmnop", "abc def", "Bearer ", "token"]
+
+
+@pytest.mark.parametrize(
+    "words", ["basic algebra", "key concepts", "Token limits", "basic of 12 sums", "apikey handling"]
+)
+def test_words_behind_another_word_are_no_header(words: str) -> None:
+    assert without_scheme(words) == words
 
 
 def test_a_secret_is_known_by_the_name_of_its_place() -> None:
