@@ -73,7 +73,7 @@ class Episode(BoundedEpisode):
         anything.
         """
         self._require_open()
-        require_participant(name, self.environment.participants, "turn")
+        self._require_speaker(name, "turn")
         participant = self.participants[name]
         name = participant.name
         turn = Turn(name, len(self.turns), most_steps=max_steps)

@@ -109,8 +109,8 @@ class EpisodeView:
         return self._now
 
     def turns_of(self, participant: str) -> int:
-        """Returns the number of turns that a participant has begun. Errors: ValueError for an unknown participant."""
-        require_participant(participant, self.participants, "turns_of")
+        """Returns the number of turns that a participant has begun. Errors: ValueError for a name without turns."""
+        self._require_speaker(participant, "turns_of")
         return [turn.speaker for turn in self.turns].count(participant)
 
     def results_for(self, turn: Turn, listener: Participant) -> list[str]:
@@ -124,11 +124,16 @@ class EpisodeView:
     def messages_of(self, participant: str) -> list[Event]:
         """Returns the events of a participant's messages in its own conversation, in order. Messages that the task's
         row began with are not among them. The name of a thread of `open_thread` stands for that conversation. Errors:
-        ValueError for an unknown participant.
+        ValueError for an unknown participant, and for an auxiliary one, which has no conversation of its own.
         """
         if participant not in self.threads:
-            require_participant(participant, self.participants, "messages_of")
+            self._require_speaker(participant, "messages_of")
         return [event for event in self.events if event.kind == "message" and event.thread == participant]
+
+    def _require_speaker(self, name: str, asked: str) -> None:
+        if name in self.environment.auxiliary:
+            raise ValueError(f"{asked}: {name!r} is auxiliary, and has no turns: `episode.ask` returns what it says")
+        require_participant(name, self.environment.participants, asked)
 
     @property
     def answer(self) -> str:

@@ -30,6 +30,18 @@ async def test_a_reward_is_not_made_of_the_words_of_nobody(asked: str, name: str
     assert f"{asked}: {KNOWN.format(name)}" in game.played.failure.message
 
 
+@pytest.mark.parametrize("asked", ["messages_of", "turns_of", "turn"])
+async def test_an_auxiliary_participant_has_no_turns(asked: str) -> None:
+    class Running(Judged):
+        async def run(self, episode: Any) -> None:
+            await getattr(episode, asked)("judge")
+
+    players = {"policy": says("yes"), "user": says("ok"), "judge": says("1")}
+    game = await play_task(Running(), Task(), players)
+    assert game.failure is not None
+    assert f"{asked}: 'judge' is auxiliary, and has no turns: `episode.ask` returns" in game.failure.message
+
+
 async def test_words_of_another_conversation_are_read_by_its_name() -> None:
     class Drafting(Alone):
         async def run(self, episode: Any) -> None:
