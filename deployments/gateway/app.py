@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 from ray import serve
+from ray.exceptions import RayError
 
 from ray_gym.config.sections import ServiceSection
-from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
+from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Note, Target
 from ray_gym.deployments.gateway.doors.general import general_routes
 from ray_gym.deployments.gateway.doors.messages_door import messages_router
 from ray_gym.deployments.gateway.doors.openai_door import openai_router
@@ -26,11 +29,13 @@ from ray_gym.deployments.gateway.guards.pace import PacedAnswers
 from ray_gym.deployments.gateway.guards.surface import Surface
 from ray_gym.deployments.gateway.guards.tokens import read_secret
 from ray_gym.deployments.gateway.metrics import Metrics, RequestCounter
-from ray_gym.deployments.gateway.remote_service import RemoteService
+from ray_gym.deployments.gateway.remote_service import PROBE_S, RemoteService
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.installed.version import version
 from ray_gym.models.door import PATHS
 from ray_gym.models.engine import Engine, HasDoor, OpensDoor, Tokenizing
+from ray_gym.openai_api.refused import Refused
+from ray_gym.service.service import Service
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 
@@ -116,7 +121,7 @@ def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
     service = RemoteService(setup.actor, setup.namespace)
     tokenizers = {name: engine for name, engine in setup.engines.items() if isinstance(engine, Tokenizing)}
-    targets = targets_of(setup.engines)
+    targets = targets_of(setup.engines, partial(note_failure, service))
     routers = [
         general_routes(service, metrics),
         rollout_routes(service, caller_of),
@@ -127,15 +132,21 @@ def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
     return make_app(setup.section, doorkeeper, metrics, slots, routers)
 
 
-def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
+async def note_failure(service: RemoteService, told: str) -> None:
+    """Tells the service of a model's failure, if it can be reached: it is said on the terminal."""
+    with suppress(Refused, RayError, TimeoutError):
+        await service.ask_within(PROBE_S, Service.note_failure, told)
+
+
+def targets_of(engines: Mapping[str, Engine], note: Note | None = None) -> dict[str, Target]:
     """Returns the targets to which requests for models outside of sessions go, by the name of the model. `engines`:
-    engines that have been started.
+    engines that have been started. `note`: notes failures whose words the callers are not told.
     """
-    return {name: _make_target(engine) for name, engine in engines.items()}
+    return {name: _make_target(engine, note) for name, engine in engines.items()}
 
 
-def _make_target(engine: Engine) -> Target:
-    asked = ModelTarget(engine.connect(), SILENCE_S)
+def _make_target(engine: Engine, note: Note | None) -> Target:
+    asked = ModelTarget(engine.connect(), SILENCE_S, note)
     if isinstance(engine, HasDoor):
         return EndpointTarget(PATHS, DoorTarget(ServeDoor(engine.door, SILENCE_S)), asked)
     if isinstance(engine, OpensDoor):

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 
+from ray_gym.config.interpolations import unfilled
 from ray_gym.logs import configure
 from ray_gym.metrics.pulse import Pulse
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
+from ray_gym.run.driver.tally import Tally
 from ray_gym.service import api as wire
 from ray_gym.service.api import (
     EnvironmentList,
@@ -50,6 +52,7 @@ class Service:
         rollouts = setup.directory / "rollouts"
         self._rollouts = RolloutQueue(setup.config, setup.folder, setup.engines, offers, rollouts, recorder)
         self._sessions = Sessions(setup.config, setup.engines, offers, setup.directory, recorder)
+        self._asked = Tally(0)
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
     async def start(self) -> None:
@@ -71,8 +74,14 @@ class Service:
         return self._state
 
     async def troubles(self) -> list[str]:
-        """Returns what is wrong with workers, in lines with the rollout or the environment."""
-        return [*self._rollouts.troubles(), *self._sessions.troubles()]
+        """Returns what is wrong with workers, in lines with the rollout or the environment, and how models failed that
+        were asked outside of both.
+        """
+        return [*self._asked.troubles.splitlines(), *self._rollouts.troubles(), *self._sessions.troubles()]
+
+    async def note_failure(self, told: str) -> None:
+        """Notes how a model failed that was asked outside of rollouts and sessions, for `troubles`."""
+        self._asked.add_warning(unfilled(told, self._filled_in))
 
     async def environments(self) -> EnvironmentList:
         """Returns the environments that are offered, the config's own first."""

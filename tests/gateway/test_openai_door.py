@@ -168,6 +168,35 @@ async def test_errors_have_one_shape_and_tell_nothing_of_the_inside(
     assert ("Retry-After" in answer.headers) == (status == 503)
 
 
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (
+            EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player (mine.py:4)", "ValueError: no"),
+            ["model m: environment in scripted player (mine.py:4): ValueError: no"],
+        ),
+        (EpisodeFailure(FailureKind.USER, "model", "gone"), ["model m: user in model: gone"]),
+        (EpisodeFailure(FailureKind.INFRA, "model", "HTTP 401", retry=False), ["model m: infra in model: HTTP 401"]),
+        (EpisodeFailure(FailureKind.DATA, "chat template", "roles must alternate"), []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "said"), [("chat/completions", {"messages": HELLO}), ("responses", {"input": "Hello"})]
+)
+async def test_a_failure_of_which_the_caller_has_no_words_is_noted(
+    failure: EpisodeFailure, told: list[str], path: str, said: dict[str, Any]
+) -> None:
+    noted: list[str] = []
+
+    async def note(words: str) -> None:
+        noted.append(words)
+
+    app = door_app({"m": ModelTarget(Failing(failure), 5, note)})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://door") as web:
+        answer = await web.post(f"/v1/{path}", json={"model": "m", **said})
+    assert (answer.status_code == 502) == bool(told) and noted == told
+
+
 async def test_completions_say_that_the_model_has_messages_only(client: openai.AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="messages only"):
         await client.completions.create(model="scripted", prompt="Hello")

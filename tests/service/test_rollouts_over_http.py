@@ -328,6 +328,17 @@ async def stream_by_hand(app: FastAPI, run_id: str, receive: Receive, send: Send
     )
 
 
+async def test_how_models_failed_outside_of_rollouts_is_told_once_a_kind(tmp_path: Path) -> None:
+    service = Service(setup(tmp_path))
+    assert await service.troubles() == []
+    for told in ("model m: environment in p (mine.py:4): KeyError: 'a'", "model n: infra in q: HTTP 401"):
+        for _ in range(2):
+            await service.note_failure(told)
+    await service.note_failure("model m: environment in p (mine.py:4): KeyError: 'b'")
+    told = ["model m: environment in p (mine.py:4): KeyError: 'a'", "model n: infra in q: HTTP 401"]
+    assert await service.troubles() == told
+
+
 async def test_a_rollout_that_can_not_go_on_says_why(tmp_path: Path) -> None:
     """The config has another model under the old name: what was begun is not to be mixed with it."""
     async with serving(tmp_path) as door:

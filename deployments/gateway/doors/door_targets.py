@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -43,6 +43,10 @@ UNLIMITED = Sampling(max_tokens=MOST_TOKENS)
 RETRY_S = 1.0
 """Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
 """
+FAILED = "model_failed"
+"""Code of the refusal for a failure whose words are not the caller's."""
+Note = Callable[[str], Awaitable[None]]
+"""Notes the words of a failure."""
 
 
 class Target(Protocol):
@@ -107,12 +111,14 @@ class EndpointTarget:
 
 class ModelTarget:
     """Answers chat completions, Responses and messages by a model that takes messages as those of episodes. An answer is
-    generated as a whole, within `deadline_s` seconds. Other paths are refused.
+    generated as a whole, within `deadline_s` seconds. Other paths are refused. `note`: is given the words of each failure
+    of which the caller is only told that the model failed.
     """
 
-    def __init__(self, model: Model, deadline_s: float) -> None:
+    def __init__(self, model: Model, deadline_s: float, note: Note | None = None) -> None:
         self._model = model
         self._deadline_s = deadline_s
+        self._note = note
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         dialect = _READ_HERE.get(path)
@@ -135,7 +141,11 @@ class ModelTarget:
         except TimeoutError:
             raise service_unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
         except EpisodeFailure as error:
-            raise _refusal_of_failure(error, asked.format_field) from error
+            refused = _refusal_of_failure(error, asked.format_field)
+            if refused.code == FAILED and self._note is not None:
+                failure = error.failure
+                await self._note(f"model {asked.model}: {failure.kind} in {failure.where}: {failure.message}")
+            raise refused from error
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
             message = "prompt is too long: the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
@@ -187,4 +197,4 @@ def _refusal_of_failure(error: EpisodeFailure, format_field: str) -> Refused:
         return refused if refused.param else Refused(400, "invalid_request", error.failure.message, "messages")
     if error.failure.kind is FailureKind.INFRA and error.retry:
         return service_unavailable("the model can't be reached")
-    return Refused(502, "model_failed", "the model failed")
+    return Refused(502, FAILED, "the model failed")
