@@ -17,6 +17,7 @@ from ray_gym.client.calls import Call
 from ray_gym.client.exchanges import Exchange, Pause, Send
 from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience
+from ray_gym.messages import encodable
 from ray_gym.service import api
 
 T = TypeVar("T")
@@ -225,11 +226,12 @@ class AsyncSession(OpenSession):
         return await self._client._call(calls.call_tool(self.id, request, key))
 
     async def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
-        """Says a message for a participant, and returns the messages that the participant hears in reply.
+        """Says a message for a participant, and returns the messages that the participant hears in reply. Half of a
+        surrogate pair in it, which UTF-8 can't spell, is said as "?".
 
         The message ends the participant's turn. `key`: idempotency key; None: a random one.
         """
-        request = api.MessageRequest(participant=participant, content=content)
+        request = api.MessageRequest(participant=participant, content=encodable(content))
         return await self._client._call(calls.say(self.id, request, key))
 
     async def score(self, *, key: str | None = None) -> api.SessionInfo:

@@ -46,6 +46,8 @@ def parse_json(body: bytes, is_of_an_agent: bool = False) -> Any:
             if is_of_an_agent:
                 return encodable(value)
             json.dumps(value, ensure_ascii=False).encode()  # raises for lone surrogates, which escapes can spell
+    except UnicodeEncodeError:
+        raise _bad_json("half a surrogate pair (\\ud800 to \\udfff) stands alone") from None
     except UnicodeError:
         raise _bad_json("it has text that is not UTF-8") from None
     except json.JSONDecodeError as error:

@@ -138,8 +138,11 @@ def test_what_nothing_behind_could_take_is_refused(body: bytes) -> None:
 def test_half_of_a_surrogate_pair_that_an_agent_repeats_is_taken() -> None:
     body = b'{"\\ud83d": ["x\\uDE00", "\\ud83d\\ude00"]}'
     assert parse_json(body, is_of_an_agent=True) == {"?": ["x?", "\U0001f600"]}
+    for half in (body, b'"\\uDE00"', b'[1, "\\ud83d ok"]'):
+        with pytest.raises(Refused, match=r"accepted: half a surrogate pair .* stands alone"):
+            parse_json(half)
     with pytest.raises(Refused, match="UTF-8"):
-        parse_json(body)
+        parse_json(b'["\xff\\ud83d"]')
 
 
 def test_what_is_json_is_taken() -> None:

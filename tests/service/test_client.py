@@ -261,7 +261,7 @@ def test_a_session(client: Any, service: BrokenService) -> None:
     assert session.mcp_url == f"{service.url}/v1/sessions/s1/mcp"
     assert session.anthropic_base_url == f"{service.url}/v1/sessions/s1/anthropic"
     assert session.call_tool("guess", '{"number": 3}', call_id="c1").content == "found"
-    assert session.say("Is it 3?", participant="user").messages[0].content == "higher"
+    assert session.say("Is it 3\ud83d", participant="user").messages[0].content == "higher"
     assert session.score().id == session.info().id == "s1"
     session.close()
     assert asked(service) == [
