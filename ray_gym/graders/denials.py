@@ -15,11 +15,16 @@ _CANNOT_BE = (
     r"(?:can(?:['’]?t|\s?not)|(?:could|would|wo)(?:n['’]t|\snot))\s"  # noqa: RUF001
     r"(?:be(?:\s(?:the\s)?(?:right|correct|true|valid|it|so|answer))?|work|fit)|(?:doesn['’]t|does\snot)\s(?:work|fit)"  # noqa: RUF001
 )
+_IS_IT_RIGHT = (
+    r"(?:(?:is|was)\s(?:that|this|it)\s(?:really\s)?(?:right|correct|true|so|it|the\sanswer)"
+    r"|(?:does|did)\s(?:that|this|it)\s(?:work|hold|fit|check\sout))(?=\?)"
+)
 _CALLED_WRONG = re.compile(
-    r"[\s(\[)\]}>\"'.:,;?!*_–—-]*+(?:[✗✘❌✖]|(?:(?:wait|hm{1,5}|oh|no|actually|sorry)\b[,.!\u2026]{0,4}\s+){0,3}"  # noqa: RUF001
+    r"[\s(\[)\]}>\"'.:,;?!*_–—-]*+(?:[✗✘❌✖]"  # noqa: RUF001
+    rf"|(?:(?:(?:wait|hm{{1,5}}|oh|no|actually|sorry|but|however)\b|{_IS_IT_RIGHT})[,.!?\u2026]{{0,4}}\s+){{0,3}}"
     r"(?:(?:that|this|it|which|and|i)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks|(?:would|must)\sbe|has\sbeen)\s+)?"  # noqa: RUF001
     r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
-    rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s))"  # noqa: RUF001
+    rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s)|not\s(?:quite|really)(?:\sright)?)"  # noqa: RUF001
     r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
     re.IGNORECASE,
 )

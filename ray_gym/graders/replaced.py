@@ -18,14 +18,24 @@ _VALUE = (
 """Number or formula that ends its clause, with a unit of at most two words."""
 _IS = r"(?:['\u2019]s|\s(?:is|was|equals|(?:should|must|has\sto)\s(?:actually\s)?be)\b|\s?=)"
 _OF_THE_TASK = r"(?:\s(?:here|then|now|to\s(?:the|this)\s(?:\w{1,12}\s)?(?:question|problem)))?"
+_RIGHT_VALUE = r"(?:correct(?:ed)?|right)\s(?:value|result|number|total|sum|count|solution|figure)"
 _ANNOUNCED = re.compile(
-    rf"(?is:(?:(?<![^\W_])answer{_OF_THE_TASK}(?:{_IS}(?:\s(?:actually|therefore|thus|then|just|simply))?|(?=[*_` ]{{0,6}}[:\uff1a\n]))"
+    rf"(?is:(?:(?<![^\W_])(?:answer|{_RIGHT_VALUE}){_OF_THE_TASK}"
+    rf"(?:{_IS}(?:\s(?:actually|therefore|thus|then|just|simply))?|(?=[*_` ]{{0,6}}[:\uff1a\n]))"
     rf"|(?:\u7b54\u6848|\u7b54\u3048)[*\s]{{0,4}}[\u662f\u4e3a\u70ba\u306f\uff1a:]){_VALUE})"
 )
-_CLAIMED = re.compile(rf"(?is:(?:\b(?:it|that|this|the\s(?:result|value|total|sum|number))){_IS}{_VALUE})")
+_CLAIMED = re.compile(
+    rf"(?is:\b(?:(?:it|that|this|the\s(?:result|value|total|sum|number)){_IS}|I\smeant(?:\sto\s\w{{3,5}})?){_VALUE})"
+)
 _RIGHT_BEHIND = re.compile(rf"(?is:[\s,.:;!\u2014-]{{1,6}}{_VALUE})")
+_CHANGED = re.compile(
+    r"(?is:[\s}$*_)\\\]]{0,9}(?:--?>|[\u2192\u27f6]|\\(?:to|(?:long)?rightarrow)(?![a-z]))(?![\s$*_]{0,4}[a-z]\s?=)"
+    rf"{_VALUE})"
+)
+"""Another value of the same, to which an arrow right behind an answer leads."""
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|had|suppose|assuming|without|mistakes?|pitfalls?|misconceptions?|may|might|other\s(?:question|problem|part))\b[^.;!?\n]{0,200}\Z",
+    r"\b(?:if|unless|had|suppose|assuming|without|(?<!made a )(?<!my )mistakes?|pitfalls?|misconceptions?|may|might"
+    r"|other\s(?:question|problem|part))\b[^.;!?\n]{0,200}\Z",
     re.IGNORECASE,
 )
 _CHECKS = re.compile(r"check|verif|double", re.IGNORECASE)
@@ -53,7 +63,8 @@ def replacement(answer: str | None, behind: str) -> str | None:
     given = [found for found in given if not _is_asked(behind, found)]
     last = given[-1] if given and answer is not None else None
     claims = _claims(behind, begin)
-    last = max([*claims, *([last] if last else [])], key=lambda one: one.start("value"), default=None)
+    changed = _CHANGED.match(behind) if answer is not None else None
+    last = max(filter(None, [*claims, last, changed]), key=lambda one: one.start("value"), default=None)
     if last is None or (answer is not None and _comes_in(answer, last["value"])):
         return None
     return None if answer is not None and _is_said_again(answer, behind[last.end("value") :]) else last["value"]

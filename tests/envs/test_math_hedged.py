@@ -34,6 +34,8 @@ def test_an_answer_that_is_taken_back_or_hedged_is_none(answer: str) -> None:
         ("Answer: 12\nThat is wrong.", 0), ("\\boxed{12}\n\n**Final Answer: 12.0**", 1),
         ("\\boxed{12}\n\nAnswer: $x = 12$", 1), ("\\boxed{12}\n\nThe answer is 24/2.", 1),
         ("The answer is 12. Wait, let me check: 3*4 = 12. Yes, it's 12.", 1), ("\\boxed{12}\n\nAnswer: 12 apples", 1),
+        ("\\boxed{12}. Hmm, I made a mistake; it's 13.", 0), ("\\boxed{12} -> 13", 0), ("\\boxed{12} -> 24/2", 1),
+        ("The answer is 12. Oops, I meant 13.", 0), ("The answer is 12? Not quite, it is 13.", 0),
     ],
 )  # fmt: skip
 def test_an_answer_behind_which_another_value_is_given_is_none(answer: str, value: float) -> None:

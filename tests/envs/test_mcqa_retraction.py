@@ -219,6 +219,10 @@ YES_NO = {"A": "Yes", "B": "No"}
         (CITIES, r"\boxed{B} No, that's incorrect.", None),
         (CITIES, r"\boxed{B} Wait, A is wrong too.", "B"),
         (CITIES, r"\boxed{B}. Actually, that's right.", "B"),
+        (CITIES, r"\boxed{B}. But that's wrong.", None),
+        (CITIES, r"\boxed{B}. Is that right? No.", None),
+        (CITIES, r"\boxed{B}? Not quite.", None),
+        (CITIES, r"\boxed{B}. But A is wrong.", "B"),
     ],
 )
 def test_the_text_of_the_boxed_option_does_not_call_it_wrong(

@@ -57,6 +57,11 @@ def test_a_question_that_is_not_known_may_suppose() -> None:
             "答案:",
             "1",
             "13? ",
+            "the correct value is 13. ",
+            "is that right? ",
+            "but ",
+            "i made a mistake ",
+            "-> 13 ",
         ),
     ],
 )
@@ -85,6 +90,12 @@ def test_no_box_takes_long_to_find(part: str) -> None:
         ("\n\nWait, let me recheck: that is 15. Then 15 - 3 = 12.", None), ("\n\nIf n = 5, the answer is 15.", None),
         ("\n\nLet me recheck: that is 15, which is correct.", None), ("\n\nThe student's answer: 15", None),
         ("\n\nWait, the answer is 15? I doubt it.", None),
+        (". Hmm, I made a mistake; it should be 15.", "15"), (". I made a mistake, it's 15.", "15"), (". My mistake, it's 15.", "15"),
+        (". Oops, I meant 15.", "15"), (". I meant to say 15.", "15"), (". I miscounted: 15.", "15"), (". My bad, 15.", "15"),
+        ("\n\nThe correct value is 15.", "15"), ("\n\nThe right number: 15", "15"), ("\n\nThe corrected total is 15.", "15"),
+        (" -> 15", "15"), (" \\to 15", "15"), (" → $15$", "$15$"), (" -> y = 15", None), (" => 15", None), (" -> 12", None),
+        (". A common mistake is 15.", None), (". I made a mistake before, now it's right.", None), (". I meant it.", None),
+        (". Hmm, I made a mistake: 15. No, it is 12.", None), ("\n\nThe correct value is not 15.", None),
     ],
 )  # fmt: skip
 def test_another_value_is_given_as_the_answer_behind_a_box(behind: str, instead: str | None) -> None:
@@ -94,6 +105,20 @@ def test_another_value_is_given_as_the_answer_behind_a_box(behind: str, instead:
 def test_without_a_box_another_value_counts_behind_words_that_take_the_answer_back() -> None:
     assert answer_instead("The answer is 12. Wait, it's 13.") == "13"
     assert answer_instead("The answer is 12. It's 3 more than 9.") is None
+
+
+@pytest.mark.parametrize(
+    ("behind", "box"),
+    [
+        (". But that's wrong, since 1+1=2.", None), (". However, this is incorrect.", None), (". But no.", None),
+        (". Is that right? No.", None), (". Does it work? No, it doesn't.", None), (". Was that true? Not quite.", None),
+        ("? Not quite, it is 15.", None), (". Not really.", None), (". Not quite right: 15", None),
+        (". But 15 is wrong.", "12"), (". But that's right.", "12"), (". Is that right? Yes.", "12"), (". Is it 15? No.", "12"),
+        (". Does that work? Yes, 3*4 = 12.", "12"), (". Is that right? No doubt.", "12"), (". Not quite 13.", "12"),
+    ],
+)  # fmt: skip
+def test_a_box_that_is_called_wrong_behind_a_but_or_a_question_does_not_stand(behind: str, box: str | None) -> None:
+    assert standing_box(f"$\\boxed{{12}}${behind}") == box
 
 
 @pytest.mark.parametrize("below", ["That is wrong.", "Wait, no, that's incorrect."])
