@@ -25,7 +25,7 @@ PROMPT = """Solve the problem. Think about it as long as you need, then write th
 between <answer> and </answer>, in exactly the form that the problem asks for."""
 
 _answer = first_of(tagged("answer"), last_boxed, whole)
-_ONLY_A_BOX = re.compile(r"[\s$*]*\\(?:boxed|fbox)\s*\{(.*)\}[\s$*.]*", re.DOTALL)
+_ONLY_A_BOX = re.compile(r"(?:[\s$*]|\\[(\[])*\\(?:boxed|fbox)\s*\{(.*)\}(?:[\s$*.]|\\[)\]])*", re.DOTALL)
 
 
 class ReasoningGymTask(Task):

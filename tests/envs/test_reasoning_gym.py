@@ -107,6 +107,9 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
         (f"<answer>0</answer> no, <answer> {right}\n</answer>", right),
         (f"<answer>\\boxed{{{right}}}</answer>", right),
         (f"<answer> $\\boxed{{ {right} }}$. </answer>", right),
+        (f"<answer>\\(\\boxed{{{right}}}\\)</answer>", right),
+        (f"<answer>\n\\[ \\boxed{{{right}}} \\].</answer>", right),
+        (f"<answer>**\\(\\boxed{{{right}}}.\\)**</answer>", right),
         (f"<answer>{right}</answer> no, <answer>0</answer>", "0"),
         (f"\\boxed{{{right}}}, that is <answer>7</answer>", "7"),
         (f"It is {right}, I think.", f"It is {right}, I think."),
@@ -121,7 +124,7 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
         assert answer_in(said) == answer
         rewards.append(reward_of(played))
         assert rewards[-1] == directly(task, entry, answer), said
-    assert rewards[:6] == [1] * 6 and max(rewards[6:]) < 1 and 0 < rewards[8] < 1
+    assert rewards[:9] == [1] * 9 and max(rewards[9:]) < 1 and 0 < rewards[11] < 1
 
 
 @on_one_loop
