@@ -14,6 +14,7 @@ from ray_gym.envs.equivalence_judge.generator import question
 from ray_gym.envs.equivalence_judge.players import judge_who_knows, says
 from ray_gym.envs.equivalence_judge.prompt import PROMPT
 from ray_gym.graders import Equivalence, QuestionTask, RegularExpression, Verdict, equivalence_prompt, search
+from ray_gym.graders.regex import regexes_of_template
 from ray_gym.models.player import Player
 
 INSTRUCTIONS = "Answer the question briefly and completely, without repeating it."
@@ -30,16 +31,16 @@ class EquivalenceTask(QuestionTask):
     @model_validator(mode="before")
     @classmethod
     def _apply_template(cls, given: Any) -> Any:
-        """Takes `output_regex` out of `template_metadata`, where NeMo Gym's rows have it, and drops that field. Its points
-        stand for line feeds, too, and its anchors for ends of lines.
+        """Takes the only `output_regex` out of `template_metadata`, where NeMo Gym's rows have it, and drops that field. Its
+        points stand for line feeds, too, and its anchors for ends of lines.
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given
+        patterns = regexes_of_template(given, "answer_regex", "(?ms)")
+        if len(patterns) > 1:
+            raise ValueError(f"template_metadata.output_regex: {len(patterns)} expressions, of which one may be there")
         row = {name: value for name, value in given.items() if name != "template_metadata"}
-        pattern = given["template_metadata"].get("output_regex")
-        if isinstance(pattern, str):
-            pattern = f"(?ms){pattern}"  # in front, since the expression may begin with flags of its own
-        return row if pattern is None else {"answer_regex": pattern, **row}
+        return {**row, "answer_regex": patterns[0]} if patterns else row
 
 
 class EquivalenceJudge(Environment[EquivalenceTask, None]):

@@ -16,6 +16,7 @@ from ray_gym.envs.mcqa.majority import ballots_of, majority_at
 from ray_gym.envs.mcqa.reading import Grading
 from ray_gym.envs.mcqa.subjects import SUBJECTS, Subject
 from ray_gym.graders import RegularExpression
+from ray_gym.graders.regex import regexes_of_template
 from ray_gym.messages import is_blank
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -100,11 +101,9 @@ class MultipleChoiceTask(Task):
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given
+        patterns = regexes_of_template(given, "output_regex", "(?i)")
         row = {name: value for name, value in given.items() if name != "template_metadata"}
-        patterns = _several(given["template_metadata"].get("output_regex"))
-        if isinstance(patterns, list):  # flags in front, since an expression may begin with flags of its own
-            patterns = [f"(?i){one}" if isinstance(one, str) else one for one in patterns]
-        return {"output_regex": patterns, **row} if patterns else row
+        return {**row, "output_regex": patterns} if patterns else row
 
     @model_validator(mode="after")
     def _check_answer(self) -> MultipleChoiceTask:

@@ -8,7 +8,8 @@ interrupted and keeps the interpreter's lock.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -34,6 +35,28 @@ def _compiles(pattern: str) -> str:
 
 RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_compiles)]
 """Type of a pydantic field that takes the text of a valid pattern."""
+
+
+def regexes_of_template(row: Mapping[str, Any], field: str, flags: str) -> list[str]:
+    """Returns the expressions of `output_regex`, one or several, in the `template_metadata` of a row of NeMo Gym's; none if
+    the row has a `field` of its own for them.
+
+    `flags` (`(?i)`) are put in front, since an expression may begin with flags of its own. Errors: ValueError for what is
+    no regular expression.
+    """
+    template = row.get("template_metadata")
+    given = template.get("output_regex") if isinstance(template, Mapping) and field not in row else None
+    patterns = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+    for pattern in patterns:
+        try:
+            if not isinstance(pattern, str) or not pattern:
+                raise ValueError(f"{pattern!r} is no text of a regular expression")
+            if len(pattern) > LONGEST - len(flags):
+                raise ValueError(f"{len(pattern):,} characters, of which at most {LONGEST - len(flags):,} may be there")
+            _compiles(pattern)
+        except ValueError as error:
+            raise ValueError(f"template_metadata.output_regex: {error}") from None
+    return [f"{flags}{pattern}" for pattern in patterns]
 
 
 async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:

@@ -189,6 +189,24 @@ async def test_a_rows_own_expression_wins_over_the_option(row: dict[str, Any]) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("(", r"template_metadata\.output_regex: '\(' is no regular expression: .* at position 0"),
+        (["a", "b"], r"template_metadata\.output_regex: 2 expressions, of which one may be there"),
+        ({"a": 1}, r"template_metadata\.output_regex: \{'a': 1\} is no text of a regular expression"),
+        ("", r"template_metadata\.output_regex: '' is no text"),
+    ],
+)
+def test_a_wrong_expression_of_nemo_gym_is_told_as_the_row_has_it(pattern: object, told: str) -> None:
+    row = {"question": "When?", "expected_answer": GOLD, "template_metadata": {"output_regex": pattern}}
+    with pytest.raises(ValueError, match=told):
+        EquivalenceTask.model_validate(row)
+    assert (
+        EquivalenceTask.model_validate({**row, "template_metadata": {"output_regex": ["a"]}}).answer_regex == "(?ms)a"
+    )
+
+
 async def test_the_question_is_the_last_match() -> None:
     task = EquivalenceTask(question="Example. Q: one? Now yours. Q: two?", expected_answer=GOLD)
     played = await answered(GOLD, EQUAL, task=task, question_regex=r"Q: (\w+\?)")

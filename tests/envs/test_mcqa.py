@@ -523,8 +523,26 @@ async def test_an_expression_of_nemo_gym_may_begin_with_flags(pattern: str) -> N
     }
     task = checking.task_of(FileRow("row", 0, fields), MultipleChoice())
     assert reward_of(await play_task(MultipleChoice(), task, {"policy": says("ANSWER: b")})) == 1
-    with pytest.raises(checking.BadRow, match=r"output_regex\.0: Input should be a valid string"):
-        checking.task_of(FileRow("row", 0, {**fields, "template_metadata": {"output_regex": 5}}), MultipleChoice())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("(", r"template_metadata\.output_regex: '\(' is no regular expression: .* at position 0"),
+        (["a", "b)"], r"template_metadata\.output_regex: 'b\)' is no regular expression"),
+        (5, r"template_metadata\.output_regex: 5 is no text of a regular expression"),
+        ("", r"template_metadata\.output_regex: '' is no text"),
+        ("a" * 997, r"template_metadata\.output_regex: 997 characters, of which at most 996 may be there"),
+    ],
+)
+def test_a_wrong_expression_of_nemo_gym_is_told_as_the_row_has_it(pattern: object, told: str) -> None:
+    fields = {"question": "Which?", "options": {"A": "Yes", "B": "No"}, "expected_answer": "B"}
+    with pytest.raises(checking.BadRow, match=told):
+        checking.task_of(
+            FileRow("row", 0, {**fields, "template_metadata": {"output_regex": pattern}}), MultipleChoice()
+        )
+    own = {**fields, "output_regex": "a", "template_metadata": {"output_regex": pattern}}
+    assert MultipleChoiceTask.model_validate(own).output_regex == ("a",)
 
 
 async def test_of_several_expressions_the_first_that_finds_an_option_counts() -> None:
