@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 from dataclasses import dataclass, field
 
-from ray_gym.agents.raised_at import raised_at
+from ray_gym.agents.raised_at import last_line, raised_at
 from ray_gym.agents.refusals import Refusals
 from ray_gym.agents.running import Launcher, Left
 from ray_gym.agents.seat_tools import SeatTools
@@ -202,9 +202,8 @@ class Seat:
         """Returns the failure of a program that did not end well: it is the policy's own, or the simulator's. An exit code
         before the model's first answer was neither's doing.
         """
-        said = left.errors.strip().splitlines()
-        place = raised_at(left.errors)
-        message = f"{left.why_ended}: {beginning(said[-1], 200)}" if said else str(left.why_ended)
+        said, place = last_line(left.errors), raised_at(left.errors) if left.is_by_itself else ""
+        message = f"{left.why_ended}: {beginning(said, 200)}" if said else str(left.why_ended)
         message += f", in {place}" if place else ""
         where = f"agent {self.launcher.name}"
         if left.is_by_itself and not self._is_answered:
