@@ -47,7 +47,9 @@ class Dialect:
         return f"{self.prefix}{secrets.token_hex(12)}"
 
     def headers(self, asked: ApiRequest, completion: Completion | None) -> dict[str, str]:
-        """Returns the headers of the answer to a request. `completion`: the answer; None if it is not known yet."""
+        """Returns the headers of the answer to a request. `completion`: the answer; None if pings go before it. No request of
+        a dialect that has pings can ask for tokens, so that its headers don't depend on the answer.
+        """
         left_out = list(asked.left_out)
         if completion is not None and not completion.has_tokens:
             left_out += [self.logprobs_field] * asked.logprobs + ["return_token_ids"] * asked.token_ids
