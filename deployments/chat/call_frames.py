@@ -466,7 +466,7 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
     return any(
         (isinstance(read, Between | Suffixed) and read.begin in answer)
-        or (isinstance(read, ListOfJson) and read.before in answer)
+        or (isinstance(read, ListOfJson | ObjectOfJson) and read.before != "" and read.before in answer)
         for read in reads
     )
 

@@ -83,7 +83,7 @@ def test_a_call_of_minimax_m3_without_its_own_end_is_read() -> None:
     assert read("minimax_m3", f"{note}\n{go}") == ("", [("note", '{"text": "ü"}'), ("go", '{"to": "x"}')])
 
 
-@pytest.mark.parametrize("text", ["<b>x</b>", "a <b>x</b> c", "a < b & c", "<param>", "if a<b: c"])
+@pytest.mark.parametrize("text", ["<b>x</b>", "a <b>x</b> c", "a < b & c", "<p>", "if a<b: c"])
 def test_a_value_of_minicpm5_may_have_other_tags(text: str) -> None:
     note, _ = call_texts("minicpm5")
     assert read("minicpm5", note.replace("ü", text)) == ("", [("note", json.dumps({"text": text}))])
