@@ -5,7 +5,7 @@ math-verify reads without evaluating, so a written form differs from its value: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -112,7 +112,7 @@ def _with_fractions(written: Any) -> Any:
         return written
     if len(equations := _chain(written)) > 1:
         return _with_fractions(equations[-1])
-    parts = [_with_fractions(part) for part in _in_order(written)]
+    parts = [_with_fractions(part) for part in in_order(written)]
     return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
 
 
@@ -224,15 +224,15 @@ def _relations(written: Any) -> Iterator[Relational]:
 
 def _chain(written: Any) -> list[Eq]:
     """Returns `a = b` or `a = b = c` as a list of equations; an empty list for anything else."""
-    parts = _in_order(written) if isinstance(written, Boolean) and not isinstance(written, Relational) else [written]
+    parts = in_order(written) if isinstance(written, Boolean) and not isinstance(written, Relational) else [written]
     return list(parts) if all(isinstance(part, Eq) for part in parts) else []
 
 
-def _in_order(written: Basic) -> Iterable[Any]:
+def in_order(written: Basic) -> Sequence[Any]:
     """Returns the parts of an expression in the order in which they were written. Sets and chains of relations keep
     that order separately.
     """
-    parts: Iterable[Any] = getattr(written, "_unsorted_args", written.args)
+    parts: Sequence[Any] = getattr(written, "_unsorted_args", written.args)
     return parts
 
 

@@ -35,6 +35,7 @@ from ray_gym.envs.math.last_letter import may_end_in_variable, with_unit_in_text
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.notation import bare_expression, tidy, with_commas_alike, with_ratios_alike, without_marks
 from ray_gym.envs.math.number_words import cardinal, with_digits
+from ray_gym.envs.math.ordered import with_order
 from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
@@ -229,8 +230,8 @@ def warm_up() -> None:
 
 
 def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair and a set; nor
-    a value at the end of a false equation.
+    """Says whether two lists of values are equal. An unsolved relation and its solution are not; nor a pair, a set and a
+    range of the same numbers; nor a value at the end of a false equation.
 
     `gold`, `given`: values as `_read` returns them, for the expected answer and the answer.
     """
@@ -238,7 +239,11 @@ def _are_equal(gold: list[Any], given: list[Any]) -> bool:
         return False
     if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
         return False
-    exact_gold, exact_given = [to_exact(one) for one in gold], [to_exact(one) for one in given]
+    if (ordered := with_order(gold, given)) is None:
+        return False
+    exact_gold, exact_given = (
+        [to_exact(one) for one in (value, *read[1:])] for value, read in zip(ordered, (gold, given), strict=True)
+    )
     equal: bool = verify(
         exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
     )
