@@ -43,6 +43,10 @@ _NUMBER_AND_SIGN = re.compile(
     rf"((?:[^=]{{0,60}}=\s?)?{_PART}*(?:[\d)}}]|\\pi))\s?({_DEGREES}|{_PRIMES}|\\?%|¢|{_SIGN})"
 )
 _WORDED = re.compile(rf"({_NUMBER})\s((?:sq|cu)\.?\s[A-Za-z. ]+|[AaPp][Mm]|[A-Za-z. ]{{3,}}(?:\s?/\s?[A-Za-z. ]+)?)")
+_NAMED = re.compile(
+    r"\\?[A-Za-z]{1,9}(?:\s?_\s?(?:\w|\{(?:[^{}]|\{[^{}]{0,30}\}){0,30}\}))?\s?(?:=|\\approx(?![A-Za-z])|\u2248)\s?"
+    rf"(?P<quantity>{NUMBER_AND_UNIT.pattern}|{_WORDED.pattern})"
+)
 _MICRO = re.compile(
     rf"({_NUMBER})\s{{0,3}}\\mu\s{{0,3}}([A-Za-z]{{1,3}})(\^(?:[1-4]|\{{\s?-?[1-4]\s?\}}))?(?:\s?/\s?([A-Za-z]{{1,3}}))?"
 )
@@ -71,6 +75,14 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
         unit = f"{_money(money[2] or '$')} {unit}"
     powers = powers_of(_SLASHED.sub(r"\1/\2", unit))
     return (number.rstrip(), powers) if powers else None
+
+
+def without_name(expression: str) -> str:
+    """Returns a number with plain words or symbols of units behind it without a name before it (`v = 5 m/s`); other
+    expressions as they are.
+    """
+    named = _NAMED.fullmatch(expression)
+    return expression if named is None else named["quantity"]
 
 
 def with_micro_units(expected: str, answer: str) -> tuple[str, str]:

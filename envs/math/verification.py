@@ -51,6 +51,7 @@ from ray_gym.envs.math.units import (
     have_same_units,
     split_quantity,
     with_micro_units,
+    without_name,
 )
 from ray_gym.envs.math.whole import END, have_like_names, kept_whole, with_letters_alike
 from ray_gym.envs.math.words import announced_words, are_same_words
@@ -302,6 +303,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
+    boxed = without_name(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
         return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"
