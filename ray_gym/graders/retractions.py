@@ -13,9 +13,9 @@ RETRACTION = re.compile(
     r"|edit(?:ed)?(?=\s?(?:\([^)\n]{0,30}\))?[\s*_]{0,4}:)|(?:disregard|ignore)\s(?:that|this|the\sabove)"
     r"|correction|oops|whoops|never\s?mind|i\s+change\s+my|scratch\s+that|strike\s+that|i\s+take\s+(?:it|that"
     r"|this)\s+back|let\s+me\s+(?:re-?\w+|correct|revise|fix|think\s+again|look\s+again|double)"
-    r"|(?:my\s+)?(?:mistake|apologies)|my\s+bad|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)|i\s+(?:mis(?:read"
-    r"|judged|counted|calculated|spoke|typed|took)|overlooked|missed|meant)|i(?:['\u2019]ve|\s+have)?\s+made\s+(?:an?|my)\s+(?:\w{1,12}\s)?"
-    r"(?:mistake|error|slip|typo)"
+    r"|(?:my\s+)?(?:mistake|apologies)|my\s+bad|sorry|i\s+(?:was|am|stand)\s+(?:mistaken|wrong|corrected)"
+    r"|i\s+(?:misread|misjudged|miscounted|miscalculated|misspoke|mistyped|mistook|overlooked|missed|meant)"
+    r"|i(?:['\u2019]ve|\s+have)?\s+made\s+(?:an?|my)\s+(?:\w{1,12}\s)?(?:mistake|error|slip|typo)"
     r"|moment(?:\s?mal|(?=[,!.\u2026]))|halt|\u043f\u043e\u0434\u043e\u0436\u0434\u0438(?:\u0442\u0435)?|\u043f\u043e\u0433\u043e\u0434\u0438(?:\u0442\u0435)?|\u0441\u0442\u043e\u043f|doch\s+nicht|attendez|en\s+fait|espera|en\s+realidad)\b"
     r"|\u7b49\u7b49|\u7b49\u4e00\u4e0b|\u66f4\u6b63|\u5f85\u3063\u3066|\u8a02\u6b63|\uc7a0\uae50|\uc7a0\uc2dc\ub9cc)"
 )
