@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from ray_gym.envs.math.unit_table import powers_of
+from ray_gym.graders.boxes import Box, outer_boxes
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _FURTHEST = 100
 """Largest number of characters between two boxes that are joined."""
 _TEXT = re.compile(r"\\(?:text\w*|mathrm|mbox)\s?\{([^{}]*)\}")
@@ -46,7 +45,7 @@ def joined_values(text: str, box: str) -> list[str]:
 
 def _runs(text: str) -> Iterator[tuple[int, int, str, list[str]]]:
     """Yields where the content of boxes that are one begins and ends, what becomes of it, and their values."""
-    boxes = _boxes(text)
+    boxes = outer_boxes(text)
     links = [_link(text[end + 1 : start]) for (_, _, end), (start, _, _) in pairwise(boxes)]
     for is_joined, run in groupby(range(len(links)), key=lambda number: bool(links[number])):
         if is_joined:
@@ -57,7 +56,7 @@ def _runs(text: str) -> Iterator[tuple[int, int, str, list[str]]]:
             yield together[0][1], together[-1][2], inside, values
 
 
-def _values(text: str, boxes: list[tuple[int, int, int]]) -> list[str]:
+def _values(text: str, boxes: list[Box]) -> list[str]:
     """Returns what is in boxes, with the names before them if each has one and the names are not all the same."""
     values = [text[begin:end] for _, begin, end in boxes]
     before = [_NAME_BEFORE.search(text[max(0, start - _LONGEST_NAME) : start]) for start, _, _ in boxes]
@@ -80,18 +79,3 @@ def _link(between: str) -> str:
     if found["or"]:
         return r" \text{ or } "
     return ", " if found["and"] or found["marks"].strip() else ""
-
-
-def _boxes(text: str) -> list[tuple[int, int, int]]:
-    """Returns where the command begins, where the content does, and where it ends, of each box that is not within another."""
-    starts = {found.end(): found.start() for found in _BOX.finditer(text)}
-    opened: list[int] = []
-    boxes: list[tuple[int, int, int]] = []
-    for brace in _BRACE.finditer(text) if len(starts) > 1 else ():
-        if brace[0] == "{":
-            opened.append(brace.end())
-        elif brace[0] == "}" and opened and (begin := opened.pop()) in starts:
-            while boxes and boxes[-1][0] > begin:  # within this one
-                boxes.pop()
-            boxes.append((starts[begin], begin, brace.start()))
-    return boxes
