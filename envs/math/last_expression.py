@@ -27,7 +27,7 @@ _MARK = r"(?:[\s*#\u2192\u21d2\u27f9\u2234]|[-=]>|(?<=\n)>)"
 _FURTHEST = 300
 """Number of characters at the end of an answer in which its expression is looked for."""
 _LAST = re.compile(
-    rf"{_BEFORE}{_MARK}{{0,9}}"
+    rf"{_BEFORE}{_MARK}{{0,9}}(?:\([A-Ea-e]\)\s{{1,3}})?"
     r"(?:\$\$?([^$]{1,200})\$\$?|\\\(((?:(?!\\[()]).){1,200})\\\)|\\\[((?:(?!\\[\[\]]).){1,200})\\\]"
     rf"|((?![\s*$:]|[-=]>)(?:{_BARE}){{1,80}}?))[\s.*]{{0,9}}\Z",
     re.DOTALL,

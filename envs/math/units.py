@@ -77,7 +77,7 @@ def split_quantity(expression: str) -> tuple[str, Powers] | None:
     return (number.rstrip(), powers) if powers else None
 
 
-def without_name(expression: str) -> str:
+def bare_quantity(expression: str) -> str:
     """Returns a number with plain words or symbols of units behind it without a name before it (`v = 5 m/s`); other
     expressions as they are.
     """

@@ -47,11 +47,11 @@ from ray_gym.envs.math.units import (
     CURRENCY,
     NUMBER_AND_UNIT,
     PLAIN_NUMBER,
+    bare_quantity,
     has_other_symbols,
     have_same_units,
     split_quantity,
     with_micro_units,
-    without_name,
 )
 from ray_gym.envs.math.whole import END, have_like_names, kept_whole, with_letters_alike
 from ray_gym.envs.math.words import announced_words, are_same_words
@@ -303,7 +303,7 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
-    boxed = without_name(boxed) if _is_plain(expected) else boxed
+    boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
     if (more := _words_behind(boxed, expected, question)) is not None:
         return expected, boxed, f"{_short(box)} has words behind a number that are no unit: {_short(more)}"

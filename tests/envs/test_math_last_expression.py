@@ -94,7 +94,7 @@ def test_a_relation_to_a_number_is_not_the_number(answer: str) -> None:
         ),
         *(
             ("5", f"The answer is {end}")
-            for end in ("5!", "5:00", "5 because x > 4", "n = 5 (n > 0)", "5 cm²", r"\$5.")
+            for end in ("5!", "(a) 5", "(B) 5.", "5:00", "5 because x > 4", "n = 5 (n > 0)", "5 cm²", r"\$5.")
         ),
         *(
             ("5", text)
