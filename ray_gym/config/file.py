@@ -396,8 +396,8 @@ def _dotted(*parts: Any) -> str:
 
 
 def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[str, ...]) -> str:
-    """Returns words for the place that an unknown key has in another section, for the known key that is nearest to it, or
-    for all of them. If the model has the options of a section that `prefix` leads to, the section's own keys are known, too.
+    """Returns words for the known key that is nearest to an unknown one, for the place that it has in another section, or
+    for all known keys. If the model has the options of a section that `prefix` leads to, the section's own keys are known, too.
     """
     *above, key = location
     sections = kinds_at(RunConfig, prefix) if not above else []
@@ -406,7 +406,7 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...], prefix: tuple[st
     places = [_dotted(*prefix, *above, *place) for kind in kinds for place in _inside(kind, key)]
     if prefix or model is RunConfig:
         places += [_dotted(*place) for place in _inside(RunConfig, key)]
-    near = places[0] if places else nearest_name(str(key), known)
+    near = nearest_name(str(key), known) or next(iter(places), None)
     if near is not None:
         return f"did you mean {near!r}?"
     return f"known: {', '.join(known)}" if known else "remove it"

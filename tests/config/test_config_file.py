@@ -102,6 +102,7 @@ def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monke
         ("seed=1", "seed: unknown key; did you mean 'run.seed'?"),
         ("workers=1", "workers: unknown key; did you mean 'fanout.workers'?"),
         ("tasks.max_turns=1", "tasks.max_turns: unknown key; did you mean 'limits.max_turns'?"),
+        ("fanout.worker=3", "fanout.worker: unknown key; did you mean 'workers'?"),
         ("limits.max_steps=3", "limits.max_steps: unknown key; did you mean 'max_steps_per_turn'?"),
         ("limits.maxturns=3", "limits.maxturns: unknown key; did you mean 'max_turns'?"),
         ("limits.max_tokens=3", "limits.max_tokens: unknown key; known: "),
