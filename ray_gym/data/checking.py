@@ -20,6 +20,7 @@ from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
 from ray_gym.messages import is_blank
+from ray_gym.openai_api.conversation import EarlierMessage
 from ray_gym.strict_types import read_strictly, refused_values
 from ray_gym.task import Task
 
@@ -111,11 +112,20 @@ def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
         problems.append(
             "messages: here they may be a prompt, but hold no words of the policy's: the game can't be brought to where those left it"
         )
-    elif task.messages and all(is_blank(message.content) and not message.tool_calls for message in task.messages):
-        problems.append("messages: all of them are blank, so that they ask nothing")
+    elif (asking := _asking(task, environment)) and all(is_blank(one.content) and not one.tool_calls for one in asking):
+        those = "all of them" if all(is_blank(one.content) for one in task.messages) else "all but the system's"
+        problems.append(f"messages: {those} are blank, so that they ask nothing")
     elif task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
         problems.append("messages: the policy spoke last, and there is nobody else who could answer it")
     return problems
+
+
+def _asking(task: Task, environment: Environment[Any, Any]) -> list[EarlierMessage]:
+    """Returns the messages of a task of which one has to say something: those that take the place of the opening's, and
+    all where the opening's follow, as beside a system message alone.
+    """
+    said = [message for message in task.messages if message.role != "system"]
+    return list(task.messages) if environment.opening_observes or not said else said
 
 
 @cache

@@ -89,6 +89,12 @@ def test_messages_that_say_nothing_are_refused(tmp_path: Path) -> None:
     path = jsonl(tmp_path, {"a": 1, "messages": [{"role": "user", "content": ""}]}, {"a": 2, "messages": blank})
     told = "messages: all of them are blank, so that they ask nothing"
     assert error_of(path, tmp_path).splitlines() == [f"{tmp_path}/{path}:{line}: {told}" for line in (1, 2)]
+    system = {"role": "system", "content": "Be brief."}
+    asked = [{"role": "user", "content": content} for content in ("", " \n", None)]
+    path = jsonl(tmp_path, *({"a": 1, "messages": [system, *after]} for after in (asked[:1], asked[1:2], asked)))
+    told = "messages: all but the system's are blank, so that they ask nothing"
+    assert error_of(path, tmp_path).splitlines() == [f"{tmp_path}/{path}:{line}: {told}" for line in (1, 2, 3)]
+    assert len(read(jsonl(tmp_path, {"a": 1, "messages": [system]}), tmp_path)) == 1, "the opening's messages follow"
     said = [{"role": "user", "content": ""}, {"role": "assistant", "content": "Hi"}]
     assert len(read(jsonl(tmp_path, {"a": 1, "messages": said}, {"a": 2, "messages": "Q"}), tmp_path)) == 2
 
