@@ -40,21 +40,23 @@ NEMO_GYM_GRADING: Mapping[str, Grading] = {
 
 
 def _by_letter(given: Any) -> Any:
-    """Returns options as texts by letter, and data of another form unchanged. Errors: ValueError for a letter that
-    occurs twice.
+    """Returns a list of options as texts by letter, and data of another form unchanged. Errors: ValueError for a letter
+    that occurs twice, more options than letters, or objects beside something else.
 
     Rows write options as {"A": ...}, as [{"A": ...}, ...], or as plain texts in order.
     """
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
-    if all(isinstance(option, str) for option in given) and len(given) <= len(ascii_uppercase):
-        return dict(zip(ascii_uppercase, given, strict=False))
     if all(isinstance(option, Mapping) and len(option) == 1 for option in given):
         letters = [letter for option in given for letter in option]
         if len(set(letters)) < len(letters):
             raise ValueError(f"a letter is there twice: {', '.join(map(str, letters))}")
         return {letter: text for option in given for letter, text in option.items()}
-    return given
+    if any(isinstance(option, Mapping) for option in given):
+        raise ValueError("each has to be a text, or each an object of one letter with its text")
+    if len(given) > len(ascii_uppercase):
+        raise ValueError(f"there are {len(given)}, but only {len(ascii_uppercase)} letters for them")
+    return dict(zip(ascii_uppercase, given, strict=False))
 
 
 def _translate_grading(grading: Any) -> Any:

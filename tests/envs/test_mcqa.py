@@ -419,6 +419,12 @@ def test_options_are_read_in_three_spellings() -> None:
         ({"options": {"A": "one", "BB": "two"}}, "String should match pattern"),
         ({"options": [{"A": "one"}, {"A": "two"}, {"B": "three"}]}, "a letter is there twice: A, A, B"),
         ({"options": "A, B"}, "valid dictionary"),
+        ({"options": [1, 2]}, "options.A\n  Input should be a valid string"),
+        ({"options": ["one", None]}, "options.B\n  Input should be a valid string"),
+        ({"options": ["one", "two", ["three"]]}, "options.C\n  Input should be a valid string"),
+        ({"options": ["one", {"B": "two"}]}, "each has to be a text, or each an object of one letter with its text"),
+        ({"options": [{"A": "one"}, {"B": "two", "C": "three"}]}, "or each an object of one letter with its text"),
+        ({"options": [f"{number}" for number in range(27)]}, "there are 27, but only 26 letters for them"),
         ({"question": ""}, "at least 1 character"),
         ({"question": " \n"}, "question\n  Value error, it is blank"),
         (
