@@ -34,6 +34,7 @@ _WHOLE_INTERPOLATION = re.compile(r"""\$\{[^\s{}"'\\]{1,80}\}""")
 _OF_BARE_TEXTS = (
     "cannot start any token",
     "expected alphabetic or numeric",
+    "expected ' ', but found",  # a tag that a bracket or a comma ends
     "'<scalar>'",
     "got ':'",
     "mapping values are not allowed",

@@ -14,6 +14,7 @@ from ray_gym.export.form import Form
 from ray_gym.export.parquet import Line, write_parquet
 from ray_gym.export.redaction import Redaction
 from ray_gym.export.selection import Counts
+from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.reading import Run
 
 
@@ -93,19 +94,29 @@ def _lines(
         left_out = [f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count]
         why = "; ".join([*left_out, *counts.damages])
         asked = getattr(form, "participant", None)
-        if asked is not None and speakers and asked not in speakers:
+        if asked is not None and speakers and asked not in speakers | _participants(run):
             known = ", ".join(sorted(speakers))
             raise UserError(f"--participant: {asked!r} has no conversation in {run.location}; there are: {known}")
         raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")
 
 
 def _noted(groups: Iterator[list[Row]], speakers: set[str]) -> Iterator[list[Row]]:
-    """Passes groups on, and adds to `speakers` whose conversations are in them, as far as the form reads these."""
+    """Passes groups on, and adds to `speakers` whose conversations are in them, as far as the form reads these. Questions, as
+    those to a judge (`judge/1`), are no conversations.
+    """
     for group in groups:
         for row in group:
-            seen = (one.get("thread") for key in ("events", "samples") for one in row.get(key) or ())
-            speakers.update(filter(None, seen))
+            seen = (one.get("thread") or "" for key in ("events", "samples") for one in row.get(key) or ())
+            speakers.update(thread for thread in seen if thread and "/" not in thread)
         yield group
+
+
+def _participants(run: Run) -> set[str]:
+    """Returns the names of the participants of a run's config; none if it can't be read."""
+    try:
+        return set(RunDirectory(run.storage).read_config().participants)
+    except (OSError, UserError):
+        return set()
 
 
 def _example(form: Form) -> str:

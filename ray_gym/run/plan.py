@@ -178,11 +178,12 @@ def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[s
 def check_plan(plan: Plan, file: str) -> Plan:
     """Checks that the parts of a plan fit together, and returns the same plan. `file`: name of the config in messages.
 
-    Errors: UserError if an engine can't do what its participants need, if `groups.minimum` exceeds `tasks.repeats`, if
-    `limits.max_cost` is set and no model in use has a price, or if `train` is "strict" and samples of a participant
-    would not be plain.
+    Errors: UserError if the environment can't be sent to workers, if an engine can't do what its participants need, if
+    `groups.minimum` exceeds `tasks.repeats`, if `limits.max_cost` is set and no model in use has a price, or if `train` is
+    "strict" and samples of a participant would not be plain.
     """
     config = plan.config
+    require_portable(plan.environment, f"environment.id: {config.environment.id}")
     with errors_unfilled(config.filled_in):
         for name, engine in plan.engines.items():
             engine.check(request_of(plan, name))
@@ -214,16 +215,12 @@ def request_of(plan: Plan, name: str) -> EngineCheck:
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
     """Makes the environment of a config. `file`: name of the config in messages. Errors: UserError for an unknown
-    environment, a wrong option, an exception of the environment's constructor, or an environment that can't be sent to
-    workers.
+    environment, a wrong option, or an exception of the environment's constructor.
     """
     environment_class = find_environment(config.environment.id)
     require_hooks(environment_class, f"environment.id: {config.environment.id}")
     options = validate(environment_class.Options, config.environment.options, file, ("environment",), config)
-    where = f"environment.id: {config.environment.id}"
-    environment = construct(environment_class, options, where)
-    require_portable(environment, where)
-    return environment
+    return construct(environment_class, options, f"environment.id: {config.environment.id}")
 
 
 def make_specs(config: RunConfig, tasks: Sequence[TaskRow]) -> list[EpisodeSpec]:

@@ -269,6 +269,8 @@ def test_other_spaces_in_texts_are_kept() -> None:
             "a: !STOP",
             "not valid YAML: could not determine a constructor for the tag '!STOP'; a text with such signs goes into",
         ),
+        ("a: {b: !STOP}", "not valid YAML: expected ' ', but found '}'; a text with such signs goes into quotes"),
+        ("a: [!STOP, b]", "not valid YAML: "),
         ("010: 1", "YAML takes 010 for an octal number"),
     ],
 )

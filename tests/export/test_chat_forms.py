@@ -15,7 +15,7 @@ import pytest
 from small_runs import FAR_LIBRARY, GAMES, LIBRARY, QUESTIONS, as_version_1, played_run, rows_of
 from written_forms import rows_in, written
 
-from ray_gym import Message
+from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.errors import UserError
 from ray_gym.export import parquet
 from ray_gym.export.chats import View
@@ -30,6 +30,25 @@ from ray_gym.models.base import CompletionRequest
 
 Line = dict[str, Any]
 CHATS = ("messages", "sharegpt", "trl-sft", "openrlhf-sft", "verl-sft")
+
+
+class Judged(Environment[Task, None]):
+    """Asks its judge once."""
+
+    auxiliary = ("judge",)
+
+    def generate(self, rng: random.Random, index: int) -> Task:
+        return Task(task_id=str(index))
+
+    def setup(self, task: Task, episode: Episode) -> None:
+        return None
+
+    def opening(self, task: Task, state: None) -> Opening:
+        return Opening(messages={"policy": "Choose."})
+
+    async def score(self, state: None, episode: Episode) -> float:
+        await episode.ask("judge", "Was it good?")
+        return 1.0
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +119,17 @@ def test_messages_are_those_of_the_participant_with_arguments_as_text(
 def test_a_participant_that_nobody_is_gives_no_line(games: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--participant: 'nobody' has no conversation in .*; there are: policy, user"):
         written(games, tmp_path / "out", "messages", {"participant": "nobody"})
+
+
+def test_a_participant_without_a_conversation_is_no_misspelt_name(tmp_path: Path) -> None:
+    sections = {**QUESTIONS, "environment": {"id": "test_chat_forms:Judged"}, "tasks": {"generate": 2}}
+    sections["participants"] = {"policy": {"model": "guesser"}, "judge": {"model": "guesser"}}
+    run = asyncio.run(played_run(tmp_path / "run", sections))
+    assert any(event["thread"] == "judge/1" for row in rows_of(run) for event in row["events"])
+    with pytest.raises(UserError, match="nothing was written: conversations without a word of the participant's own"):
+        written(run, tmp_path / "out", "messages", {"participant": "judge"})
+    with pytest.raises(UserError, match=r"'judges' has no conversation in .*; there are: policy$"):
+        written(run, tmp_path / "out", "messages", {"participant": "judges"})
 
 
 @pytest.mark.parametrize("run", ["games", "questions"])

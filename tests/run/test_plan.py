@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ray_gym.data.tasks import TaskRow
 from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.engines.openai import OpenAIEngine
 from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.envs.tic_tac_toe.environment import TicTacToe
 from ray_gym.errors import UserError
 from ray_gym.run.plan import Plan, make_plan, make_specs
 
@@ -48,6 +50,17 @@ def error_of(**sections: Any) -> str:
 )
 def test_more_episodes_than_can_be_planned_are_refused_at_once(many: dict[str, Any]) -> None:
     assert error_of(**many).startswith("tasks: these are more than 10,000,000 episodes; lower tasks.generate")
+
+
+def test_an_environment_that_can_not_be_sent_to_workers_has_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = TicTacToe.__init__
+
+    def with_a_lock(self: TicTacToe, options: Any) -> None:
+        made(self, options)
+        self.lock = threading.Lock()  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(TicTacToe, "__init__", with_a_lock)
+    assert error_of().startswith("environment.id: tic_tac_toe: TicTacToe.lock is a lock, and can't be sent to workers")
 
 
 def test_a_plan_has_every_episode_with_an_id_of_its_own() -> None:
