@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from ray_gym.episode.limits import STEPS_USED_UP
 from ray_gym.health.batch import Batch, Mask, Rows, flags, numbers
 from ray_gym.health.tally import Tally
-from ray_gym.statistics.calls import calls_of
+from ray_gym.statistics.calls import UNREADABLE_CALL, calls_of
 
 Value = TypeVar("Value")
 
@@ -143,13 +143,17 @@ def _is_repeated(parts: Sequence[str], length: int) -> bool:
 
 
 def check_tools(batch: Batch, tally: Tally) -> None:
-    """Counts the calls that were answered with an error, by tool. What is counted is calls."""
+    """Counts the calls that were answered with an error, by tool, and those that could not be read. What is counted is
+    calls.
+    """
     ids = batch.texts("episode_id")
     made, errors = Counter[str](), dict[str, list[str]]()
     for row, name, is_error in calls_of(batch.events):
         made[name] += 1
         if is_error:
             errors.setdefault(name, []).append(ids[row])
+    tally.add("unreadable_call", errors.pop(UNREADABLE_CALL, ()), made.total())
+    made.pop(UNREADABLE_CALL, None)
     for name, count in made.items():
         tally.add("tool_error", errors.get(name, ()), count, name)
 

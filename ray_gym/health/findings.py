@@ -103,6 +103,13 @@ LIMITS = {
         "a tool that is broken for some tasks looks like a policy that can't do them",
         unit="calls",
     ),
+    "unreadable_call": Limit(
+        0.01,
+        2,
+        "could not be read",
+        "no tool gets such a call: the server's parser of calls does not fit the model, or the model can't write them",
+        unit="calls",
+    ),
     "group_alike": Limit(
         0.01,
         2,

@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 UNKNOWN_TOOL = "(unknown)"
 """Name of the tool of a result whose call is not in the record."""
+UNREADABLE_CALL = "(unreadable)"
+"""Name of the tool of a call that could not be read, which is recorded without a name."""
 
 
 def calls_of(events_of_rows: pa.ListArray) -> Iterator[tuple[int, str, bool]]:
@@ -31,7 +33,8 @@ def calls_of(events_of_rows: pa.ListArray) -> Iterator[tuple[int, str, bool]]:
     kinds, participants, answered = (_values(events, name) for name in ("kind", "participant", "tool_call_id"))
     is_error = pc.is_valid(pc.struct_field(events, "error")).to_pylist()
     calls = pc.struct_field(events, "tool_calls").flatten()
-    made = iter(zip(_values(calls, "id"), _values(calls, "name"), strict=True))
+    called = (name or UNREADABLE_CALL for name in _values(calls, "name"))
+    made = iter(zip(_values(calls, "id"), called, strict=True))
     current, names, from_outside = -1, dict[str, str](), set[str]()
     events_of_calls = zip(rows, kinds, participants, answered, is_error, counts.filter(wanted).to_pylist(), strict=True)
     for row, kind, participant, call_id, error, count in events_of_calls:

@@ -99,6 +99,11 @@ def tool_error(row: Row) -> None:
     row["events"][2]["error"] = "the database is locked"
 
 
+def unreadable_call(row: Row) -> None:
+    row["events"][1]["tool_calls"][0]["name"] = ""
+    row["events"][2]["error"] = "it is no JSON"
+
+
 PER_EPISODE: dict[str, Callable[[Row], None]] = {
     function.__name__: function
     for function in (
@@ -114,6 +119,7 @@ PER_EPISODE: dict[str, Callable[[Row], None]] = {
         repeats_itself,
         speaks_for_another,
         tool_error,
+        unreadable_call,
     )
 }
 
@@ -287,6 +293,18 @@ def test_errors_are_of_the_tool_that_was_called_last_by_the_id_and_also_from_out
         "10 of 10 calls (100.0%) of broken were answered with an error",
         "10 of 20 calls (50.0%) of fetch were answered with an error",
     ]
+
+
+@pytest.mark.parametrize(("unread", "broken"), [(4, 0), (4, 2), (0, 2), (1, 1)])
+def test_calls_that_could_not_be_read_are_no_errors_of_a_tool(tmp_path: Path, unread: int, broken: int) -> None:
+    rows = [good_row(number) for number in range(10)]
+    for number, row in enumerate(rows[: unread + broken]):
+        (unreadable_call if number < unread else tool_error)(row)
+    write(tmp_path, *rows)
+    told = [str(one) for one in examine(storage_at(str(tmp_path))).findings if one.unit == "calls"]
+    of_tool = f"{broken} of {10 - unread} calls ({broken / (10 - unread):.1%}) of look_up were answered with an error"
+    of_none = f"{unread} of 10 calls ({unread / 10:.1%}) could not be read"
+    assert told == [*[of_tool] * (broken > 1), *[of_none] * (unread > 1)]
 
 
 def test_one_odd_episode_is_no_finding(tmp_path: Path, good_files: dict[int, Path]) -> None:

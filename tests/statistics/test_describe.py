@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from ray_gym.statistics.calls import UNKNOWN_TOOL
+from ray_gym.statistics.calls import UNKNOWN_TOOL, UNREADABLE_CALL
 from ray_gym.statistics.describe import Description, describe
 from ray_gym.statistics.interval import Interval
 
@@ -209,6 +209,16 @@ def test_errors_of_each_tool() -> None:
     sums = np.array([2 - 2 * 2 / 3, -2 / 3])
     se = float(np.sqrt(2 * np.square(sums).sum()) / 3)
     assert ends(found["write"].rate) == pytest.approx(wilson(2 / 3, se, 2, 3))
+
+
+def test_calls_that_could_not_be_read_have_a_row_of_their_own() -> None:
+    refused = said("tool_result", tool_call_id="1", error="it is no JSON")
+    unread = [said("message", calls=[("1", "")]), refused]
+    beside = [said("message", calls=[("1", ""), ("2", "read")]), refused, said("tool_result", tool_call_id="2")]
+    rows = [row("a", 1.0, events=[*unread, *unread]), row("b", 1.0, events=beside)]
+    found = describe(collected(rows), lambda reward: reward >= 1).tools
+    counts = {name: (one.calls, one.errors, one.tasks_with_errors) for name, one in found.items()}
+    assert counts == {UNREADABLE_CALL: (3, 3, 2), "read": (1, 0, 0)}
 
 
 def test_a_call_from_outside_counts_once() -> None:
