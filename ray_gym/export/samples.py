@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ray_gym.export.finished import Row
@@ -13,23 +13,33 @@ NO_SAMPLES = "episodes without samples to train on (models that give no token id
 NOTHING_GENERATED = "samples in which nothing was generated"
 NOT_FINITE = "samples with a log probability that is not finite"
 NO_REWARD = "samples of participants without a reward of their own"
+UNTRAINED = "samples of participants that are not trained"
 
 
 def usable_samples(row: Row, counts: Counts, participant: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields the index and the sample of each trainable sample of an episode. `participant`: only its samples; None for
     all. Samples that are left out, and episodes without trainable ones, are counted in `counts`.
     """
-    trainable = [
-        (number, sample)
-        for number, sample in enumerate(row["samples"])
-        if sample["trainable"] and participant in (None, sample["participant"])
+    own = [
+        (number, sample) for number, sample in enumerate(row["samples"]) if participant in (None, sample["participant"])
     ]
-    counts.left_out[NO_SAMPLES] += not trainable
+    trainable = [(number, sample) for number, sample in own if sample["trainable"]]
+    if not trainable:
+        counts.left_out[_why_none([sample for _, sample in own])] += 1
     for number, sample in trainable:
         if reason := _reason(sample):
             counts.left_out[reason] += 1
         else:
             yield number, sample
+
+
+def _why_none(samples: Sequence[dict[str, Any]]) -> str:
+    """Returns the reason for which an episode with some samples, of which none is trainable, is left out: that of one
+    which its model spoilt before that of one which nobody would train.
+    """
+    reasons = {_reason(sample) or UNTRAINED for sample in samples}
+    told = [reason for reason in (NOTHING_GENERATED, NOT_FINITE, NO_REWARD, UNTRAINED) if reason in reasons]
+    return f"episodes with {told[0]}, and none to train on" if told else NO_SAMPLES
 
 
 def _reason(sample: dict[str, Any]) -> str | None:

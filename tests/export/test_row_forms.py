@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from shown_runs import episode, sample
+from shown_runs import episode, sample, write
 from small_runs import GAMES, played_run, rows_of
 from written_forms import written
 
@@ -18,7 +20,7 @@ from ray_gym.errors import UserError
 from ray_gym.export.filters import Filters
 from ray_gym.export.jsonl import Jsonl, row_of
 from ray_gym.export.redaction import CHANGED, Redaction
-from ray_gym.export.samples import NO_SAMPLES
+from ray_gym.export.samples import UNTRAINED
 from ray_gym.export.secrets import Secrets
 from ray_gym.export.selection import Counts
 from ray_gym.export.token_sets import FORKED, NOT_TRAINED
@@ -94,5 +96,22 @@ def test_tokens_and_labels_are_those_of_each_sample(games: Path, tmp_path: Path)
 
 
 def test_a_participant_that_is_not_trained_has_no_tokens(games: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=rf"nothing was written: .*{NO_SAMPLES[:20]}.*: 24"):
+    with pytest.raises(UserError, match=rf"nothing was written: episodes with {UNTRAINED}, and none to train on: 24"):
         written(games, tmp_path / "out.parquet", "trl-tokens", {"participant": "user"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"loss_mask": [0, 0, 0, 0]}, "episodes with samples in which nothing was generated, and none to train on: 2"),
+        ({"logprobs": [0.0, 0.0, 0.0, -math.inf]}, "episodes with samples with a log probability that is not finite"),
+        ({"reward": None}, "episodes with samples of participants without a reward of their own, and none to train on"),
+        ({}, "episodes with samples of participants that are not trained, and none to train on: 2"),
+    ],
+)
+def test_why_an_episode_with_samples_has_none_to_train_on(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
+    spoilt = {**sample(4, 2), "trainable": False, **changed}
+    judged = {**sample(4, 2), "trainable": False, "participant": "judge", "reward": 1.0}
+    write(tmp_path, *(episode(number, samples=[spoilt, judged]) for number in range(2)))
+    with pytest.raises(UserError, match=f"nothing was written: {re.escape(told)}"):
+        written(tmp_path, tmp_path / "out.parquet", "trl-tokens")
