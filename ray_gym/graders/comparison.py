@@ -49,6 +49,8 @@ _NUMBERED_SCORE = re.compile(
 )
 """A score that is named by its answer's number (`Score 1: 4`), with its value if that can be read."""
 _RANKING = re.compile(rf"\branking{_NAMED}{_NUMBER}{_NO_MORE}", re.IGNORECASE)
+_BOX = re.compile(r"\\boxed ?\{([^{}\n]{0,40})\}")
+"""A box of LaTeX, in which models that are trained for this task write scores and ranking."""
 _SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
 _RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
 
@@ -151,7 +153,7 @@ def read_comparison(text: str) -> Comparison | None:
 
     The scores decide, even if the ranking contradicts them. The ranking only breaks ties.
     """
-    said = last_words(text)
+    said = _BOX.sub(r"\1", last_words(text))
     scores, rankings = _last_scores(said), _RANKING.findall(said)
     if not scores or not rankings:
         return None

@@ -42,6 +42,9 @@ from ray_gym.graders.comparison import FORM, REMINDER, Comparison, circle, every
         ("| Score 1 | 4 |\n| Score 2 | 3 |\nRanking: 2", 4, 3),
         ('{"score_1": 4, "score_2": 3, "ranking": 2}', 4, 3),
         ("Score 2 (second): 3\nScore 1 (first): 4\nRanking: 2", 4, 3),
+        (r"Scores: \boxed{4, 3}" "\n" r"Ranking: \boxed{2}", 4, 3),
+        (r"**Scores:** $\boxed{4}$, $\boxed{3}$" "\n" r"**Ranking:** $\boxed{2}$", 4, 3),
+        (r"Score 1: \boxed{4}" "\n" r"Score 2: \boxed{3}" "\n" r"Ranking: \boxed {2}", 4, 3),
         ("Scores: 4, 3 (score 1: 4, score 2: 3)\nRanking: 2", 4, 3),
     ],
 )
@@ -93,6 +96,9 @@ def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
         "Scores: #1 4, #2 3\nRanking: 2",
         "Scores: (1) 4, (2) 3\nRanking: 2",
         "Scores 1 = 4, 2 = 3\nRanking: 2",
+        r"Scores: \boxed{4, 3, 2}" "\n" r"Ranking: \boxed{2}",
+        r"Scores: \boxed{4, 3}" "\n" r"Ranking: \boxed{2} or \boxed{3}",
+        r"Scores: \boxed{4.5, 3}" "\n" r"Ranking: \boxed{2}",
     ],
 )
 def test_what_has_not_is_not(text: str) -> None:
@@ -121,7 +127,14 @@ def test_a_ranking_breaks_ties_and_stays_within_the_range(
 
 @pytest.mark.parametrize(
     "text",
-    ["score " * 20_000, "score 1" * 20_000, "Scores: 4" + "," * 100_000, "ranking " * 20_000, "scores:" * 20_000],
+    [
+        "score " * 20_000,
+        "score 1" * 20_000,
+        "Scores: 4" + "," * 100_000,
+        "ranking " * 20_000,
+        "scores:" * 20_000,
+        "\\boxed{" * 20_000,
+    ],
 )
 def test_long_answers_are_read_at_once(text: str) -> None:
     began = time.monotonic()
