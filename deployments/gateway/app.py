@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,10 @@ from ray_gym.deployments.gateway.guards.surface import Surface
 from ray_gym.deployments.gateway.guards.tokens import read_secret
 from ray_gym.deployments.gateway.metrics import Metrics, RequestCounter
 from ray_gym.deployments.gateway.remote_service import PROBE_S, RemoteService
+from ray_gym.engines.endpoint import EndpointOptions
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.installed.version import version
+from ray_gym.models.base import Model
 from ray_gym.models.door import PATHS
 from ray_gym.models.engine import Engine, HasDoor, OpensDoor, Tokenizing
 from ray_gym.openai_api.refused import Refused
@@ -146,12 +149,21 @@ def targets_of(engines: Mapping[str, Engine], note: Note | None = None) -> dict[
 
 
 def _make_target(engine: Engine, note: Note | None) -> Target:
-    asked = ModelTarget(engine.connect(), SILENCE_S, note)
+    asked = ModelTarget(_connect_once(engine), SILENCE_S, note)
     if isinstance(engine, HasDoor):
         return EndpointTarget(PATHS, DoorTarget(ServeDoor(engine.door, SILENCE_S)), asked)
     if isinstance(engine, OpensDoor):
         return EndpointTarget(engine.passes, DoorTarget(engine.open_door()), asked)
     return asked
+
+
+def _connect_once(engine: Engine) -> Model:
+    """Connects to a model. A call that an endpoint refuses or loses is not tried again: its caller is told, and may."""
+    if not isinstance(engine.options, EndpointOptions):
+        return engine.connect()
+    once = copy(engine)
+    once.options = engine.options.model_copy(update={"retries": 0})
+    return once.connect()
 
 
 @serve.ingress()

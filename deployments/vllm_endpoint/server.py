@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
-from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decode_json
+from ray_gym.engines.endpoint import Endpoint, RefusedRequest
+from ray_gym.engines.json_bodies import decode_json
 from ray_gym.engines.openai_wire import read_ids, read_logprobs
 from ray_gym.errors import EpisodeFailure, FailureKind
 
@@ -41,7 +42,7 @@ class VllmServer:
                 raise EpisodeFailure(
                     FailureKind.DATA, request.grammar.field, self.endpoint.shown(str(refused))
                 ) from None
-            raise self.endpoint.failure(str(refused), retry=False) from None
+            raise self.endpoint.failure(str(refused), retry=False, refused=refused) from None
 
 
 def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:

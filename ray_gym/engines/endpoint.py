@@ -6,7 +6,6 @@ It does not depend on the format of requests and answers, which `openai_wire` co
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import os
@@ -18,7 +17,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.aio.backoff import pause_s
@@ -26,9 +24,11 @@ from ray_gym.aio.clock import exclude
 from ray_gym.aio.deadlines import note_lost_try
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
+from ray_gym.engines.json_bodies import decode_json, encode_json
 from ray_gym.engines.masked_keys import without_key
 from ray_gym.engines.nested_errors import decoded, detail_of, errors_in, words_of
 from ray_gym.engines.proxied import Proxied, open_session
+from ray_gym.engines.refusals import RETRIED_STATUSES, RefusedByEndpoint, refusal_of
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.numbers import Integer, Real
 from ray_gym.models.rates import RateLimit
@@ -42,8 +42,6 @@ SLOW_S, SAY_S = 5.0, 60.0
 """Seconds after which it is told why a call has no answer, and between two warnings about the same thing."""
 MOST_WARNINGS = 16
 """Most warnings that are kept for `take_warnings`, which many processes never call."""
-RETRIED_STATUSES = frozenset({408, 409, 425, 429, 498})
-"""HTTP statuses below 500 after which a call is made again. 498 is Groq's, for a lack of capacity."""
 FIRST_WORDS = 100
 """Characters that are shown of a body that is no JSON."""
 _OF_TEMPLATE = re.compile(r"roles must alternate|\bjinja|chat template", re.IGNORECASE)
@@ -123,24 +121,32 @@ class EndpointOptions(BaseModel):
 
 class RefusedRequest(Exception):
     """Says that the endpoint refuses a request, and a retry won't help: the HTTP status is neither 200, nor 5xx, nor
-    one of `RETRIED_STATUSES`, or its chat template refuses the messages. `text` is the body of the answer; `through`
-    names the proxy that may have answered, if there is one.
+    one of `RETRIED_STATUSES`, or its chat template refuses the messages. `path` is that of the request, below /v1;
+    `text` the body of the answer; `through` names the proxy that may have answered, if there is one;
+    `retry_after_s`: seconds for which the endpoint asked not to be called, 0 if it did not.
     """
 
-    def __init__(self, status: int, text: str, through: str = "") -> None:
+    def __init__(self, status: int, path: str, text: str, through: str = "", retry_after_s: float = 0) -> None:
         super().__init__(f"HTTP {status}{through}: {error_text(text)}")
         self.status = status
+        self.path = path
         self.text = text
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
 class _LostCall:
-    """Describes a call that failed and may be retried. `retry_after_s`: seconds for which the endpoint asked not to be
-    called; 0 if it did not.
+    """Describes a call that failed and may be retried. `refused`: the endpoint's answer if it was an error; None if the
+    call got none that could be read.
     """
 
     problem: str
-    retry_after_s: float = 0
+    refused: RefusedRequest | None = None
+
+    @property
+    def retry_after_s(self) -> float:
+        """Returns the seconds for which the endpoint asked not to be called; 0 if it did not."""
+        return self.refused.retry_after_s if self.refused else 0
 
 
 class Endpoint:
@@ -173,7 +179,7 @@ class Endpoint:
         first = began
         while isinstance(outcome := await self._call(path, data, session_id, read), _LostCall):
             if tried == self._options.retries:
-                raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
+                raise self.failure(f"{outcome.problem} (tried {tried + 1} times)", refused=outcome.refused)
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
             note_lost_try(self.shown(outcome.problem))
@@ -189,11 +195,16 @@ class Endpoint:
             await self._calls.close()
             self._calls = None
 
-    def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
+    def failure(self, problem: str, retry: bool = True, refused: RefusedRequest | None = None) -> EpisodeFailure:
         """Returns an infrastructure failure of this endpoint, with the key masked in its message. `retry`: True if the
-        same call may succeed later.
+        same call may succeed later. `refused`: the error that the endpoint answered; None if it did not.
         """
-        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", self.shown(problem), retry)
+        where, message = f"model {self._options.base_url}", self.shown(problem)
+        if refused is None:
+            return EpisodeFailure(FailureKind.INFRA, where, message, retry)
+        words = self.shown(error_text(refused.text))
+        told = refusal_of(refused.status, refused.path, refused.text, words, refused.retry_after_s)
+        return RefusedByEndpoint(where, message, retry, told)
 
     def shown(self, text: str) -> str:
         """Returns a text about an error, with the key masked, and cut if it is long."""
@@ -240,10 +251,12 @@ class Endpoint:
             except ValueError as error:
                 return _LostCall(f"not a completion: {no_json(answer, self._key) or describe(error)}")
         text = redirection(answer.status, answer.header("Location")) or answer.body.decode(errors="replace")
-        refused = RefusedRequest(answer.status, text, answered_through(self._options.base_url, answer.status, text))
+        through = answered_through(self._options.base_url, answer.status, text)
+        pause = read_retry_after(answer.header("Retry-After"))
+        refused = RefusedRequest(answer.status, path, text, through, pause)
         may_pass = answer.status in RETRIED_STATUSES or answer.status >= 500
         if may_pass and not (answer.status == 500 and _OF_TEMPLATE.search(text)):
-            return _LostCall(str(refused), read_retry_after(answer.header("Retry-After")))
+            return _LostCall(str(refused), refused)
         raise refused
 
     def _connections(self) -> Pool | Proxied:
@@ -257,26 +270,6 @@ class Endpoint:
                 Proxied(url, open_session(headers, proxy, **limits)) if proxy else Pool(url, headers, **limits)
             )
         return self._calls
-
-
-def encode_json(body: Any) -> bytes:
-    """Encodes a body as JSON. Lone surrogates become escapes. Errors: TypeError for values that JSON can't hold."""
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # lone surrogates
-        return json.dumps(body).encode()
-
-
-def decode_json(answer: bytes) -> Any:
-    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Whole numbers of more digits than Python
-    reads become infinite. Errors: ValueError for other text.
-    """
-    try:
-        return msgspec.json.decode(answer)
-    except msgspec.DecodeError:
-        return json.loads(answer, parse_int=_whole_number)
-    except RecursionError:
-        raise ValueError("JSON that is nested too deeply") from None
 
 
 def no_json(answer: HttpResponse, key: str | None) -> str:
@@ -310,13 +303,6 @@ def _is_text(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _whole_number(digits: str) -> int | float:
-    try:
-        return int(digits)
-    except ValueError:  # `sys.get_int_max_str_digits`
-        return float(digits)
 
 
 def headers_for(key: str | None) -> dict[str, str]:

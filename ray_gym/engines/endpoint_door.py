@@ -11,10 +11,8 @@ from typing import Any
 
 import aiohttp
 
-from ray_gym.engines.endings import ENDING_STATUSES, is_filtered
 from ray_gym.engines.endpoint import (
     CONNECT_TIMEOUT_S,
-    RETRIED_STATUSES,
     EndpointOptions,
     error_text,
     headers_for,
@@ -22,6 +20,7 @@ from ray_gym.engines.endpoint import (
     shown_error,
 )
 from ray_gym.engines.proxied import open_session
+from ray_gym.engines.refusals import RETRY_AFTER_S, refusal_of
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.openai_api.rules import require_offered
@@ -31,8 +30,6 @@ WHOLE_S = 3600.0
 """Largest number of seconds that a whole answer may take."""
 WAITING_S = 30.0
 """Largest number of seconds that a request may wait for one of `max_connections`."""
-RETRY_AFTER_S = 5.0
-"""Seconds after which a caller should retry, if the endpoint does not say it."""
 MOST_BYTES = 64 * 2**20
 """Largest number of bytes in one answer."""
 LONGEST_ERROR = 2**20
@@ -70,13 +67,13 @@ class EndpointDoor:
         """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
-        url = f"{self._base_url}{request.path.removeprefix('/v1')}"
+        path = request.path.removeprefix("/v1")
         try:
             async with self._get_session().post(
-                url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
+                f"{self._base_url}{path}", data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             ) as response:
                 if response.status != 200:
-                    raise self._refusal(response, request.path, await response.content.read(LONGEST_ERROR))
+                    raise self._refusal(response, path, await response.content.read(LONGEST_ERROR))
                 yield DoorHead(200, response.content_type)
                 size = 0
                 async for piece in response.content.iter_any():
@@ -117,29 +114,9 @@ class EndpointDoor:
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
-        """Returns the error that the caller gets for an endpoint's answer with a status other than 200: 429 for 429;
-        502 for 401, 403 and all below 400; 503 for 408, 409, 425, 498 and 5xx but 501; 400 for others, and where a
-        filter withholds the answer. The API key is masked in it.
+        """Returns the error that the caller gets for an endpoint's answer with a status other than 200. `path`: that of
+        the request, below /v1. The API key is masked in it.
         """
-        status, body = response.status, content.decode(errors="replace")
+        body, retry_after = content.decode(errors="replace"), response.headers.get("Retry-After")
         shown = shown_error(error_text(body), self._key)
-        if status in ENDING_STATUSES and is_filtered(body):
-            return Refused(400, "content_filter", shown, _param(content))
-        if status == 429:
-            return too_many_requests(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
-        if status in (404, 405, 501):
-            return Refused(400, "not_offered", f"the model's endpoint has no {path} for it: {shown}", "model")
-        if status in (401, 403) or status < 400:
-            return Refused(502, "model_failed", f"the model's endpoint does not let the service in (HTTP {status})")
-        if status >= 500 or status in RETRIED_STATUSES:
-            return service_unavailable(f"the model's endpoint failed (HTTP {status})", RETRY_AFTER_S)
-        return Refused(400, "invalid_request", shown, _param(content))
-
-
-def _param(content: bytes) -> str | None:
-    """Returns the name of the request's field that an error in OpenAI's format is about, or None if it names none."""
-    try:
-        param = json.loads(content)["error"]["param"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return param if isinstance(param, str) else None
+        return refusal_of(response.status, path, body, shown, read_retry_after(retry_after))

@@ -163,7 +163,7 @@ class OpenAIModel:
         """Returns the failure for a refusal: data if it may be due to a `response_format`, else infra."""
         if refused.status in (400, 422) and request.response_format is not None:
             return EpisodeFailure(FailureKind.DATA, "response_format", self._endpoint.shown(str(refused)))
-        return self._endpoint.failure(str(refused), retry=False)
+        return self._endpoint.failure(str(refused), retry=False, refused=refused)
 
     async def close(self) -> None:
         await self._endpoint.close()

@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 
 from ray_gym.engines.answered_message import CALLED, UNREAD_CALL, read_message, with_unread_call
-from ray_gym.engines.endpoint import decode_json, error_text
+from ray_gym.engines.endpoint import error_text
 from ray_gym.engines.extra_body import shaping_fields, spelled
+from ray_gym.engines.json_bodies import decode_json
 from ray_gym.engines.nested_errors import errors_in
 from ray_gym.engines.sent_back import read_given
 from ray_gym.engines.spelled import value_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ray_gym.engines.endpoint import decode_json
+from ray_gym.engines.json_bodies import decode_json
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _elements = msgspec.json.Decoder(list[msgspec.Raw])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -16,10 +17,13 @@ from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
 
 from ray_gym.deployments.gateway.app import targets_of
 from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget
+from ray_gym.deployments.gateway.doors.messages_door import messages_router
+from ray_gym.deployments.gateway.guards import errors
 from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointEngine
 from ray_gym.engines import endpoint_door
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions
+from ray_gym.engines.refusals import RefusedByEndpoint
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
 from ray_gym.models.engine import OpensDoor
 from ray_gym.openai_api.refused import Refused
@@ -130,6 +134,73 @@ async def test_what_goes_wrong_there_is_told_without_its_secrets(
     assert problem["param"] == {"too hot": "temperature", "has no /v1/responses": "model"}.get(told)
     assert answer.headers.get("Retry-After") == ({429: "7", 503: "5"}.get(status))
     assert len(endpoint.requests) == 1, "nothing is tried again"
+
+
+CUSTOM: Any = {"type": "custom", "custom": {"name": "note"}}
+
+
+@pytest.mark.parametrize("path", ["messages", "chat/completions"])
+@pytest.mark.parametrize(
+    ("reply", "status", "code", "kind", "told", "retry_after"),
+    [
+        (Reply("slow down", 429, {"Retry-After": "17"}), 429, "too_many", "rate_limit_error", "slow down", "17"),
+        (Reply({"error": {"message": "no quota"}}, 429), 429, "too_many", "rate_limit_error", "no quota", "5"),
+        (
+            Reply({"error": {"message": f"bad {KEY}", "param": "x"}}, 400),
+            400,
+            "invalid_request",
+            "invalid_request_error",
+            "bad ***",
+            None,
+        ),
+        (Reply({"detail": "Not Found"}, 404), 400, "not_offered", "invalid_request_error", "Not Found", None),
+        (Reply({"error": {"message": f"bad {KEY}"}}, 401), 502, "model_failed", "api_error", "(HTTP 401)", None),
+        (Reply({"error": {"message": "no access"}}, 403), 502, "model_failed", "api_error", "(HTTP 403)", None),
+        (Reply("broken inside", 500), 503, "unavailable", "overloaded_error", "failed (HTTP 500)", "5"),
+    ],
+)
+async def test_what_an_endpoint_refuses_is_the_same_where_it_is_asked_as_in_episodes(
+    endpoint: EndpointDouble,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    reply: Reply,
+    status: int,
+    code: str,
+    kind: str,
+    told: str,
+    retry_after: str | None,
+) -> None:
+    monkeypatch.setenv("ENDPOINT_KEY", KEY)
+    noted: list[str] = []
+
+    async def note(words: str) -> None:
+        noted.append(words)
+
+    options = OpenAIOptions(base_url=endpoint.base_url, model="large", api_key_env="ENDPOINT_KEY")
+    targets = targets_of({"judge": OpenAIEngine(options)}, note)
+    app = door_app(targets)
+    app.include_router(messages_router(targets, lambda request: "local"))
+    errors.register(app)
+    endpoint.will_answer(reply)
+    asked = {"model": "judge", "messages": HELLO, "max_tokens": 9}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://door") as web:
+        answer = await web.post(f"/v1/{path}", json=asked if path == "messages" else {**asked, "tools": [CUSTOM]})
+    problem = answer.json()["error"]
+    if path == "messages":
+        assert (answer.status_code, problem["type"]) == ({502: 500, 503: 529}.get(status, status), kind)
+    else:
+        assert (answer.status_code, problem["code"]) == (status, code)
+    assert told in problem["message"] and KEY not in answer.text and "inside" not in answer.text
+    assert answer.headers.get("Retry-After") == retry_after
+    assert len(endpoint.requests) == 1, "nothing is tried again"
+    assert [KEY in words for words in noted] == [False] * (code == "model_failed")
+
+
+def test_a_refusal_of_an_endpoint_reaches_other_processes_whole() -> None:
+    refused = Refused(429, "too_many", "slow down", retry_after_s=17)
+    copied = pickle.loads(pickle.dumps(RefusedByEndpoint("model m", "HTTP 429: slow down", True, refused)))
+    assert isinstance(copied, RefusedByEndpoint) and copied.refused.retry_after_s == 17 and copied.retry
+    assert str(copied) == "infra failure in model m: HTTP 429: slow down" and copied.failure == copied.to_keep().failure
 
 
 @pytest.mark.parametrize(

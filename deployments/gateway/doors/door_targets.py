@@ -19,6 +19,7 @@ from ray_gym.anthropic_api.answer import token_count
 from ray_gym.anthropic_api.request import read_count_request
 from ray_gym.deployments.gateway.doors.dialects import CHAT_PATH, MESSAGES_PATH, RESPONSES_PATH
 from ray_gym.deployments.gateway.doors.pings import answer_with_pings
+from ray_gym.engines.refusals import RefusedByEndpoint
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, Model, Sampling
 from ray_gym.models.door import Door, DoorHead, DoorPart, DoorRequest
@@ -189,9 +190,12 @@ def _refusal_of_answer(status: int, content: bytes) -> Refused:
 
 
 def _refusal_of_failure(error: EpisodeFailure, format_field: str) -> Refused:
-    """Returns the refusal for a failure of the model: 400 for wrong data, 503 for an infra failure that a retry may
-    mend, 502 for all others. `format_field`: the caller's name of the field that has the answer's format.
+    """Returns the refusal for a failure of the model: an endpoint's as it is where requests are forwarded; 400 for wrong
+    data, 503 for an infra failure that a retry may mend, 502 for all others. `format_field`: the caller's name of the
+    field that has the answer's format.
     """
+    if isinstance(error, RefusedByEndpoint):
+        return error.refused
     if error.failure.kind is FailureKind.DATA:
         refused = refusal_by_model(error.failure.where, error.failure.message, format_field)
         return refused if refused.param else Refused(400, "invalid_request", error.failure.message, "messages")
