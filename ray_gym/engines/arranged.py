@@ -16,16 +16,19 @@ Json = dict[str, Any]
 BEGIN = "Begin."
 """Text of a user's message that is put first where no conversation is taken without one."""
 ARRANGEMENTS = ("user first", "late system", "joined", "joined to results")
-"""Arrangements, in the order in which they are tried: a user's message comes first; a system's after others becomes a
+"""Arrangements: a user's message comes first; a system's after others becomes a
 user's; messages of one role in a row are one; a user's after results of tools belongs to the last of them.
 """
+_STEPS = (*(frozenset({name}) for name in ARRANGEMENTS), *(frozenset(ARRANGEMENTS[:most]) for most in (2, 3, 4)))
+"""Sets of arrangements in the order in which they are tried: each alone, so that no needless one is kept, then together."""
 _OF_ORDER = re.compile(
-    r"\broles?\b|alternat|(?:first|last|system|user) (?:message|turn|query)|(?:at least|must have) one\b.{0,20}message"
+    r"\broles? (?:must|should|need)|alternat|expected (?:last |first |next )?role|\brole\W.{1,12} after role"
+    r"|\b(?:first|last|system|user) (?:message|turn|query)s? (?:must|should|needs?|has to|can only|cannot be|is required)\b"
+    r"|(?:start|begin|end)s? with an? (?:user|system)|\bno (?:user|system) (?:query|message|turn)"
+    r"|(?:at least|must have) one\b.{0,20}message"
     r"|contents (?:is|are) (?:not specified|required)|GenerateContentRequest\.contents",
     re.IGNORECASE,
 )
-
-
 _OF_IDS = re.compile(r"call id\b.{1,200}(?:must be|length of 9)", re.IGNORECASE | re.DOTALL)
 _SHORT_ID = re.compile("[a-zA-Z0-9]{9}")
 
@@ -61,6 +64,13 @@ def is_of_order(words: str) -> bool:
     (Anthropic), `contents is not specified` (Gemini), `No user query found in messages` (Qwen).
     """
     return _OF_ORDER.search(words) is not None
+
+
+def later_arrangements(tried: frozenset[str], began: frozenset[str]) -> list[frozenset[str]]:
+    """Returns the sets of arrangements that are tried after one of them. `began`: the arrangements before the first."""
+    sets = [began | step for step in _STEPS]
+    places = [place for place, one in enumerate(sets) if one == tried != began]
+    return sets[max(places, default=-1) + 1 :]
 
 
 def arranged(messages: Sequence[Json], arrangements: Collection[str]) -> list[Json]:

@@ -5,11 +5,11 @@ want back what they gave beside earlier calls, or take messages only in some ord
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
-from ray_gym.engines.arranged import ARRANGEMENTS, arranged, is_of_ids, is_of_order, with_short_ids
+from ray_gym.engines.arranged import arranged, is_of_ids, is_of_order, later_arrangements, with_short_ids
 from ray_gym.engines.endings import is_limit_unknown, own_words
 from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
 from ray_gym.models.base import CompletionRequest
@@ -26,12 +26,21 @@ _SPELLED: Mapping[str, re.Pattern[str]] = {
     "parallel_tool_calls": re.compile(r"parallel[_ ]?tool[_ ]?(?:calls?|use)", re.IGNORECASE),
 }
 """Fields that can be left out, as errors spell them. Where two can't be together, the first goes."""
+_OF_SCHEMA = re.compile(r"\bschema\b", re.IGNORECASE)
+"""Word of refusals about a tool's parameters, which may have the names of fields."""
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1,),
     "temperature": (1,),
     "parallel_tool_calls": (True, False),  # a model that does not know it makes one call
 }
 """Values with which they can be: those that the API has without the field. Another value is asked for, or nothing is."""
+
+
+class Refusal(Protocol):
+    """Is an answer by which an endpoint refuses a request."""
+
+    status: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,6 @@ class Dialect:
     """Fields of requests that it refuses."""
     sent_back: frozenset[str] = frozenset({GIVEN})
     """Names of the fields that it gets back with its earlier messages (see `sent_back`)."""
-    kept_back: frozenset[str] = frozenset()
-    """Names of those that it refuses."""
     arrangements: frozenset[str] = frozenset()
     """Names of the arrangements in which it takes messages (see `arranged`)."""
     has_short_ids: bool = False
@@ -64,34 +71,49 @@ class Dialect:
                 spoken["messages"] = with_short_ids(spoken["messages"])
         return spoken
 
-    def after(self, status: int, refusal: str, body: Json, request: CompletionRequest) -> Dialect | None:
-        """Returns the form in which a request may be taken that was refused in this one; None if it is not known. No
-        form comes twice.
+    def after(
+        self, refusal: Refusal, body: Json, request: CompletionRequest, asked: Sequence[Json], began: Dialect
+    ) -> Dialect | None:
+        """Returns the form in which a request may be taken that was refused in this one; None if it is not known.
 
-        `refusal`: body of the HTTP answer. `body`: body of the request, as `apply` has not yet changed it.
+        `body`: body of the request, as `apply` has not yet changed it. `asked`: bodies that were refused, the last one in
+        this form; none is asked twice. `began`: form of the first.
         """
-        spoken = self.apply(body, request)
-        if MAX_TOKENS in spoken and is_limit_unknown(refusal):
+        spoken = asked[-1]
+        if MAX_TOKENS in spoken and is_limit_unknown(refusal.text):
             return replace(self, limit_name=MAX_COMPLETION_TOKENS)
-        if self.exact or status not in _REFUSALS:
+        if self.exact or refusal.status not in _REFUSALS:
             return None
-        others = self._others(own_words(refusal), spoken)
-        return next((other for other in others if other.apply(body, request) != spoken), None)
+        others = self._others(own_words(refusal.text), spoken, began)
+        return next((other for other in others if other.apply(body, request) not in asked), None)
 
-    def _others(self, words: str, spoken: Json) -> Iterator[Dialect]:
+    def _others(self, words: str, spoken: Json, began: Dialect) -> Iterator[Dialect]:
         """Yields the forms that a refusal may ask for; the next one that changes the request is it. `spoken`: body of the
         refused request.
         """
-        for name, pattern in _SPELLED.items():
+        for name, pattern in _SPELLED.items() if not _OF_SCHEMA.search(words) else ():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
                 yield replace(self, left_out=self.left_out | {name})
-        asked = asked_back(words)
-        yield replace(self, sent_back=self.sent_back | (asked - self.kept_back))
-        yield replace(self, sent_back=self.sent_back - asked, kept_back=self.kept_back | (self.sent_back & asked))
+        given = asked_back(words)
+        yield replace(self, sent_back=self.sent_back | given)
+        yield replace(self, sent_back=self.sent_back - given)
         if is_of_ids(words):
             yield replace(self, has_short_ids=True)
-        for name in ARRANGEMENTS if is_of_order(words) else ():
-            yield replace(self, arrangements=self.arrangements | {name})
+        for arrangements in later_arrangements(self.arrangements, began.arrangements) if is_of_order(words) else ():
+            yield replace(self, arrangements=arrangements)
+
+    def learnt(self, taken: Dialect, began: Dialect) -> Dialect:
+        """Returns this form with what another call has learnt: the difference of the form that was `taken` from the one in which
+        that call `began`.
+        """
+        return replace(
+            self,
+            limit_name=taken.limit_name if taken.limit_name != began.limit_name else self.limit_name,
+            left_out=self.left_out | taken.left_out,
+            sent_back=self.sent_back - (began.sent_back - taken.sent_back) | (taken.sent_back - began.sent_back),
+            arrangements=self.arrangements | taken.arrangements,
+            has_short_ids=self.has_short_ids or taken.has_short_ids,
+        )
 
     def _leaves_out(self, name: str, value: Any) -> bool:
         return name in self.left_out and _is_default(name, value)

@@ -68,7 +68,8 @@ _CONTEXT_IS_FULL = re.compile(
 _CONTEXT = re.compile(r"context[ _]?(?:length|size|window)", re.IGNORECASE)
 _OF_LENGTH = re.compile(
     r"\bmax(?:imum)?\b|exceed|too (?:long|large|big|many)|limit|longer|(?:larger|greater|more) than|overflow|\bfull\b"
-    r"|\d tokens|超|过长",
+    r"|\d tokens|超|过长|\bfit\b|not enough|insufficient|\bout of\b|\breached\b|outgrown|\broom\b|\bleft\b|\(\d+ > \d+\)"
+    r"|\d prompt tokens",
     re.IGNORECASE,
 )
 """Words for a context, and those of length that it takes beside them: else it may be the name of a field."""

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import exclude
 from ray_gym.aio.deadlines import note_lost_try
+from ray_gym.engines.endings import own_words
 from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.json_bodies import decode_json, encode_json
@@ -44,7 +45,7 @@ MOST_WARNINGS = 16
 """Most warnings that are kept for `take_warnings`, which many processes never call."""
 FIRST_WORDS = 100
 """Characters that are shown of a body that is no JSON."""
-_OF_TEMPLATE = re.compile(r"roles must alternate|\bjinja|chat template", re.IGNORECASE)
+_OF_TEMPLATE = re.compile(r"roles must alternate|\bjinja exception|\braise_exception\b", re.IGNORECASE)
 """Words by which a server says with HTTP 500 (llama.cpp) that its chat template refuses the messages: it always will."""
 _GZIP = b"\x1f\x8b"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -255,7 +256,7 @@ class Endpoint:
         pause = read_retry_after(answer.header("Retry-After"))
         refused = RefusedRequest(answer.status, path, text, through, pause)
         may_pass = answer.status in RETRIED_STATUSES or answer.status >= 500
-        if may_pass and not (answer.status == 500 and _OF_TEMPLATE.search(text)):
+        if may_pass and not (answer.status == 500 and _OF_TEMPLATE.search(own_words(text))):
             return _LostCall(str(refused), refused)
         raise refused
 

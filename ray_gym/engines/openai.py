@@ -110,13 +110,17 @@ class OpenAIModel:
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
         dialect = began = self._dialect
+        asked: list[dict[str, Any]] = []
         while True:
+            if asked and self.rate is not None:
+                self.rate.count_again()
+            asked.append(dialect.apply(body, request))
             try:
-                completion = await self._ask(request, dialect.apply(body, request))
+                completion = await self._ask(request, asked[-1])
             except RefusedRequest as refused:
                 if (told := _told_by(refused, request)) is not None:
                     return told
-                if (other := dialect.after(refused.status, refused.text, body, request)) is not None:
+                if (other := dialect.after(refused, body, request, asked, began)) is not None:
                     dialect = other
                 elif MAX_TOKENS in body and _asks_for_too_much(refused):
                     del body[MAX_TOKENS]
@@ -127,15 +131,14 @@ class OpenAIModel:
                 else:
                     raise self._failure(refused, request) from None
             else:
-                if dialect != began:
-                    self._learn(dialect)
+                self._learn(dialect, began)
                 return completion
 
-    def _learn(self, dialect: Dialect) -> None:
-        """Gives all later requests the form in which one was taken. Warns of the fields that they leave out."""
-        for name in sorted(dialect.left_out - self._dialect.left_out):
+    def _learn(self, taken: Dialect, began: Dialect) -> None:
+        """Gives all later requests what one learnt whose form was `taken`. Warns of the fields that they leave out."""
+        for name in sorted(taken.left_out - self._dialect.left_out):
             self._endpoint.warn(name, f"it refuses {name}, so calls leave that out, and its own default counts")
-        self._dialect = dialect
+        self._dialect = self._dialect.learnt(taken, began)
 
     async def _ask(self, request: CompletionRequest, body: dict[str, Any]) -> Completion:
         """Returns the endpoint's completion. Errors: RefusedRequest; EpisodeFailure (infra)."""

@@ -207,17 +207,26 @@ def _cached(usage: Json) -> int:
 
 
 def _generated(usage: Json) -> int:
-    """Returns the number of generated tokens, with those of thoughts that are counted apart, in the sum alone (Gemini) or
-    beside it (xAI). What was read from a cache, or written to it, may be in the sum, too, and is none of them.
+    """Returns the number of generated tokens, with those of thoughts that are counted apart: in the sum (Gemini, xAI), or, of
+    endpoints that tell no sum, as more than all that were generated. What of the prompt is counted apart is none of them.
     """
-    prompt, told = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    apart = _count(usage.get("total_tokens")) - prompt - told
-    written = _count(usage.get("cache_creation_input_tokens"))
-    read = max(_cached(usage), _count(usage.get("cache_read_input_tokens")))
-    if prompt and apart > 0 and apart not in (read, written, read + written):
-        return told + apart
+    prompt, told, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
     thoughts = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
-    return told + thoughts if thoughts > told else told
+    if not total:
+        return told + thoughts if thoughts > told else told
+    apart = total - prompt - told
+    if not prompt or apart <= 0 or apart in _parts_of_prompt(usage):
+        return told
+    return told + (min(apart, thoughts) or apart)
+
+
+def _parts_of_prompt(usage: Json) -> set[int]:
+    """Returns the numbers of tokens that were read from a cache, written to it, or made of pictures and sounds."""
+    details = _object(usage.get("prompt_tokens_details"))
+    read = max(_cached(usage), _count(usage.get("cache_read_input_tokens")))
+    names = ("cache_creation_tokens", "cache_write_tokens")
+    written = max(_count(usage.get("cache_creation_input_tokens")), *(_count(details.get(name)) for name in names))
+    return {read, written, read + written, *(_count(details.get(name)) for name in ("image_tokens", "audio_tokens"))}
 
 
 def _fills_context(usage: Json, max_tokens: int, context_tokens: int | None) -> bool:

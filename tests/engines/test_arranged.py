@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
-from openai_calls import complete
+from openai_calls import complete, options, request
 
 from ray_gym.engines.arranged import ARRANGEMENTS, arranged, with_short_ids
+from ray_gym.engines.openai import OpenAIModel
 from ray_gym.errors import EpisodeFailure
 from ray_gym.messages import Message, ToolCall
 
@@ -64,9 +65,54 @@ async def test_messages_are_arranged_where_their_order_is_refused(
 
 
 async def test_several_arrangements_are_tried_one_after_another(endpoint: EndpointDouble) -> None:
-    endpoint.will_answer(*[Reply({"error": {"message": ALTERNATE}}, 500)] * 2, Reply(answer()))
+    endpoint.will_answer(*[Reply({"error": {"message": ALTERNATE}}, 500)] * 3, Reply(answer()))
     await complete(endpoint, messages=[SYSTEM, SAID, ASKED, ASKED])
     assert spoken(endpoint.requests[-1]) == [("system", "s"), BEGUN, ("assistant", "b"), ("user", "a\n\na")]
+    assert len(endpoint.requests) == 4
+
+
+async def test_an_arrangement_that_did_not_help_is_not_kept(endpoint: EndpointDouble) -> None:
+    late = Reply({"error": {"message": "System message must be at the beginning."}}, 400)
+    endpoint.will_answer(late, late, Reply(answer()))
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    await model.complete(request(messages=[SYSTEM, SAID, ASKED, SYSTEM]))
+    assert spoken(endpoint.requests[-1])[1:] == [("assistant", "b"), ("user", "a"), ("user", "s")]
+    await model.complete(request(messages=[SYSTEM, SAID, ASKED]))
+    await model.close()
+    assert spoken(endpoint.requests[-1]) == [("system", "s"), ("assistant", "b"), ("user", "a")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Missing required parameter: 'messages[1].role'",
+        "Invalid schema for response_format 'r': In context=('properties', 'role')",
+        "Invalid schema for function 'set_heat': In context=('properties', 'temperature')",
+        "messages with role 'tool' must be a response to a preceding message",
+        "Your request was rejected by our role-based access control",
+        "role arn:aws:iam::1:role/x is not authorized",
+        "user message flagged by guardrail 'pii'",
+        "The last message cannot have role assistant: prefill is not supported",
+    ],
+)
+async def test_a_refusal_for_another_reason_is_final(endpoint: EndpointDouble, said: str) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 400))
+    with pytest.raises(EpisodeFailure, match="HTTP 400"):
+        await complete(endpoint, messages=[SYSTEM, SAID, ASKED, ASKED, CALLED, DONE, ASKED, SYSTEM])
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "upstream connect error. Received Messages=[{'role': 'user', 'content': 'Fix the jinja filter'}]",
+        "upstream hiccup while rendering chat template: connection reset",
+        "jinja2 is being installed",
+    ],
+)
+async def test_another_error_of_a_server_is_tried_again(endpoint: EndpointDouble, said: str) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 500), Reply(answer("Hi.")))
+    assert (await complete(endpoint, retries=1)).message.content == "Hi."
 
 
 async def test_an_order_that_cannot_be_mended_fails_by_its_words(endpoint: EndpointDouble) -> None:

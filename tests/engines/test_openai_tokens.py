@@ -107,6 +107,46 @@ def test_an_end_far_from_the_end_of_the_context_is_a_limit_of_the_server(context
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1215}, 1205, 0),  # Gemini
         ({"prompt_tokens": 10, "total_tokens": 1210}, 1200, 0),
         ({"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 9}}, 14, 0),
+        (
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 40,
+                "total_tokens": 140,
+                "completion_tokens_details": {"reasoning_tokens": 41},
+            },
+            40,
+            0,
+        ),
+        (
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": 10,
+                "total_tokens": 65,
+                "prompt_tokens_details": {"cache_write_tokens": 50},
+            },
+            10,
+            0,
+        ),
+        (
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": 10,
+                "total_tokens": 280,
+                "prompt_tokens_details": {"image_tokens": 265},
+            },
+            10,
+            0,
+        ),
+        (
+            {
+                "prompt_tokens": 5,
+                "completion_tokens": 10,
+                "total_tokens": 65,
+                "completion_tokens_details": {"reasoning_tokens": 20},
+            },
+            30,
+            0,
+        ),
         ({"prompt_tokens": 10, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 5}}, 9, 0),
         ({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "prompt_cache_hit_tokens": 90}, 5, 90),
         ({"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105, "cached_tokens": 90}, 5, 90),
