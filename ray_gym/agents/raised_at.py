@@ -23,14 +23,12 @@ def last_line(errors: str) -> str:
 
 
 def raised_at(errors: str) -> str:
-    """Returns the innermost place in the traceback that ends a text, as `play (agent.py:7)`, or `agent.py:7` for an error of
-    syntax: that of an author's own file, if there is one; "" if no traceback ends it. Of a group of exceptions the last
-    one counts.
+    """Returns the innermost place in the last traceback of a text, as `play (agent.py:7)`, or `agent.py:7` for an error of
+    syntax in a module: that of an author's own file, if there is one; "" without a traceback. Of a group of exceptions the
+    last one counts.
     """
     _, begins, last = _without_margins(errors).rpartition(_BEGINS)
     every = list(_FRAME.finditer(last)) if begins else []
-    if not every or not _is_the_end(last[every[-1].end() :]):
-        return ""
     frames = [found for found in every if not found["file"].startswith("<")]
     own = [found for found in frames if not _OTHERS.search(found["file"])] or frames
     if not own:
@@ -41,10 +39,3 @@ def raised_at(errors: str) -> str:
 
 def _without_margins(errors: str) -> str:
     return _MARGIN.sub("", errors) if _GROUP_BEGINS in errors else errors
-
-
-def _is_the_end(behind: str) -> bool:
-    """Says whether only the exception stands behind the last frame of a traceback: one line that is not indented. Other
-    words below it are the program's, which went on.
-    """
-    return sum(1 for line in behind.splitlines() if line.strip() and not line[0].isspace()) <= 1

@@ -15,11 +15,14 @@ Json = dict[str, Any]
 
 BEGIN = "Begin."
 """Text of a user's message that is put first where no conversation is taken without one."""
-ARRANGEMENTS = ("user first", "late system", "joined", "joined to results")
-"""Arrangements: a user's message comes first; a system's after others becomes a
-user's; messages of one role in a row are one; a user's after results of tools belongs to the last of them.
-"""
-_STEPS = (*(frozenset({name}) for name in ARRANGEMENTS), *(frozenset(ARRANGEMENTS[:most]) for most in (2, 3, 4)))
+ARRANGEMENTS = {
+    "user first": f"a user says {BEGIN} before a first speaker",
+    "late system": "a system's message after others is a user's",
+    "joined": "messages of one role in a row are one",
+    "joined to results": "a user's message after results of tools belongs to the last of them",
+}
+"""Arrangements, each with what it means."""
+_STEPS = (*(frozenset({name}) for name in ARRANGEMENTS), *(frozenset([*ARRANGEMENTS][:most]) for most in (2, 3, 4)))
 """Sets of arrangements in the order in which they are tried: each alone, so that no needless one is kept, then together."""
 _OF_ORDER = re.compile(
     r"\broles? (?:must|should|need)|alternat|expected (?:last |first |next )?role|\brole\W.{1,12} after role"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ray_gym.engines.arranged import arranged, is_of_ids, is_of_order, later_arrangements, with_short_ids
-from ray_gym.engines.endings import is_limit_unknown, own_words
+from ray_gym.engines.endings import is_context_full, is_limit_too_large, is_limit_unknown, own_words
 from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
 from ray_gym.models.base import CompletionRequest
 
@@ -84,13 +84,15 @@ class Dialect:
             return replace(self, limit_name=MAX_COMPLETION_TOKENS)
         if self.exact or refusal.status not in _REFUSALS:
             return None
-        others = self._others(own_words(refusal.text), spoken, began)
+        words = own_words(refusal.text)
+        others = [*self._others(words, spoken)]
+        if is_of_order(words) and not (is_context_full(refusal.text) or is_limit_too_large(refusal.text)):
+            later = later_arrangements(self.arrangements, began.arrangements)
+            others += [replace(self, arrangements=arrangements) for arrangements in later]
         return next((other for other in others if other.apply(body, request) not in asked), None)
 
-    def _others(self, words: str, spoken: Json, began: Dialect) -> Iterator[Dialect]:
-        """Yields the forms that a refusal may ask for; the next one that changes the request is it. `spoken`: body of the
-        refused request.
-        """
+    def _others(self, words: str, spoken: Json) -> Iterator[Dialect]:
+        """Yields the forms with other fields that a refusal may ask for. `spoken`: body of the refused request."""
         for name, pattern in _SPELLED.items() if not _OF_SCHEMA.search(words) else ():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
                 yield replace(self, left_out=self.left_out | {name})
@@ -99,8 +101,6 @@ class Dialect:
         yield replace(self, sent_back=self.sent_back - given)
         if is_of_ids(words):
             yield replace(self, has_short_ids=True)
-        for arrangements in later_arrangements(self.arrangements, began.arrangements) if is_of_order(words) else ():
-            yield replace(self, arrangements=arrangements)
 
     def learnt(self, taken: Dialect, began: Dialect) -> Dialect:
         """Returns this form with what another call has learnt: the difference of the form that was `taken` from the one in which

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
+from ray_gym.engines.arranged import ARRANGEMENTS
 from ray_gym.engines.dialect import MAX_TOKENS, Dialect
 from ray_gym.engines.endings import (
     ENDING_STATUSES,
@@ -119,8 +121,11 @@ class OpenAIModel:
                 completion = await self._ask(request, asked[-1])
             except RefusedRequest as refused:
                 if (told := _told_by(refused, request)) is not None:
+                    self._learn(dialect, began)
                     return told
                 if (other := dialect.after(refused, body, request, asked, began)) is not None:
+                    if other.limit_name != dialect.limit_name:  # which is sure, whatever else is refused
+                        self._learn(replace(began, limit_name=other.limit_name), began)
                     dialect = other
                 elif MAX_TOKENS in body and _asks_for_too_much(refused):
                     del body[MAX_TOKENS]
@@ -135,9 +140,13 @@ class OpenAIModel:
                 return completion
 
     def _learn(self, taken: Dialect, began: Dialect) -> None:
-        """Gives all later requests what one learnt whose form was `taken`. Warns of the fields that they leave out."""
+        """Gives all later requests what one learnt whose form was `taken`. Warns of the fields that they leave out, and of
+        another order of messages.
+        """
         for name in sorted(taken.left_out - self._dialect.left_out):
             self._endpoint.warn(name, f"it refuses {name}, so calls leave that out, and its own default counts")
+        for name in sorted(taken.arrangements - self._dialect.arrangements):
+            self._endpoint.warn(name, f"it refuses the order of messages, so in later calls {ARRANGEMENTS[name]}")
         self._dialect = self._dialect.learnt(taken, began)
 
     async def _ask(self, request: CompletionRequest, body: dict[str, Any]) -> Completion:

@@ -80,6 +80,20 @@ async def test_an_arrangement_that_did_not_help_is_not_kept(endpoint: EndpointDo
     await model.complete(request(messages=[SYSTEM, SAID, ASKED]))
     await model.close()
     assert spoken(endpoint.requests[-1]) == [("system", "s"), ("assistant", "b"), ("user", "a")]
+    [told] = model.take_warnings()
+    assert "it refuses the order of messages, so in later calls a system's message after others is a user's" in told
+
+
+async def test_a_prompt_that_is_too_long_teaches_no_order(endpoint: EndpointDouble) -> None:
+    said = "The prompt is too long: 9000 tokens exceed the maximum context length of 8192 tokens for system message"
+    full = Reply({"error": {"message": f"{said}, tools and user messages must be fewer"}}, 400)
+    endpoint.will_answer(full, Reply(answer("Hi.")))
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    long = [SYSTEM, SAID, ASKED, ASKED, CALLED, DONE, ASKED]
+    assert (await model.complete(request(messages=long))).message.content == "Hi."
+    first, second = endpoint.requests
+    assert "max_tokens" not in second and first["messages"] == second["messages"] and model.take_warnings() == []
+    await model.close()
 
 
 @pytest.mark.parametrize(

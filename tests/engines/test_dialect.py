@@ -219,6 +219,19 @@ async def test_a_field_that_was_refused_goes_back_where_it_is_missed_again(endpo
     assert sent == [False, True, True, True, False, False, True]
 
 
+async def test_what_is_sure_is_learnt_of_calls_that_fail_or_end_otherwise(endpoint: EndpointDouble) -> None:
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    limit = refusal("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
+    endpoint.will_answer(limit, refusal("no"), refusal(CLAUDE), refusal("bad", code="content_filter"), Reply(answer()))
+    with pytest.raises(EpisodeFailure, match="no"):
+        await model.complete(request())
+    assert (await model.complete(request())).finish_reason == "content_filter"
+    await model.complete(request())
+    await model.close()
+    names = ["max_completion_tokens" in one for one in endpoint.requests]
+    assert names == [False, True, True, True, True] and "top_p" not in endpoint.requests[-1]
+
+
 async def test_calls_at_once_forget_nothing_that_another_has_learnt() -> None:
     began = Dialect(exact=False)
     one = replace(began, left_out=frozenset({"top_p"}), sent_back=began.sent_back | {"reasoning_content"})
