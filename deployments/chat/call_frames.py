@@ -153,7 +153,7 @@ def _unopened_with_suffix(read: Suffixed) -> Frame:
     return Frame(r"<tool_call(?::[^\s<>]+)?>" + _INNER_LIKE, alone, when=is_ended)
 
 
-_INNER_LIKE = r"(?=\s*(?:[\w.:-]*\s*[<{\[]|\w+=|\Z))"
+_INNER_LIKE = r"(?=\s*(?:[\w.:-]*\s*[<{\[]|\w+=))"
 """Regular expression of what follows the mark of one of several calls, and no mention of it."""
 _UNOPENED = (  # it begins a line, has a tool's name, or an argument
     rf'(?m:^)[^\S\n]*(?=\{{\s*"|\[\s*(?:\{{|(?:{NAMES})\()|(?:{NAMES})\s*(?:\(|</tool_call>)|call:\w)'
@@ -463,12 +463,21 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     """Returns True if a mark of a call's beginning is in an answer. Where it begins none, it is a mention, behind which
     some parsers drop all words.
     """
-    reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
-    return any(
-        (isinstance(read, Between | Suffixed) and read.begin in answer)
-        or (isinstance(read, ListOfJson | ObjectOfJson) and read.before != "" and read.before in answer)
-        for read in reads
-    )
+    return any(mark in answer for mark in _marks(tool_parser))
+
+
+def has_mentions_alone(tool_parser: str | None, answer: str) -> bool:
+    """Returns True if each mark of a call's beginning in an answer, of which there is one, is behind a backquote."""
+    places = [found.start() for mark in _marks(tool_parser) for found in re.finditer(re.escape(mark), answer)]
+    return bool(places) and all(answer[max(place - 1, 0) : place] == "`" for place in places)
+
+
+def _marks(tool_parser: str | None) -> Iterator[str]:
+    for frame in FRAMES.get(tool_parser or "", ()):
+        if isinstance(frame.read, Between | Suffixed):
+            yield frame.read.begin
+        elif isinstance(frame.read, ListOfJson | ObjectOfJson) and frame.read.before:
+            yield frame.read.before
 
 
 def has_call_or_mention(tool_parser: str | None, answer: str) -> bool:

@@ -28,7 +28,7 @@ _ARGUMENT = "<>"
 """Stands for an argument that was read."""
 _TEXT = "\ufdd3"
 """Stands for a text, list or object that was read: a noncharacter of Unicode."""
-_BEHIND_A_TEXT = re.compile(rf"{_TEXT}\s*[^\s:,}}\])]")
+_BEHIND_A_TEXT = re.compile(rf"{_TEXT}\s*[^\s:,}}\])<]")
 _ABOUT_A_CALL = {"name", "function", "type", "id", "index"}
 """Keys of a call of JSON that hold no arguments."""
 _BRACKETS = re.compile(r"\{[^{}\[\]]*\}|\[[^{}\[\]]*\]")

@@ -116,7 +116,7 @@ class ToolFormat:
             if len(calls) <= len(attempts) > 0:
                 made = self._read_attempts(attempts, calls, tools)
                 return reasoning, said, with_own_ids(made, [attempt.id for attempt in attempts])
-        if calls and self.tool_parser not in call_frames.FRAMES:
+        if calls and not call_frames.has_mentions_alone(self.tool_parser, answer):
             return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
         if tools and call_frames.has_mark(self.tool_parser, answer):
             return reasoning, call_frames.words_alone(self.tool_parser, answer), []

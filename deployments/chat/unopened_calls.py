@@ -17,7 +17,7 @@ _MALFORMED = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"\n]*".*[\]}]', re.DOTALL)
 _WITH_KEYS = re.compile(r"[\w.-]+\s*(?:<arg_key>.*</arg_value>)?", re.DOTALL)
 _WITH_BRACES = re.compile(r"call:[\w.:-]+\s*\{.*\}", re.DOTALL)
 _OF_PYTHON = re.compile(r"\[?\s*[^\s(\[]+\s*\(.*\)\s*,?\s*\]?", re.DOTALL)
-_SENTENCE_GOES_ON = re.compile(r"\s{0,9}[,.;:!?)]")
+_SENTENCE_GOES_ON = re.compile(r"[^\S\n]{0,9}[,.;:!?)]")
 
 
 def is_whole(read: Between, text: str, start: int, end: int, _begin: str) -> bool:
@@ -30,7 +30,7 @@ def is_whole(read: Between, text: str, start: int, end: int, _begin: str) -> boo
     stop = _behind_json(text, end)
     if stop is None or not text.startswith(read.end, stop):
         stop = _next_end(read, text, end)
-        if stop is None or not _is_call(text[end:stop].strip()):
+        if stop is None or not _is_call(read, text[end:stop].strip()):
             return False
     return not _SENTENCE_GOES_ON.match(text, stop + len(read.end))
 
@@ -61,14 +61,14 @@ def _behind_json(text: str, start: int) -> int | None:
     return behind
 
 
-def _is_call(written: str) -> bool:
+def _is_call(read: Between, written: str) -> bool:
     """Returns True if a text is one call, or several calls of Python, and nothing else."""
     if _OF_PYTHON.fullmatch(written):
         bare = written.removeprefix("[").removesuffix("]")
         if all(count_calls(f"call{bracket}{inside}") for _, bracket, inside in map(_parted, split_lines(bare))):
             return True
     is_other = any(form.fullmatch(written) for form in (_MALFORMED, _WITH_KEYS, _WITH_BRACES))
-    return is_other and not has_mark(written)
+    return is_other and not has_mark(read.without_values(written))
 
 
 def _parted(call: str) -> tuple[str, str, str]:

@@ -108,6 +108,7 @@ def test_a_call_without_any_end_has_no_name() -> None:
         ("functiongemma", "call:note{text:<escape>a<escape>,text:<escape>b<escape>}", '{"text": "a", "text": "b"}'),
         ("gemma4", "call:note()", "{}"),
         ("gemma4", 'call:note{text:<|"|>ü<|"|><|"|>}', '{"text": "ü"}'),
+        ("gemma4", 'call:note{text:<|"|>ü<|"|>', '{"text": "ü"}'),
         ("gemma4", 'call:note{text:{a:[1,2],b:<|"|>}<|"|>},to:[]}', '{"text": {"a": ["1", "2"], "b": "}"}, "to": []}'),
         ("kimi_k2", "<|tool_call_begin|>functions.note:0<|tool_call_end|>", "{}"),
         ("granite", '{"name": "note"}', "{}"),

@@ -85,3 +85,23 @@ def test_a_mark_between_backquotes_is_words(parser: str, mark: str) -> None:
 )
 def test_calls_stay_calls(parser: str, text: str, words: str, names: list[str]) -> None:
     assert read(parser, text) == (words, names)
+
+
+LISTED = '[{"name": "search", "parameters": {"query": "x"}}, {"name": "add", "parameters": {"a": 1}}]'
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "names"),
+    [
+        ("pythonic", "[nope(a=1)]", ["nope"]),
+        ("pythonic", "[nope(a='1'), search(query='x')]", ["nope", "search"]),
+        ("llama4_pythonic", "[Search(query='x')]", ["Search"]),
+        ("llama3_json", LISTED, ["search", "add"]),
+        ("llama4_json", LISTED, ["search", "add"]),
+        ("llama3_json", LISTED[1:-1], ["search", "add"]),
+        ("llama3_json", '{"parameters": {"query": "x"}, "name": "search"}', ["search"]),
+        ("xlam", '[{"arguments": {"query": "x"}, "name": "search"}]', ["search"]),
+    ],
+)
+def test_calls_that_only_the_parser_finds_are_read(parser: str, text: str, names: list[str]) -> None:
+    assert read(parser, text) == ("", names)

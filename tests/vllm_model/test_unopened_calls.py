@@ -45,6 +45,8 @@ def test_a_call_of_hunyuan_without_the_tag_around_it_is_read() -> None:
         ("kimi_k2", f"Hi. {KIMI} Bye.", "Hi.  Bye.", [NOTE]),
         ("olmo3", 'note(text="ü")\ngo(to="x")\n</function_calls>', "", [NOTE, GO]),
         ("dots", f"{JSON}</dots_function_call>", "", [NOTE]),
+        ("hermes", f"{JSON}\n</tool_call>\n\n...", "...", [NOTE]),
+        ("glm45", GLM.replace("ü", "a </think> b"), "", [("note", '{"text": "a </think> b"}')]),
     ],
 )
 def test_an_unopened_call_is_known_by_its_end(parser: str, answer: str, words: str, calls: Calls) -> None:
