@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 _HEADER = re.compile(
-    r"assistant(?:\s*to=\S*)?(?:\s*<\|channel\|>\s*(?:analysis|commentary|final|\w*))?(?:\s*to=[\w.:-]*)?"
-    r"(?:\s*<\|constrain\|>\s*(?:json|\w*))?\s*"
+    r"assistant(?:\s*to=[\w.:-]+)?(?:\s*<\|channel\|>\s*(?:analysis|commentary|final|[a-z]{0,10}\Z)?)?(?:\s*to=[\w.:-]*)?"
+    r"(?:\s*<\|constrain\|>\s*(?:json|[a-z]{0,10}\Z)?)?\s*"
 )
 """Beginning of a message: its author, recipient, channel and form."""
 
@@ -69,26 +69,28 @@ def _end_messages(token_ids: Sequence[int]) -> list[int]:
 
 def _with_texts(token_ids: Sequence[int]) -> list[int]:
     """Returns the tokens of an answer without beginnings of messages that have no text, as the model was cut there or ended it,
-    and with the mark of a text where it was forgotten.
+    and with the mark of a text where it was forgotten. The beginning of the first message is in the prompt.
     """
-    (start,), (message,) = _ids("<|start|>"), _ids("<|message|>")
+    begin, (message,), (end,) = _ids("<|start|>assistant"), _ids("<|message|>"), _ids("<|end|>")
     ends = _ids("<|end|><|call|><|return|>")
     made: list[int] = []
-    header: list[int] | None = None
-    for token_id in token_ids:
-        if token_id == start:
+    header: list[int] | None = None  # between the beginning of a message and its text
+    for token_id in (*begin, *token_ids):
+        if token_id == begin[0]:
+            made += _with_text(header, end) if header else []
             header = []
         elif header is None:
             made.append(token_id)
         elif token_id == message:
-            made += [start, *header, message]
+            made += [begin[0], *header, message]
             header = None
         elif token_id in ends:
             made += _with_text(header, token_id)
             header = None
         else:
             header.append(token_id)
-    return made + (_with_text(header) if header else [])
+    made += _with_text(header) if header else []
+    return made[len(begin) :] if made[: len(begin)] == begin else made
 
 
 def _with_text(header: Sequence[int], *end: int) -> list[int]:
@@ -102,8 +104,8 @@ def _with_text(header: Sequence[int], *end: int) -> list[int]:
     text = written[found.end() :] if found else written
     if not text.strip():
         return []
-    plain = get_encoding().encode(text, disallowed_special=())
-    return [*_ids(f"<|start|>{written[: len(written) - len(text)].rstrip()}<|message|>"), *plain, *end]
+    begin = written[: len(written) - len(text)].rstrip().removesuffix("<|channel|>")
+    return [*_ids(f"<|start|>{begin}<|message|>"), *get_encoding().encode(text, disallowed_special=()), *end]
 
 
 def _ids(text: str) -> list[int]:

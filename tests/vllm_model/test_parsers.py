@@ -150,6 +150,27 @@ CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|
         (THOUGHT + "<|end|><|start|>assistant<|channel|>final I say.<|return|>", "I think.", "I say.", 0),
         (THOUGHT + "<|end|><|start|>assistant" + CALL.replace("<|message|>", ""), "I think.", "", 1),
         (THOUGHT + "<|end|><|start|>assistant<|channel|>commentary to=functions.make", "I think.", "", 0),
+        ("I say.<|return|>", None, "I say.", 0),
+        ("I say.", None, "I say.", 0),
+        ("I say.<|end|><|start|>assistantYes.", None, "I say.\nYes.", 0),
+        ("<|channel|>analysis I think.<|end|><|start|>assistant<|channel|>final I say.", "I think.", "I say.", 0),
+        ("<|channel|>final I say.<|return|>", None, "I say.", 0),
+        (CALL.replace("<|message|>", ""), None, "", 1),
+        ("I say.<|start|>assistant" + CALL.replace("<|message|>", ""), None, "I say.", 1),
+        (THOUGHT + '<|end|><|start|>assistant to=functions.make_move{"position": 4}<|call|>', "I think.", "", 1),
+        (
+            THOUGHT + '<|end|><|start|>assistant to=functions.make_move<|channel|>commentary{"position":4}<|call|>',
+            "I think.",
+            "",
+            1,
+        ),
+        ("<|channel|>42 is it.", None, "42 is it.", 0),
+        (
+            THOUGHT + "<|end|><|start|>assistant<|channel|>final I use <|start|>assistant<|return|>",
+            "I think.",
+            "I use ",
+            0,
+        ),
     ],
 )
 def test_messages_of_gpt_oss_may_lack_their_ends_and_channels(
