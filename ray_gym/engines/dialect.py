@@ -26,6 +26,12 @@ _SPELLED: Mapping[str, re.Pattern[str]] = {
     "parallel_tool_calls": re.compile(r"parallel[_ ]?tool[_ ]?(?:calls?|use)", re.IGNORECASE),
 }
 """Fields that can be left out, as errors spell them. Where two can't be together, the first goes."""
+_REFUSES = re.compile(
+    r"unsupport|\b(?:not|n't|both|only)\b.{0,60}(?:support|permit|allow|accept|be specified|be used)|deprecat|unrecogni|unknown"
+    r"|unexpected|extra (?:inputs|fields)|invalid|must (?:not )?be\b|instead",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Words that refuse a field: one that is only mentioned may be right."""
 _OF_SCHEMA = re.compile(r"\bschema\b", re.IGNORECASE)
 """Word of refusals about a tool's parameters, which may have the names of fields."""
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
@@ -93,7 +99,8 @@ class Dialect:
 
     def _others(self, words: str, spoken: Json) -> Iterator[Dialect]:
         """Yields the forms with other fields that a refusal may ask for. `spoken`: body of the refused request."""
-        for name, pattern in _SPELLED.items() if not _OF_SCHEMA.search(words) else ():
+        is_of_fields = _REFUSES.search(words) is not None and _OF_SCHEMA.search(words) is None
+        for name, pattern in _SPELLED.items() if is_of_fields else ():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
                 yield replace(self, left_out=self.left_out | {name})
         given = asked_back(words)

@@ -106,6 +106,7 @@ async def test_a_prompt_that_is_too_long_teaches_no_order(endpoint: EndpointDoub
         "Your request was rejected by our role-based access control",
         "role arn:aws:iam::1:role/x is not authorized",
         "user message flagged by guardrail 'pii'",
+        "Error processing user message: temporary failure, please retry",
         "The last message cannot have role assistant: prefill is not supported",
     ],
 )

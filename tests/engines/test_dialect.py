@@ -86,7 +86,8 @@ async def test_a_field_that_is_refused_is_left_out_where_it_asks_for_the_default
         (Sampling(temperature=0.7), refusal("Unsupported value: 'temperature' does not support 0.7 with this model.")),
         (Sampling(temperature=0), refusal("`temperature` is deprecated for this model.")),
         (Sampling(), refusal("Unsupported parameter: 'stop_p' is not supported with this model.")),
-        (Sampling(), refusal("top_p is too odd", 404)),
+        (Sampling(), refusal("top_p is unsupported", 404)),
+        (Sampling(), refusal("upstream error while sampling with temperature=1.0, top_p=1.0: worker lost")),
     ],
 )
 async def test_another_refusal_fails_by_its_words(endpoint: EndpointDouble, sampling: Sampling, reply: Reply) -> None:
@@ -116,7 +117,7 @@ async def test_fields_are_left_out_one_by_one_beside_another_name_of_the_limit(e
 async def test_what_does_not_help_is_not_learnt(endpoint: EndpointDouble) -> None:
     model = OpenAIModel(options(endpoint), None, exact=False)
     for _ in range(2):
-        endpoint.will_answer(refusal("top_p is bad"), refusal("top_p was not it"))
+        endpoint.will_answer(refusal("top_p is invalid"), refusal("top_p was not it"))
         with pytest.raises(EpisodeFailure, match="top_p was not it"):
             await model.complete(request())
     await model.close()
