@@ -29,11 +29,16 @@ _OF_WORDS = r"[!#-&(-+\-.-:<-Z\\-_a-z|}~]"
 _CUT_WORD = re.compile(rf"(?<!{_OF_WORDS}){_OF_WORDS}+\Z")
 _OF_WORD = re.compile(_OF_WORDS)
 _SCHEME = re.compile(
-    r"\A\s*(?:bearer\s+(?=\S)|(?:basic|token|key|apikey)\s+(?=\S*[0-9]\S*\s*\Z|\S{16,}\s*\Z))", re.IGNORECASE
+    r"\A\s*(?:bearer\s+(?=\S)|(?:basic|token|key|apikey)\s+(?=(?:\S*[0-9]\S*|\S{16,}|(?-i:\S*[a-z][A-Z]\S*))\s*\Z))",
+    re.IGNORECASE,
 )
-"""Scheme of a header. Words of a language ("basic algebra") stand behind some, too, but none with a digit or so long."""
+"""Scheme of a header. Words of a language ("basic algebra") stand behind some, too, but none with a digit or a capital within
+it, or so long.
+"""
 _SECRET_NAME = re.compile(
-    r"(?:key|token|secret|password|passwd|pwd|auth|authorization|credentials?|cookies?)(?![a-z])", re.IGNORECASE
+    r"(?:keys?|token|secrets?|passwords?|passwd|passphrase|pwd|auth|authorization|credentials?|cookies?|(?<![a-z])"
+    r"(?:pass|pat|creds?|jwt|dsn|webhook))(?![a-z])",
+    re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 LONGEST_TOLD = 600

@@ -240,7 +240,29 @@ def test_a_secret_is_known_by_the_name_of_its_place() -> None:
         "Cookie",
         "DB_PASSWORD",
         "AWS_SECRET_KEY",
+        *(
+            "DB_PASS",
+            "API_KEYS",
+            "SECRETS",
+            "SSH_PASSPHRASE",
+            "GH_PAT",
+            "MY_CREDS",
+            "JWT",
+            "SLACK_WEBHOOK_URL",
+            "SENTRY_DSN",
+        ),
     )
     assert [name for name in secret if not names_secret(name)] == []
-    plain = ("X-Author", "MAX_TOKENS", "X-Keyboard", "DOMAIN", "authority", "secretary", "tokenizer")
+    plain = (
+        "X-Author",
+        "MAX_TOKENS",
+        "X-Keyboard",
+        "DOMAIN",
+        "authority",
+        "secretary",
+        "tokenizer",
+        "COMPASS",
+        "PATH",
+        "KEYCLOAK_URL",
+    )
     assert [name for name in plain if names_secret(name)] == []

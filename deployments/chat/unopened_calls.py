@@ -12,6 +12,8 @@ from ray_gym.deployments.chat.call_pieces import Between, end_of_json, skip_spac
 from ray_gym.deployments.chat.python_calls import count_calls, split_lines
 from ray_gym.models.thoughts import has_mark
 
+_OF_JSON = re.compile(r'\s*(?:\[|\{\s*"(?:name|function|type|arguments|parameters)")')
+"""Beginning of calls of JSON, and no other data."""
 _MALFORMED = re.compile(r'\[?\s*\{\s*"name"\s*:\s*"[^"\n]*".*[\]}]', re.DOTALL)
 """Call of JSON, well-formed or not."""
 _WITH_KEYS = re.compile(r"[\w.-]+\s*(?:<arg_key>.*</arg_value>)?", re.DOTALL)
@@ -25,9 +27,9 @@ def is_whole(read: Between, text: str, start: int, end: int, _begin: str) -> boo
     no backquote is before them, and no sentence goes on behind them. `read`: reader of the frame. `start`, `end`: indexes of
     the beginning, as `Frame.when` takes them.
     """
-    if _is_quoted(text, start):
+    if _is_quoted(text, start) or text.find(read.end, end) < 0:
         return False
-    stop = _behind_json(text, end)
+    stop = _behind_json(text, end) if _OF_JSON.match(text, end) else None
     if stop is None or not text.startswith(read.end, stop):
         stop = _next_end(read, text, end)
         if stop is None or not _is_call(read, text[end:stop].strip()):
@@ -54,11 +56,21 @@ def _behind_json(text: str, start: int) -> int | None:
     """Returns the index behind the objects and lists of JSON, with commas or semicolons between them, that begin at `start`,
     and behind the space there; None if there is none.
     """
-    behind = None
-    while (end := end_of_json(text, skip_space(text, start))) is not None:
-        behind = start = skip_space(text, end)
-        start += text[start : start + 1] in (",", ";")
+    known, run = _ends_of_runs(text), []
+    behind, start = None, skip_space(text, start)
+    while start not in known and (end := end_of_json(text, start)) is not None:
+        run.append(start)
+        behind = skip_space(text, end)
+        start = skip_space(text, behind + (text[behind : behind + 1] in (",", ";")))
+    behind = known.get(start, behind)
+    known.update(dict.fromkeys(run, behind))
     return behind
+
+
+@lru_cache(maxsize=8)
+def _ends_of_runs(text: str) -> dict[int, int | None]:
+    """Returns what `_behind_json` has found in a text, by where an object begins: a run is read once, not from each of its lines."""
+    return {}
 
 
 def _is_call(read: Between, written: str) -> bool:

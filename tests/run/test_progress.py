@@ -217,7 +217,8 @@ def test_failures_that_tell_other_values_are_of_one_kind(where: str, first: str,
 def test_the_message_of_some_failures_is_called_an_example(messages: list[str]) -> None:
     place = "E.score (env.py:3)"
     told = tally_of(*(failed_by(place, message) for message in messages)).summary()["failures"]
-    kind, _, said = messages[0].partition(": ")
+    kind = messages[0].partition(": ")[0]
+    said = next(filter(None, (message.partition(": ")[2] for message in messages)))
     assert told == {f"environment in {place}: {kind}, e.g. {said}": len(messages)}
 
 

@@ -86,7 +86,16 @@ def test_words_that_only_look_like_an_unopened_call_stay(parser: str, answer: st
 
 
 @pytest.mark.parametrize(
-    "words", ["note(text) is it.", "go (to town) first.\nThen:", '```js\n{"a": f(1)}\n```', '{"a": 1, "b": ...}', "go("]
+    "words",
+    [
+        '{"id": 12, "ok": true}',
+        '{"a": 1}\n{"a": 2}',
+        "note(text) is it.",
+        "go (to town) first.\nThen:",
+        '```js\n{"a": f(1)}\n```',
+        '{"a": 1, "b": ...}',
+        "go(",
+    ],
 )
 def test_a_line_that_looks_like_a_call_takes_nothing_behind_it(words: str) -> None:
     assert read("hermes", f"{words}\n{JSON}\n</tool_call>") == (words, [NOTE])
@@ -127,7 +136,10 @@ def test_the_first_of_several_calls_lacks_its_own_mark() -> None:
     assert read("kimi_k2", answer) == ("", [("", first), NOTE])
 
 
-@pytest.mark.parametrize("line", ['<tool_call>{"name": "note", ', "<tool_call>note\n", "note(\n", '{"name": "note",\n'])
+@pytest.mark.parametrize(
+    "line",
+    ['<tool_call>{"name": "note", ', "<tool_call>note\n", "note(\n", '{"name": "note",\n', '{"name": "a"}\n', "[1]\n"],
+)
 def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
     began = process_time()
     cut("hermes", line * 3000, ("note", "go"))

@@ -43,7 +43,7 @@ class FailureCounts:
     _counts: Counter[str] = field(default_factory=Counter)
     """Failures of each kind."""
     _first: dict[str, str] = field(default_factory=dict)
-    """Text of the first failure of each kind."""
+    """Text of the first failure of each kind that has words, if one has."""
     _mixed: set[str] = field(default_factory=set)
     """Kinds with failures whose words differ from the first one's, not only the values in them."""
 
@@ -56,6 +56,8 @@ class FailureCounts:
         first = self._first.setdefault(kind, text)
         if kind not in self._mixed and _VARYING.sub("#", first) != _VARYING.sub("#", text):
             self._mixed.add(kind)
+        if first == kind:  # it has no words
+            self._first[kind] = text
 
     def told(self) -> Counter[str]:
         """Returns the number of failures by the text of the first of their kind, which is called an example (`e.g.`) if
