@@ -73,8 +73,10 @@ _OF_LENGTH = re.compile(
     re.IGNORECASE,
 )
 """Words for a context, and those of length that it takes beside them: else it may be the name of a field."""
-_COPIED = re.compile(r"\bmessages ?= ?\[.*", re.IGNORECASE | re.DOTALL)
-"""Copy of the request's messages at the end of an error's text (LiteLLM's `Received Messages=[...]`)."""
+_COPY = re.compile(r"\bmessages ?= ?(?=\[)", re.IGNORECASE)
+"""Beginning of a copy of the request's messages in an error's text (LiteLLM's `Received Messages=[...]`)."""
+_OF_COPY = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[\[\]]""", re.DOTALL)
+"""Texts within a copy, of which the last one may be cut, and its brackets."""
 _PROMPT_IS_TOO_LONG = re.compile(
     r"\b(?:input|prompt)s?\b[^.\n]{0,40}?\b(?:lengths?|tokens?)\b[^.\n]{0,80}?(?:exceed|too long|supports up to)"  # SGLang, Vertex AI
     r"|too many (?:input )?tokens\b(?:: total|\. max input)|tokens in request more than max tokens"  # Cohere, OCI; Z.AI
@@ -137,7 +139,7 @@ def _codes(errors: list[Json]) -> set[str]:
 
 
 def _words(errors: list[Json]) -> str:
-    return "\n".join(_COPIED.sub("", words) for words in words_of(errors))
+    return "\n".join(map(_without_copies, words_of(errors)))
 
 
 def _read_call(text: str, request: CompletionRequest) -> Message:
@@ -171,23 +173,43 @@ def is_limit_unknown(body: str) -> bool:
 
 
 def own_words(body: str) -> str:
-    """Returns the body of an error answer without the copies of a request's messages. Of FastAPI's, which copy other parts
-    of it, it returns the messages, each behind the name of its field.
+    """Returns the body of an error answer without the copies of a request's messages. Of FastAPI's problems, which copy other
+    parts of it, it has the messages, each behind the name of its field.
     """
-    answer = decoded(body)
-    problems = answer.get("detail") if isinstance(answer, dict) else None
-    if not isinstance(problems, list):  # JSON may have letters in an escaped form
-        return json.dumps(_without_copies(answer), ensure_ascii=False) if isinstance(answer, dict | list) else body
-    found = [problem for problem in problems if isinstance(problem, dict)]
-    return "\n".join(f"{_last(problem.get('loc'))}: {problem.get('msg')}" for problem in found)
+    answer = decoded(body)  # JSON may have letters in an escaped form
+    is_json = isinstance(answer, dict | list)
+    return json.dumps(_outside_copies(answer), ensure_ascii=False) if is_json else _without_copies(body)
 
 
-def _without_copies(node: Any) -> Any:
+def _outside_copies(node: Any) -> Any:
     if isinstance(node, str):
-        return _COPIED.sub("", node)
+        return _without_copies(node)
     if isinstance(node, list):
-        return [_without_copies(item) for item in node]
-    return {key: _without_copies(value) for key, value in node.items()} if isinstance(node, dict) else node
+        return [_outside_copies(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "msg" in node and not node.keys().isdisjoint(("loc", "input")):
+        return f"{_last(node.get('loc'))}: {node['msg']}"
+    return {key: _outside_copies(value) for key, value in node.items()}
+
+
+def _without_copies(text: str) -> str:
+    """Returns a text without copies of messages, each a list of Python or JSON. One that is cut goes to the text's end."""
+    kept, end = [], 0
+    while copy := _COPY.search(text, end):
+        kept.append(text[end : copy.start()])
+        end = _end_of_list(text, copy.end())
+    return "".join([*kept, text[end:]])
+
+
+def _end_of_list(text: str, begin: int) -> int:
+    """Returns the index behind the list that begins at an index of a text; that of the text's end if it does not end."""
+    depth = 0
+    for found in _OF_COPY.finditer(text, begin):
+        depth += {"[": 1, "]": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 def _last(location: Any) -> Any:

@@ -27,7 +27,7 @@ from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.json_bodies import decode_json, encode_json
 from ray_gym.engines.masked_keys import without_key
-from ray_gym.engines.nested_errors import decoded, detail_of, errors_in, words_of
+from ray_gym.engines.nested_errors import errors_in, words_of
 from ray_gym.engines.proxied import Proxied, open_session
 from ray_gym.engines.refusals import RETRIED_STATUSES, RefusedByEndpoint, refusal_of
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
@@ -326,7 +326,7 @@ def error_text(body: str) -> str:
         line = " ".join(words.split())
         if not any(line in before for before in told):
             told.append(line)
-    return ": ".join(told) or " ".join((detail_of(decoded(body)) or body).split())
+    return ": ".join(told) or " ".join(body.split())
 
 
 def redirection(status: int, location: str | None) -> str:

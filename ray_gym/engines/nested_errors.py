@@ -10,9 +10,9 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp")
+_WRAPPED = ("error", "innererror", "metadata", "raw", "message", "base_resp", "detail")
 """Fields of an error in which another one may be: that of the provider behind a router, also as JSON in a text."""
-_WORDS = ("message", "status_msg", "raw")
+_WORDS = ("message", "status_msg", "raw", "msg")
 """Fields of an error that may hold its words. Those of the provider behind a router (OpenRouter) are in `raw`."""
 _DEEPEST = 6
 """Largest number of errors within one another that are read."""
@@ -34,23 +34,30 @@ def errors_in(given: Any, depth: int = _DEEPEST) -> Iterator[Json]:
 
 
 def words_of(errors: Iterable[Json]) -> list[str]:
-    """Returns the words of each error that has any, without those that are themselves an error as JSON."""
-    found = (error.get(name) for error in errors for name in _WORDS)
-    return [words for words in found if isinstance(words, str) and not isinstance(decoded(words), dict | list)]
-
-
-def detail_of(answer: Any) -> str:
-    """Returns the `detail` of FastAPI's errors as a text, "" without one: of each problem in a list its place in the request
-    and its words, without the part of the request that it copies.
+    """Returns the words of each error that has any, with FastAPI's `detail`, and without those that are themselves an error
+    as JSON.
     """
-    detail = answer.get("detail") if isinstance(answer, dict) else None
-    if not isinstance(detail, list) or not all(isinstance(one, dict) and "msg" in one for one in detail):
-        return str(detail) if detail else ""
-    return "; ".join(f"{_place(one.get('loc'))}{one['msg']}" for one in detail)
+    found = (words for error in errors for words in (*map(error.get, _WORDS), _detail_of(error)))
+    return [
+        words for words in found if words and isinstance(words, str) and not isinstance(decoded(words), dict | list)
+    ]
 
 
-def _place(location: Any) -> str:
-    return f"{'.'.join(map(str, location))}: " if isinstance(location, list) and location else ""
+def _detail_of(error: Json) -> str | None:
+    """Returns the `detail` of FastAPI's errors as a text, None without one: of each problem in a list its place in the
+    request and its words, without the part of the request that it copies.
+    """
+    detail = error.get("detail")
+    told = [_problem(one) for one in (detail if isinstance(detail, list) else [detail])]
+    return "; ".join(filter(None, told)) or None
+
+
+def _problem(one: Any) -> str | None:
+    if not isinstance(one, dict) or "msg" not in one:
+        return one if isinstance(one, str) else None
+    location = one.get("loc")
+    place = f"{'.'.join(map(str, location))}: " if isinstance(location, list) and location else ""
+    return f"{place}{one['msg']}"
 
 
 def decoded(text: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from endpoint_double import EndpointDouble, Json, Reply, answer, running_endpoin
 from openai_calls import MOVE, complete, options, request
 from playing import Talk, play_script
 
-from ray_gym.engines.endings import read_ending
+from ray_gym.engines.endings import is_context_full, own_words, read_ending
 from ray_gym.engines.openai import OpenAIModel
 from ray_gym.errors import EpisodeFailure
 from ray_gym.messages import Message, ToolCall
@@ -201,6 +202,48 @@ async def test_what_only_mentions_a_context_or_a_filter_is_a_fault(endpoint: End
         endpoint.will_answer(Reply(body, 400))
         with pytest.raises(EpisodeFailure, match="HTTP 400"):
             await complete(endpoint)
+
+
+COPIED = "[{'role': 'user', 'content': 'a] \\'[ %s'}, {'content': [\"it's\", '\\\\']}]"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (f"messages={COPIED} flagged: The response was filtered by our content management policy.", "content_filter"),
+        (f"inputs = .. messages={COPIED}: `inputs` tokens + `max_new_tokens` must be <= 4096", "context_full"),
+        ("Messages = [1] and messages=[]: the prompt is too long", "context_full"),
+        ("messages=[SystemMessage(content='a')] The prompt is too long", "context_full"),
+        ("The prompt is too long. Received Messages=[{'content': 'and it is cu", "context_full"),
+    ],
+)
+async def test_words_behind_a_copy_of_messages_count(endpoint: EndpointDouble, said: str, reason: str) -> None:
+    endpoint.will_answer(Reply(error(said.replace("%s", "x")), 400))
+    assert (await complete(endpoint)).finish_reason == reason
+
+
+@pytest.mark.parametrize("said", ["The prompt is too long", "roles must alternate", "Your request was flagged by"])
+@pytest.mark.parametrize("body", ["%s", "Bad Request: %s", '{"error": {"message": "%s"}}', '{"error": %s'])
+def test_own_words_are_those_around_a_copy_in_any_body(said: str, body: str) -> None:
+    copied = "nope. Received Messages=[{'role': 'user', 'content': '%s [['}] (HTTP 400)"
+    assert own_words(body % (copied % said)) == body % "nope. Received  (HTTP 400)"
+
+
+@pytest.mark.parametrize("within", ["detail", "error", "message"])
+def test_a_problem_of_a_field_is_told_without_the_copy_of_its_value(within: str) -> None:
+    problem = {"loc": ["body", "top_k"], "msg": "not permitted", "input": "The prompt is too long", "type": "extra"}
+    assert own_words(json.dumps({within: {"detail": [problem]}})) == json.dumps(
+        {within: {"detail": ["top_k: not permitted"]}}
+    )
+    assert not is_context_full(json.dumps({within: {"detail": [problem]}}))
+
+
+@pytest.mark.parametrize(
+    "copied", ["messages=[" * 10**5, "messages=['" + "\\'" * 10**5, "messages=[" + "'" * 10**5 + "\\"]
+)
+def test_a_copy_is_found_in_time(copied: str) -> None:
+    began = time.monotonic()
+    assert own_words(f"nope {copied}") == "nope " and time.monotonic() - began < 5
 
 
 async def test_a_first_prompt_that_is_too_long_is_told(endpoint: EndpointDouble) -> None:
