@@ -7,6 +7,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
+import re
 import ssl
 import time
 from collections.abc import Collection, Iterator
@@ -35,6 +36,9 @@ CHECK_TIMEOUT_S = 20.0
 """Seconds for all requests of one check of an endpoint together."""
 FIRST_PAUSE_S = 0.5
 """Seconds between the first and the second try of a question that is asked too often."""
+_USED_UP = re.compile(r"quota|\bbilling|\bcredits?\b|\bbalance\b|\bbudget|余额|欠费", re.IGNORECASE)
+_PASSES = re.compile(r"retry|try again|rate[ _-]limit|per[ -](?:second|minute|hour|day)\b|\b[tr]p[md]\b", re.IGNORECASE)
+"""Words of a refusal (HTTP 429) for money or a quota that is used up, and of one for a rate, which names them, too."""
 
 
 class EndpointCheck:
@@ -48,6 +52,7 @@ class EndpointCheck:
         self.where = f"models.{request.model}"
         self.url = options.base_url
         self._deadline = time.monotonic() + CHECK_TIMEOUT_S
+        self._models: dict[str, int | None] = {}
 
     def check_model(self) -> int | None:
         """Checks that the endpoint has the model, and that no participant's `max_tokens` exceeds the model's context.
@@ -56,9 +61,9 @@ class EndpointCheck:
         Errors: UserError if the check fails, or the endpoint does not answer with a list of models.
         """
         status, body = self.ask("GET", "/models", None)
-        self.refuse(status, body)
+        self.refuse(status, body, self._unasked)
         try:
-            models = read_models(json.loads(body))
+            self._models = models = read_models(json.loads(body))
         except ValueError:
             what = "answered GET /models with something that is not a list of models"
             told = f"{what}: {error_text(body)!r}; it usually ends with /v1"
@@ -66,19 +71,31 @@ class EndpointCheck:
         wanted = self._options.model
         listed = _listed(wanted, models)
         if listed is None:
-            close = difflib.get_close_matches(wanted, models, n=1, cutoff=0.4)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            known = ", ".join(sorted(models)[:20]) or "none"
-            has = self.shown(f"has no model {wanted!r}; {hint}it has: {known}")
-            raise UserError(f"{self.where}.model: {self.url} {has}{self._unasked}")
+            known = ", ".join(sorted(models, key=lambda name: ("://" in name, name))[:20]) or "none"
+            has = f"has no model {wanted!r}; {self._guess()}it has: {known}"
+            raise self.error("model", has, self._unasked)
         self._check_lengths(models[listed])
         return models[listed]
 
+    def _guess(self) -> str:
+        """Returns a question for the model of the list whose name is close to the config's; "" if there is none, or the list
+        has that one.
+        """
+        wanted = self._options.model
+        names = [name for name in self._models if "*" not in name]
+        close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.4) if wanted not in names else []
+        return f"did you mean {close[0]!r}? " if close else ""
+
     @property
     def _unasked(self) -> str:
-        """Returns the hint by which key of the config the endpoint is not asked for its models; "" if there is none."""
-        has_key = "probe" in type(self._options).model_fields
-        return f". If it plays the model all the same, set {self.where}.probe=false" if has_key else ""
+        """Returns the hint by which key of the config the endpoint is not asked for its models, and what that means for token
+        ids; "" if there is none.
+        """
+        if "probe" not in type(self._options).model_fields:
+            return ""
+        hint = f". If it plays the model all the same, set {self.where}.probe=false"
+        is_auto = getattr(self._options, "token_ids", None) == "auto"
+        return f"{hint}; token_ids are then false, unless they are set to true" if is_auto else hint
 
     def _check_lengths(self, context: int | None) -> None:
         for participant, sampling in self._request.samplings.items():
@@ -88,14 +105,15 @@ class EndpointCheck:
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
         """Sends a request, with `body` as JSON, and returns the HTTP status and the text of the answer. One that is asked too
-        often (HTTP 429) is asked again as long as there is time.
+        often (HTTP 429) is asked again as long as there is time, unless a quota is used up.
 
         Errors: UserError if the endpoint can't be reached, or has not answered in time.
         """
         for tried in itertools.count():
             response, text = self._ask(method, path, body)
             pause = max(pause_s(tried, FIRST_PAUSE_S), read_retry_after(response.headers.get("Retry-After")))
-            if response.status_code != 429 or time.monotonic() + pause >= self._deadline:
+            may_pass = response.status_code == 429 and not _is_used_up(text)
+            if not may_pass or time.monotonic() + pause >= self._deadline:
                 return response.status_code, redirection(response.status_code, response.headers.get("Location")) or text
             time.sleep(pause)
         raise AssertionError("unreachable")
@@ -121,10 +139,12 @@ class EndpointCheck:
             raise self.error("base_url", problem) from None
         return response, b"".join(parts).decode(errors="replace")
 
-    def refuse(self, status: int, body: str) -> None:
+    def refuse(self, status: int, body: str, hint: str = "") -> None:
         """Checks that the status of an answer is 200. Errors: UserError for any other: it names `api_key_env` for 401
-        and 403, and else `base_url`, as the key of the config that is probably wrong. An answer that may be a proxy's
-        own names the proxy instead.
+        and 403, `model` for 404 of one that is listed, and else `base_url`, as the key of the config that is probably wrong.
+        An answer that may be a proxy's own names the proxy instead.
+
+        `hint`: a sentence on how this is not asked, for errors behind which a call may succeed.
         """
         through = answered_through(self.url, status, body)
         said = f"answered HTTP {status}{through}: {error_text(body)}"
@@ -132,20 +152,13 @@ class EndpointCheck:
             raise self.error("base_url", said)
         if status in (401, 403):
             field = self._options.api_key_env
-            hint = f"check the key in {field}" if field else "name the environment variable with its key here"
-            raise self.error("api_key_env", f"{said}; {hint}", self._unasked if status == 403 else "")
-        if status == 404:
-            raise self.error("base_url", f"{said}; base_url usually ends with /v1", self._unasked)
-        if status == 429:
-            raise self.error("base_url", f"{said}; it is asked too often: wait and begin again", self._unasked)
-        if status >= 500:
-            raise self.error(
-                "base_url", f"{said}; the endpoint is broken or still starting: look at its log", self._unasked
-            )
+            advice = f"check the key in {field}" if field else "name the environment variable with its key here"
+            raise self.error("api_key_env", f"{said}; {advice}", hint if status == 403 else "")
+        if status == 404 and self._models and "model" in body.lower():
+            raise self.error("model", f"{said}; {self._guess()}".rstrip("; "))
         if status != 200:
-            raise self.error(
-                "base_url", f"{said}; base_url must be the address of a chat-completions endpoint", self._unasked
-            )
+            advice = "" if _is_used_up(body) and status == 429 else f"; {_advice(status)}"
+            raise self.error("base_url", f"{said}{advice}", hint if status >= 400 else "")
 
     def error(self, field: str, problem: str, hint: str = "") -> UserError:
         """Returns a UserError about the key `field` of the model's config, with the API key masked. `hint`: a sentence that
@@ -158,11 +171,27 @@ class EndpointCheck:
         return shown_error(text, self._key)
 
 
+def _advice(status: int) -> str:
+    if status == 404:
+        return "base_url usually ends with /v1"
+    if status == 429:
+        return "it is asked too often: wait and begin again"
+    if status >= 500:
+        return "the endpoint is broken or still starting: look at its log"
+    return "base_url must be the address of a chat-completions endpoint"
+
+
+def _is_used_up(body: str) -> bool:
+    said = f"{body}\n{error_text(body)}"  # JSON may have letters in an escaped form
+    return "insufficient_quota" in said or (_USED_UP.search(said) is not None and _PASSES.search(said) is None)
+
+
 def _listed(wanted: str, models: Collection[str]) -> str | None:
     """Returns the name under which a list has a model; None if it has none. Gemini lists `models/NAME`, Ollama
-    `NAME:latest`, LiteLLM patterns (`openai/*`); routers take the name with a suffix (OpenRouter's `NAME:nitro`).
+    `NAME:latest`, LiteLLM patterns (`openai/*`); routers take `ORGANIZATION/NAME` with a suffix (OpenRouter's `a/b:nitro`).
     """
-    names = (wanted, f"models/{wanted}", f"{wanted}:latest", wanted.rpartition(":")[0])
+    before = wanted.rpartition(":")[0]
+    names = (wanted, f"models/{wanted}", f"{wanted}:latest", *[before] * ("/" in before))
     patterns = (name for name in models if "*" in name and fnmatchcase(wanted, name))
     return next((name for name in names if name in models), None) or next(patterns, None)
 

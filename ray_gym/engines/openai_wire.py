@@ -259,18 +259,21 @@ def has_raw_logprobs(answer: Any) -> bool:
 
 def read_models(answer: Any) -> dict[str, int | None]:
     """Returns the models of an answer to GET /models: by name, the context length in tokens, or None if it is missing. It may
-    be a bare list (Together), whose entries may have a name beside an address as their id (GitHub). Errors: `BadAnswer`
-    if the answer is no list of models.
+    be a bare list (Together), whose entries may have a name beside an address as their id (GitHub): then a model has both.
+    Entries without a name are left out. Errors: `BadAnswer` if the answer is no list of models.
     """
     data = answer.get("data") if isinstance(answer, dict) else answer
-    if not isinstance(data, list) or not all(isinstance(entry, dict) and _name_of(entry) for entry in data):
+    entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+    found = {name: _count(entry.get("max_model_len")) or None for entry in entries for name in _names_of(entry)}
+    if not found and data != []:
         raise BadAnswer("not a list of models")
-    return {_name_of(entry): _count(entry.get("max_model_len")) or None for entry in data}
+    return found
 
 
-def _name_of(entry: Json) -> str:
+def _names_of(entry: Json) -> list[str]:
     id, name = (str(entry.get(field) or "") for field in ("id", "name"))
-    return name if name and (not id or "://" in id) else id
+    names = (name, id) if not id or "://" in id else (id,)
+    return [name for name in names if name]
 
 
 def _message(message: Message, exact: bool) -> Json:

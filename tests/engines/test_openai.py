@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -85,6 +86,9 @@ async def test_a_wrong_model_name_is_corrected(endpoint: EndpointDouble) -> None
             "meta-llama/Llama-3.3-70B-Instruct-Turbo",
         ),
         ([{"id": "azureml://registries/x", "name": "gpt-4o"}], "gpt-4o"),
+        ([{"id": "https://x/y", "name": "Nice name"}], "https://x/y"),
+        ({"data": [{"id": "small"}, {"id": ""}]}, "small"),
+        ({"data": [{"id": None}, {}, {"id": "small"}, "x"]}, "small"),
     ],
 )
 async def test_a_model_is_found_as_its_endpoint_lists_it(endpoint: EndpointDouble, listed: Any, model: str) -> None:
@@ -109,9 +113,87 @@ async def test_how_an_endpoint_is_not_asked_for_its_models_is_told(
     endpoint: EndpointDouble, reply: Reply, told: str
 ) -> None:
     endpoint.models = reply
-    end = r"\. If it plays the model all the same, set models\.judge\.probe=false$"
-    with pytest.raises(UserError, match=f"{told}.*{end}"):
+    end = r"\. If it plays the model all the same, set models\.judge\.probe=false"
+    with pytest.raises(UserError, match=f"{told}.*{end}; token_ids are then false, unless they are set to true$"):
         await check(OpenAIEngine(options(endpoint)))
+    with pytest.raises(UserError, match=f"{told}.*{end}$"):
+        await check(OpenAIEngine(options(endpoint, token_ids=True)))
+
+
+@pytest.mark.parametrize("wanted", ["small:typo", "small:latest", "smal:nitro"])
+async def test_a_suffix_belongs_to_the_names_of_routers_alone(endpoint: EndpointDouble, wanted: str) -> None:
+    with pytest.raises(UserError, match=f"judge.model: .* has no model '{wanted}'; did you mean 'small'"):
+        await check(OpenAIEngine(options(endpoint, model=wanted)))
+
+
+@pytest.mark.parametrize(
+    ("listed", "wanted", "guess"),
+    [
+        (["small", "*"], "smal", "; did you mean 'small'\\?"),
+        (["a/small", "b/large"], "a/small:typo", "; did you mean 'a/small'\\?"),
+        (["small"], "small", ""),
+        (["x/*"], "x/small", ""),
+    ],
+)
+async def test_a_listed_model_that_cannot_be_asked_is_the_wrong_key(
+    endpoint: EndpointDouble, listed: list[str], wanted: str, guess: str
+) -> None:
+    endpoint.models = Reply({"data": [{"id": name} for name in listed]})
+    endpoint.will_answer(Reply({"error": {"message": f"The model `{wanted}` does not exist"}}, 404))
+    with pytest.raises(UserError, match=f"judge.model: .* HTTP 404: The model `{wanted}` does not exist{guess}$"):
+        await check(OpenAIEngine(options(endpoint, model=wanted)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "field"),
+    [
+        (Reply("not found", 404), "base_url"),
+        (Reply("no", 405), "base_url"),
+        (Reply("broken", 500), "base_url"),
+        (Reply("slow", 429, {"Retry-After": "999"}), "base_url"),
+        (Reply("nope", 403), "api_key_env"),
+    ],
+)
+async def test_what_fails_where_models_are_listed_is_not_mended_by_asking_for_none(
+    endpoint: EndpointDouble, reply: Reply, field: str
+) -> None:
+    endpoint.will_answer(reply)
+    with pytest.raises(UserError, match=rf"^models\.judge\.{field}: (?!.*probe)"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+async def test_where_an_endpoint_leads_elsewhere_no_call_can_succeed(endpoint: EndpointDouble) -> None:
+    endpoint.models = Reply("", 301, {"Location": "https://far.invalid/v1"})
+    with pytest.raises(UserError, match=r"HTTP 301: it leads to (?!.*probe)"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+SPENT = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "asked"),
+    [
+        (SPENT, "insufficient_quota", 1),
+        (SPENT, None, 1),
+        ("Your credit balance is too low", "billing_error", 1),
+        ("账户余额不足", "1113", 1),
+        (f"{SPENT} Please retry in 0.2s", "429", 2),
+        ("Rate limit reached. Add a payment method at https://x/billing", "rate_limit_exceeded", 2),
+        ("Requests per minute exceed the quota", None, 2),
+    ],
+)
+async def test_a_quota_that_is_used_up_is_told_at_once(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, said: str, code: str | None, asked: int
+) -> None:
+    monkeypatch.setattr(check_module, "FIRST_PAUSE_S", 0.01)
+    endpoint.will_answer(Reply({"error": {"message": said, "code": code}}, 429), Reply(answer()))
+    if asked == 1:
+        with pytest.raises(UserError, match=rf"HTTP 429: {re.escape(said)}$"):
+            await check(OpenAIEngine(options(endpoint)))
+    else:
+        await check(OpenAIEngine(options(endpoint)))
+    assert len(endpoint.requests) == asked
 
 
 async def test_a_question_that_comes_too_often_is_asked_again(
