@@ -15,11 +15,13 @@ from door_app import door_app
 from fastapi import Response
 
 from ray_gym.deployments.gateway.doors.door_targets import ModelTarget
+from ray_gym.engines.refusals import RefusedByEndpoint
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.tokenizers import TokenizerDigest
+from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.service.api import ModelInfo
 
 TOOL: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
@@ -177,6 +179,17 @@ async def test_errors_have_one_shape_and_tell_nothing_of_the_inside(
         ),
         (EpisodeFailure(FailureKind.USER, "model", "gone"), ["model m: user in model: gone"]),
         (EpisodeFailure(FailureKind.INFRA, "model", "HTTP 401", retry=False), ["model m: infra in model: HTTP 401"]),
+        (EpisodeFailure(FailureKind.INFRA, "model", "refused"), ["model m: infra in model: refused"]),
+        (
+            RefusedByEndpoint("model", "HTTP 500: boom", True, service_unavailable("the model's endpoint failed")),
+            ["model m: infra in model: HTTP 500: boom"],
+        ),
+        (
+            RefusedByEndpoint("model", "HTTP 503: full", True, service_unavailable("the model's endpoint failed")),
+            ["model m: infra in model: HTTP 503: full"],
+        ),
+        (RefusedByEndpoint("model", "HTTP 429: slow", True, too_many_requests("slow", 5)), []),
+        (RefusedByEndpoint("model", "HTTP 400: no", False, Refused(400, "invalid_request", "no")), []),
         (EpisodeFailure(FailureKind.DATA, "chat template", "roles must alternate"), []),
     ],
 )
@@ -194,7 +207,7 @@ async def test_a_failure_of_which_the_caller_has_no_words_is_noted(
     app = door_app({"m": ModelTarget(Failing(failure), 5, note)})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://door") as web:
         answer = await web.post(f"/v1/{path}", json={"model": "m", **said})
-    assert (answer.status_code == 502) == bool(told) and noted == told
+    assert (answer.status_code >= 500) == bool(told) and noted == told
 
 
 async def test_completions_say_that_the_model_has_messages_only(client: openai.AsyncOpenAI) -> None:
