@@ -43,6 +43,8 @@ SLOW_S, SAY_S = 5.0, 60.0
 """Seconds after which it is told why a call has no answer, and between two warnings about the same thing."""
 MOST_WARNINGS = 16
 """Most warnings that are kept for `take_warnings`, which many processes never call."""
+MOST_ERRORS = 16
+"""Most errors of one answer whose words are told."""
 FIRST_WORDS = 100
 """Characters that are shown of a body that is no JSON."""
 _OF_TEMPLATE = re.compile(r"roles must alternate|\bjinja exception|\braise_exception\b", re.IGNORECASE)
@@ -324,7 +326,7 @@ def error_text(body: str) -> str:
     told: list[str] = []
     for words in words_of(errors_in(body)):
         line = " ".join(words.split())
-        if not any(line in before for before in told):
+        if len(told) < MOST_ERRORS and not any(line in before for before in told):
             told.append(line)
     return ": ".join(told) or " ".join(body.split())
 

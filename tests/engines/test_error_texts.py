@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -63,6 +64,13 @@ def routed(raw: str, code: int = 429) -> Json:
 )
 def test_the_words_of_the_innermost_error_are_shown(body: Any, told: str) -> None:
     assert error_text(json.dumps(body)) == told
+
+
+def test_few_of_many_errors_are_told_in_time() -> None:
+    began = time.monotonic()
+    for many in ([{"message": f"no {number}"} for number in range(10**5)], [{"message": "no 0"}] * 10**5):
+        assert error_text(json.dumps(many)).startswith("no 0") and time.monotonic() - began < 5
+    assert error_text(json.dumps([{"message": text} for text in "aabacb"])) == "a: b: c"
 
 
 async def test_an_error_in_the_place_of_an_answer_is_told_with_its_code(endpoint: EndpointDouble) -> None:
