@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ray_gym.export.conversation import POLICY
 from ray_gym.export.finished import Row
 from ray_gym.export.selection import Counts
 
@@ -25,7 +26,7 @@ def usable_samples(row: Row, counts: Counts, participant: str | None = None) -> 
     ]
     trainable = [(number, sample) for number, sample in own if sample["trainable"]]
     if not trainable:
-        counts.left_out[_why_none([sample for _, sample in own])] += 1
+        counts.left_out[_why_none([sample for _, sample in own], participant or POLICY)] += 1
     for number, sample in trainable:
         if reason := _reason(sample):
             counts.left_out[reason] += 1
@@ -33,13 +34,16 @@ def usable_samples(row: Row, counts: Counts, participant: str | None = None) -> 
             yield number, sample
 
 
-def _why_none(samples: Sequence[dict[str, Any]]) -> str:
+def _why_none(samples: Sequence[dict[str, Any]], participant: str) -> str:
     """Returns the reason for which an episode with some samples, of which none is trainable, is left out: that of one
-    which its model spoilt before that of one which nobody would train.
+    which its model spoilt before that of one which nobody would train. `participant`: that of which samples are expected;
+    those of others tell nothing of it.
     """
+    if not any(sample["participant"] == participant for sample in samples):
+        return NO_SAMPLES
     reasons = {_reason(sample) or UNTRAINED for sample in samples}
-    told = [reason for reason in (NOTHING_GENERATED, NOT_FINITE, NO_REWARD, UNTRAINED) if reason in reasons]
-    return f"episodes with {told[0]}, and none to train on" if told else NO_SAMPLES
+    told = next(reason for reason in (NOTHING_GENERATED, NOT_FINITE, NO_REWARD, UNTRAINED) if reason in reasons)
+    return f"episodes with {told}, and none to train on"
 
 
 def _reason(sample: dict[str, Any]) -> str | None:

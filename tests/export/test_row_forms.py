@@ -20,7 +20,7 @@ from ray_gym.errors import UserError
 from ray_gym.export.filters import Filters
 from ray_gym.export.jsonl import Jsonl, row_of
 from ray_gym.export.redaction import CHANGED, Redaction
-from ray_gym.export.samples import UNTRAINED
+from ray_gym.export.samples import NO_SAMPLES, UNTRAINED, usable_samples
 from ray_gym.export.secrets import Secrets
 from ray_gym.export.selection import Counts
 from ray_gym.export.token_sets import FORKED, NOT_TRAINED
@@ -115,3 +115,17 @@ def test_why_an_episode_with_samples_has_none_to_train_on(tmp_path: Path, change
     write(tmp_path, *(episode(number, samples=[spoilt, judged]) for number in range(2)))
     with pytest.raises(UserError, match=f"nothing was written: {re.escape(told)}"):
         written(tmp_path, tmp_path / "out.parquet", "trl-tokens")
+
+
+@pytest.mark.parametrize("judged", [{"reward": None}, {"reward": 1.0}, {"reward": 1.0, "loss_mask": [0, 0, 0, 0]}])
+@pytest.mark.parametrize("participant", [None, "policy"])
+def test_samples_of_a_judge_tell_nothing_of_a_policy_without_token_ids(
+    participant: str | None, judged: dict[str, Any]
+) -> None:
+    counts = Counts()
+    samples = [{**sample(4, 2), "trainable": False, "participant": "judge", **judged}]
+    assert not list(usable_samples({"samples": samples}, counts, participant))
+    assert counts.left_out == {NO_SAMPLES: 1}
+    samples.append({**sample(4, 2), "trainable": False})
+    assert not list(usable_samples({"samples": samples}, counts, participant))
+    assert counts.left_out.total() == 2 and counts.left_out[NO_SAMPLES] == 1

@@ -44,8 +44,6 @@ UNLIMITED = Sampling(max_tokens=MOST_TOKENS)
 RETRY_S = 1.0
 """Seconds after which a caller should retry when a model answers 429 (too many requests), as the model does not say it.
 """
-FAILED = "model_failed"
-"""Code of the refusal for a failure whose words are not the caller's."""
 Note = Callable[[str], Awaitable[None]]
 """Notes the words of a failure."""
 
@@ -113,7 +111,7 @@ class EndpointTarget:
 class ModelTarget:
     """Answers chat completions, Responses and messages by a model that takes messages as those of episodes. An answer is
     generated as a whole, within `deadline_s` seconds. Other paths are refused. `note`: is given the words of each failure
-    of which the caller is only told that the model failed.
+    of which the caller is only told that the model failed (HTTP 502), or that it can't be reached (503).
     """
 
     def __init__(self, model: Model, deadline_s: float, note: Note | None = None) -> None:
@@ -143,7 +141,7 @@ class ModelTarget:
             raise service_unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
         except EpisodeFailure as error:
             refused = _refusal_of_failure(error, asked.format_field)
-            if refused.code == FAILED and self._note is not None:
+            if refused.status >= 500 and self._note is not None:
                 failure = error.failure
                 await self._note(f"model {asked.model}: {failure.kind} in {failure.where}: {failure.message}")
             raise refused from error
@@ -201,4 +199,4 @@ def _refusal_of_failure(error: EpisodeFailure, format_field: str) -> Refused:
         return refused if refused.param else Refused(400, "invalid_request", error.failure.message, "messages")
     if error.failure.kind is FailureKind.INFRA and error.retry:
         return service_unavailable("the model can't be reached")
-    return Refused(502, FAILED, "the model failed")
+    return Refused(502, "model_failed", "the model failed")
