@@ -27,7 +27,7 @@ _SPELLED: Mapping[str, re.Pattern[str]] = {
 }
 """Fields that can be left out, as errors spell them. Where two can't be together, the first goes."""
 _REFUSES = re.compile(
-    r"unsupported|\b(?:not|n't|both|only)\b.{0,60}(?:support|permit|allow|accept|be specified|be used)|deprecat|unrecogni|unknown"
+    r"unsupported|\b(?:not|n't|both|only)\b.{0,60}(?:support|permit|allow|accept|be specified|be used)|deprecated|unrecogni[sz]ed|unknown"
     r"|unexpected|extra (?:inputs|fields)|invalid|must (?:not )?be\b|instead",
     re.IGNORECASE | re.DOTALL,
 )
