@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ray_gym.envs.math.last_letter import GREEK
 from ray_gym.envs.math.unit_table import powers_of
 from ray_gym.envs.math.units import SYMBOL
 from ray_gym.graders.denials import NOT
@@ -13,9 +14,8 @@ _FUNCTION = r"(?:pi|sqrt|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
 _LETTERS = (
     rf"(?<=[\d\s)}}*/])(?:{_FUNCTION}|{SYMBOL}(?![A-Za-z]))|(?<=\d)[A-Za-z]{{2}}(?![A-Za-z])|[A-Za-z](?![A-Za-z]|\s*\d)"
 )
-_SIGN = (
-    r"[-\d .,;+*/^_(){}\[\]|!'\"%=<>\u00b0\u00b1\u00b2\u00b3\u00b7\u00b9\u00d7\u0370-\u03ff\u2070-\u209c\u2150-\u22ff]"
-)
+_SIGN = r"(?:[\d_\u00b2\u00b3\u00b9\u0370-\u03ff\u2070-\u209c\u2102-\u22ff\U0001d6a8-\U0001d7cb]|[^\w\\$:?#\n])"
+"""Digit, Greek letter, or sign: all that is no letter of a word."""
 _BARE = rf"{_TEXT}|(?!{_TEXT})\\[A-Za-z]++|\\[^A-Za-z]|{_LETTERS}|{_SIGN}|(?<=\d):(?=\d(?!\d))|(?<=\d\s):(?=\s\d(?!\d))"
 """Part of an expression: a colon only in a ratio, and no word but the symbol of a unit."""
 _BEFORE = (
@@ -23,19 +23,23 @@ _BEFORE = (
     r"|\b(?:is|are|equals|(?i:so|then|thus|hence|therefore)|satisf(?:y|ies)|have|get)\b"
     r"|(?<=[A-Za-z]{2}[\s,])(?=[^=:$\n]{0,40}?[A-Za-z][^=:$\n]{0,40}=))"
 )
-_MARK = r"(?:[\s*#\u2192\u21d2\u27f9\u2234]|[-=]>|(?<=\n)>)"
+_SYMBOLS = r"\u2013\u2014\u2022\u25a0-\u27bf\ufe0f\U0001f300-\U0001faff"
+_MARK = rf"(?:[\s*#`\u2192\u21d2\u27f9\u2234{_SYMBOLS}]|[-=]{{1,3}}>|(?<![^\n>])>)"
+_ENDS = rf"(?:[\s.*`~\u3002\u220e{_SYMBOLS}]|(?<=\n)(?:-{{3,}}|={{3,}}|_{{3,}}))"
+"""Mark behind an expression that is no part of it: Markdown's, a full stop, a tick."""
 _FURTHEST = 300
 """Number of characters at the end of an answer in which its expression is looked for."""
 _LAST = re.compile(
     rf"{_BEFORE}{_MARK}{{0,9}}(?:\([A-Ea-e]\)\s{{1,3}})?"
     r"(?:\$\$?([^$]{1,200})\$\$?|\\\(((?:(?!\\[()]).){1,200})\\\)|\\\[((?:(?!\\[\[\]]).){1,200})\\\]"
-    rf"|((?![\s*$:]|[-=]>)(?:{_BARE}){{1,80}}?))[\s.*]{{0,9}}\Z",
+    rf"|((?![\s*$:]|[-=]{{1,3}}>)(?:{_BARE}){{1,80}}?)){_ENDS}{{0,9}}\Z",
     re.DOTALL,
 )
 _MORE = re.compile(
     r"\u2248|\\approx|[\u2192\u21d2]|\\(?:to|(?:Long)?[rR]ightarrow)(?![A-Za-z])|\d!\Z|\.\s|\s\([^()]*\)\Z|[,;][^,;]*="
+    r"|\\begin\s?\{(?:equation|align|gather|split|mult[a-z]+|eqnarray|alignat|flalign)|\\begin\s?\{array\}[^=]*="
 )
-"""Rounded value, further step or equation, exclamation mark, or remark in brackets behind a value."""
+"""Rounded value, further step or equation, lines of equations, exclamation mark, or remark in brackets behind a value."""
 _TWO_VALUES = re.compile(r"([A-Za-z])\s?=[^=]*[,;]\s*\1\s?=[^=]*")
 """Two values of one name."""
 _NOT_ALONE = re.compile(
@@ -48,6 +52,20 @@ _EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _UNIT_WORDS = re.compile(
     r"(?:(?<=[\d)}\u03c0])|(?<=pi))\s{1,3}(?P<unit>[A-Za-z](?:[A-Za-z ./]|\^\d|[\u00b2\u00b3]){2,40}?)[\s.*]{0,9}\Z"
 )
+_SIGNS_ALONE = re.compile(r"(?:[-\s.,;:+*/^_(){}\[\]|!'\"%=<>]|\\[^A-Za-z])*")
+_VARIABLE = re.compile(
+    rf"(?:\\(?!(?:{GREEK})(?![A-Za-z]))[A-Za-z]+|{_FUNCTION}|(?P<name>(?:\\[A-Za-z]+|[^\W\d_\u03c0]|[\u220f\u2211\u222b])"
+    r"(?:_(?:\w|\{(?:[^{}]|\{[^{}]*\})*\})|[\d\u2080-\u2089])?))"
+)
+_SAID_TO_BE = re.compile(r"(?:=|(?<!equation )\b(?:is|are|equals))[\s*$:(\[\\]*\Z")
+_ANNOUNCED = re.compile(
+    r"answers?\b(?:[\s*]*(?:is|are|:|=)|[ *]*\n)(?:[\s*$:(\[{\\]|[A-Za-z]\s?=)*(?:[-+.]?\d|(?<=\\)[A-Za-z])(?s:.*?)"
+    r"(?:[.,:;!?*$]\s|\n|\s(?-i:[A-Z][a-z]*)\s|\b(?:because|since|as|where|when|if|for|at)\b)",
+    re.IGNORECASE,
+)
+"""Announced value of an answer, and what ends its clause."""
+_MATHEMATICS = re.compile(r"\$|\\[()\[\]]")
+_AROUND = re.compile(r"\s*([-+*/^=(){}])\s*")
 _NAME = re.compile(r"\\?[A-Za-z]{1,9}(?:_(?:\w|\{[^{}]*\}))?\s*")
 _UNIT = re.compile(
     r"(?P<value>.*?[\d)}](?![\d.,]))[\s~]{0,3}(?:\\text\w*\s?\{[^{}]*\}|(?P<symbol>[^\W\d_][^=(){}\\]{0,20}))"
@@ -66,6 +84,19 @@ def without_name(expression: str) -> str:
     *names, value = _EQUALS.split(expression)
     is_value = len(names) > 1 or (names and _NAME.fullmatch(names[0]))
     return value.strip() if is_value and not re.search(r"[,;]\s", expression) else expression
+
+
+def value_of(said: str, expression: str, question: str) -> str:
+    """Returns the value behind the equals sign of the expression with which an answer ends; all of it where it may be an
+    equation that is still to be solved: one with a variable on the left, once, which the question does not ask for, and
+    the answer does not name (`Area = s^2 = 9`, `The sum is 2n + 1 = 9`).
+    """
+    left, equals, value = expression.rpartition("=")
+    if not equals or len(_EQUALS.split(expression)) != 2 or re.search(r"[,;]\s", expression):
+        return without_name(expression)
+    variables = [found["name"] for found in _VARIABLE.finditer(left) if found["name"]]
+    is_value = len(variables) != 1 or _SAID_TO_BE.search(_before(said, expression)) or _asks_for(question, left)
+    return value.strip() if is_value else without_name(expression)
 
 
 def without_unit_words(said: str) -> str:
@@ -88,18 +119,41 @@ def last_expression(said: str) -> str | None:
     but symbols of units.
     """
     found = _LAST.search(said, max(0, len(said) - _FURTHEST))
-    end = next(filter(None, found.groups())) if found else None
-    return end if end is not None and _is_closed(end) else None
+    end: str | None = next(filter(None, found.groups())) if found else None
+    if end is None or _SIGNS_ALONE.fullmatch(end) or not _is_closed(end) or _is_behind_answer(_before(said, end)):
+        return None
+    return end
 
 
 def is_left_open(said: str, end: str) -> bool:
     """Says whether the last sentence of an answer denies the expression with which it ends, or gives it as one of several."""
-    before = said[: said.rindex(end)][-_FURTHEST:]
+    before = _before(said, end)[-_FURTHEST:]
     return _NOT_ALONE.search(_SENTENCE.split(before)[-1]) is not None
 
 
+def _before(said: str, end: str) -> str:
+    return said[: said.rindex(end)]
+
+
+def _is_behind_answer(before: str) -> bool:
+    """Says whether a text, in which the last announcement of an answer counts, gives its value, and then has another clause:
+    `The answer is 12. Check: 12 - 5 =`.
+    """
+    start = before.lower().rfind("answer")
+    return start >= 0 and _ANNOUNCED.match(before, start) is not None
+
+
+def _asks_for(question: str, left: str) -> bool:
+    """Says whether an expression stands alone in a question, and not as a side of an equation."""
+    plain, sought = (_AROUND.sub(r"\1", _MATHEMATICS.sub(" ", text)) for text in (question, left))
+    return re.search(rf"(?<![\w+*/^=-]){re.escape(sought.strip())}(?![\w+*/^=(-])", plain) is not None
+
+
 def _is_closed(expression: str) -> bool:
-    """Says whether as many brackets are opened as closed, but for a last box. Those of an interval may be of two kinds."""
+    """Says whether as many brackets and environments are opened as closed, but for a last box. Brackets of an interval may be
+    of two kinds.
+    """
     plain = re.sub(r"\\(?:boxed|fbox)\s?\{|\\.", "", expression)
     counts = [sum(map(plain.count, kinds)) for kinds in ("([", ")]", "{", "}")]
-    return counts[0] == counts[1] and counts[2] == counts[3]
+    is_whole = expression.count(r"\begin") == expression.count(r"\end")
+    return is_whole and counts[0] == counts[1] and counts[2] == counts[3]

@@ -10,14 +10,14 @@ import re
 from ray_gym.envs.math.unit_table import powers_of
 
 _SPACE = r"(?:\s|~|\\[,;: ]|\\cdot(?![A-Za-z])){0,9}"
-_GREEK = (
+GREEK = (
     "alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|(?:var)?theta|iota|kappa|lambda|mu|nu|xi|(?:var)?rho|(?:var)?sigma|tau"
     "|upsilon|(?:var)?phi|chi|psi|omega"
 )
 _FUNCTIONS = "sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|arcsin|arccos|arctan|log|lg|ln|exp"
 _INDEX = r"(?:\s?[_^]\s?(?:\w|\{(?:[^{}]|\{[^{}]*\})*\}))"
 _BEHIND_A_VARIABLE = re.compile(
-    rf"(?:(?<![A-Za-z\\])(?P<letter>[A-Za-z]){_INDEX}{{0,2}}|\\(?:{_GREEK}|{_FUNCTIONS})(?![A-Za-z]){_INDEX}{{0,2}})"
+    rf"(?:(?<![A-Za-z\\])(?P<letter>[A-Za-z]){_INDEX}{{0,2}}|\\(?:{GREEK}|{_FUNCTIONS})(?![A-Za-z]){_INDEX}{{0,2}})"
     rf"(?P<space>{_SPACE})(?P<last>[cdghlmost])\Z"
 )
 _BEHIND_A_VALUE = re.compile(rf"(?:\\pi|\}})(?<!_\}}){_SPACE}(?P<last>[cdghlmost])\Z")

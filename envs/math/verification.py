@@ -27,6 +27,7 @@ from ray_gym.envs.math.last_expression import (
     is_left_open,
     last_expression,
     may_have_more,
+    value_of,
     without_last_unit,
     without_name,
     without_unit_words,
@@ -188,7 +189,9 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
     end = last_expression(said if split_quantity(expected) else without_unit_words(said))
     if end is None or (may_have_more(end) if value else is_left_open(said, end)):
         return value, reason
-    bare = without_name(end) if value or "=" not in expected else end
+    is_value = "=" not in expected
+    bare = without_name(end) if value or is_value else end
+    bare = value_of(said, end, question) if value and is_value else bare
     readings = dict.fromkeys([end, bare, without_last_unit(bare) if value else bare])
     return max((_compare(expected, one, one, question) for one in readings), key=itemgetter(0))
 

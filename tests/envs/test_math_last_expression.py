@@ -191,3 +191,119 @@ def test_an_expression_is_found_in_linear_time(text: str) -> None:
 def test_what_a_long_text_ends_with_is_no_expression_where_its_beginning_is_cut() -> None:
     assert last_expression(r"\text{a}" * 60) is None
     assert last_expression("so " * 200 + "x = 5") == "x = 5"
+
+
+@pytest.mark.parametrize(
+    ("answer", "question"),
+    [
+        *(
+            (f"{left} = 60", "")
+            for left in ("12(5)", "(12)(5)", "(5)12", r"\frac12(12)(10)", "100m + n", "a² + b²", "x/y", "x/(x+1)")
+        ),
+        *((f"Total = {left} = 60 cm", "") for left in ("12(5)", "0.5(12)(10)", "n(n+1)/2", "2(l + w)", "s²")),
+        *(
+            (f"It is {left} = 60.", "")
+            for left in ("12m \u00d7 5m", "12 km/h \u00d7 5 h", "n - 1", "(1/3)πr²h", "∑ 1/n")
+        ),
+        ("So x^2 = 60.", "Given $x^2 - 5 = 55$, find $x^2$."),
+        ("2x + 3 = 60", "What is 2x+3?"),
+        ("f(g(2)) = 60", "Find f(g(2))."),
+    ],
+)
+def test_a_calculation_before_a_value_is_no_equation_to_solve(answer: str, question: str) -> None:
+    assert verify_answer("60", answer, question)[0] == 1.0
+    assert verify_answer("61", answer, question)[0] == 0.0
+
+
+@pytest.mark.parametrize("left", ["2x", "x^2", "2x + 1", r"2\theta", r"\log_2 x", r"\frac{x}{2}"])
+def test_an_equation_to_solve_is_no_value(left: str) -> None:
+    assert verify_answer("5", f"So {left} = 5")[0] == 0.0
+    assert verify_answer("5", f"The equation is {left} = 5.", "Solve the equation.")[0] == 0.0
+    assert verify_answer("5", f"{left} = 5", f"Solve {left} = 10 for x.")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["So 5 it is.", "5 is what we have.", "5 is how many there are!", "5 apples, as 5 they are.", "5\n---", "5\n==="],
+)
+def test_signs_alone_are_no_last_expression(answer: str) -> None:
+    assert verify_answer("5", answer)[0] == 1.0
+
+
+@pytest.mark.parametrize("expression", [r"6\pi", "2√3", "(2, 3)", "x^2+1", "3/4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "The answer is `{}`.",
+            "Answer: {} ✅",
+            "The answer is {} ✓",
+            "Answer: `{}` 🎉",
+            "Answer: ✅ {}",
+            "**Answer:** `{}`",
+        ),
+        *(
+            "> {}",
+            "> **{}**",
+            "==> {}",
+            "--> {}",
+            "`{}`",
+            "**{}**\n\n---",
+            "• {}",
+            "The answer is {}。",
+            "Answer: {} —",
+        ),
+    ],
+)
+def test_marks_around_the_last_expression_are_no_part_of_it(expression: str, text: str) -> None:
+    answer = text.replace("{}", expression)
+    assert verify_answer(expression.replace("2√3", r"2\sqrt{3}"), answer)[0] == 1.0
+    assert verify_answer("6", answer)[0] == verify_answer("2", answer)[0] == 0.0
+
+
+@pytest.mark.parametrize("around", ["{}", "We solve:\n{}", "$${}$$", "\\[\n{}\n\\]"])
+@pytest.mark.parametrize("name", ["align*", "aligned", "align", "split", "eqnarray*", "equation"])
+def test_the_last_of_several_lines_of_equations_is_the_answer(name: str, around: str) -> None:
+    for lines in (
+        "\n2x &= 10\\\\\nx &= 5\n",
+        "2x &= 10\\\\ x &= 5",
+        "\n2x+1 &= 11 \\\\\nx &= \\frac{10}{2} \\\\ &= 5.\n",
+    ):
+        answer = around.replace("{}", rf"\begin{{{name}}}{lines}\end{{{name}}}")
+        assert verify_answer("5", answer)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *(
+            "\n\nConfidence: 95%",
+            ". Check: 12 - 5 = 7",
+            ", because the number of boys is 3.",
+            ". Here x = 3",
+            " since n = 3",
+        ),
+        *(
+            ". The number of boys is 3.",
+            "\n\nSteps:\n1. 9 - 2 = 7\n2. So it is 9",
+            ": the total is 9 + 3",
+            " Then x = 3",
+        ),
+    ],
+)
+def test_an_announced_answer_goes_before_the_last_expression(more: str) -> None:
+    for announced in ("The final answer is 12", "Final Answer: The final answer is $12$"):
+        assert verify_answer("12", f"{announced}{more}")[0] == 1.0
+    assert verify_answer("12", f"The answer is 9{more}.\n\n12")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "more", ["\n\nConfidence: 95%", ", because x is 3.", ". The number of boys is 3.", " So y is 3"]
+)
+def test_an_answer_behind_a_colon_goes_before_the_last_expression(more: str) -> None:
+    assert verify_answer("12", f"Answer: 12{more}")[0] == 1.0
+    assert verify_answer("3", f"Answer: 12{more}")[0] == 0.0
+
+
+def test_a_heading_may_announce_the_answer() -> None:
+    assert verify_answer("18", "### Answer\n**$18**\n\n### Check\n- eggs: 16\n- eaten: 3")[0] == 1.0
