@@ -91,12 +91,12 @@ def value_of(said: str, expression: str, question: str) -> str:
     equation that is still to be solved: one with a variable on the left, once, which the question does not ask for, and
     the answer does not name (`Area = s^2 = 9`, `The sum is 2n + 1 = 9`).
     """
-    left, equals, value = expression.rpartition("=")
-    if not equals or len(_EQUALS.split(expression)) != 2 or re.search(r"[,;]\s", expression):
+    left, *values = _EQUALS.split(expression)
+    if len(values) != 1 or re.search(r"[,;]\s", expression):
         return without_name(expression)
     variables = [found["name"] for found in _VARIABLE.finditer(left) if found["name"]]
     is_value = len(variables) != 1 or _SAID_TO_BE.search(_before(said, expression)) or _asks_for(question, left)
-    return value.strip() if is_value else without_name(expression)
+    return values[0].strip() if is_value else without_name(expression)
 
 
 def without_unit_words(said: str) -> str:

@@ -52,26 +52,30 @@ def may_end_in_variable(expected: str, question: str) -> bool:
 
 
 def with_unit_in_text(expected: str, answer: str, question: str) -> str:
-    r"""Returns an expected root or multiple of pi whose last letter is a unit (`10\pi m`) with the unit in LaTeX's text: if the
-    answer has this unit in text, or the question has no such variable. Other expected answers, and those to no question, are
-    returned as they are.
+    r"""Returns an expected number, root or multiple of pi whose last letter is a unit (`10\pi m`) with the unit in LaTeX's
+    text: if the answer has this unit in text, or, behind a root or pi, the question has no such variable. Other expected
+    answers, and those to no question, are returned as they are.
     """
-    behind = None if ends_in_variable(expected) else _BEHIND_A_VALUE.search(_behind_its_name(expected))
+    value = _behind_its_name(expected)
+    number = _BEHIND_A_NUMBER.search(value)
+    behind = None if ends_in_variable(expected) else number or _BEHIND_A_VALUE.search(value)
     unit = powers_of(behind["last"]) if behind is not None else None
     if behind is None or unit is None:
         return expected
     given = _UNIT_AT_END.search(answer)
     is_given = given is not None and powers_of(given[1]) == unit
-    is_unit = is_given or (question and not _names_variable(behind["last"], question))
+    is_unit = is_given or (number is None and question and not _names_variable(behind["last"], question))
     return f"{expected[:-1].rstrip()} \\text{{{behind['last']}}}" if is_unit else expected
 
 
 def _names_variable(name: str, question: str) -> bool:
-    """Says whether a question has a variable: its letter alone, and neither behind a number nor behind `in` as a
-    unit.
+    """Says whether a question has a variable: its letter alone, and neither behind a number nor behind `in`, or in
+    `km/h`, as a unit.
     """
     plain = _IN_TEXT.sub(" ", question)
-    return re.search(rf"(?<![A-Za-z\\'\u2019\d])(?<!\d[\s~])(?<!\bin ){name}(?![A-Za-z])", plain) is not None
+    return (
+        re.search(rf"(?<![A-Za-z\\'\u2019\d])(?<!\d[\s~])(?<!\bin )(?<![A-Za-z]/){name}(?![A-Za-z])", plain) is not None
+    )
 
 
 def _behind_its_name(expression: str) -> str:

@@ -161,10 +161,13 @@ def _verify_first(expected: str, answer: str, question: str) -> tuple[float, str
     joined = with_boxes_joined(answer)
     value, reason = _verify_one(expected, joined, question)
     box = None if value else standing_box(joined, question)
-    if box is None or not (spellings := two_spellings(box) or joined_values(answer, box)):
+    if box is None or len(box) > LONGEST or not (spellings := two_spellings(box) or joined_values(answer, box)):
         return value, reason
-    verified = [_verify_one(expected, rf"\boxed{{{spelling}}}", question) for spelling in spellings]
-    return min(verified) if all(one for one, _ in verified) else (value, reason)
+    like = (1.0, "")
+    for spelling in dict.fromkeys(spellings):
+        if (like := _verify_one(expected, rf"\boxed{{{spelling}}}", question))[0] == 0:
+            return value, reason
+    return like
 
 
 def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:

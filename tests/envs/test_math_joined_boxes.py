@@ -103,3 +103,14 @@ def test_no_boxes_take_long_to_join(between: str) -> None:
     began = time.process_time()
     with_boxes_joined(rf"\boxed{{2}}{between}" * 10_000)
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [r"\boxed{1} or ", r"\boxed{\frac{x^2+1}{\sqrt{x}}}, ", r"\boxed{1}, \boxed{2} and ", r"$\boxed{x}$, "],
+)
+@pytest.mark.clock
+def test_boxes_that_are_repeated_are_not_each_verified(unit: str) -> None:
+    began = time.process_time()
+    assert verify_answer("5", unit * 400)[0] == 0
+    assert time.process_time() - began < 0.15
