@@ -23,6 +23,16 @@ _NAMED = re.compile(
 )
 """Value behind a name, one of which has text."""
 _INDEX = re.compile(rf"\s*\\?[A-Za-z]{{1,9}}\s?_\s?\{{\s?{_TEXT}([^{{}}]*)\}}\s?\}}\s*=")
+_MEAN_THE_SAME = (
+    frozenset({"avg", "av", "average", "mean"}),
+    frozenset({"net", "total", "tot", "eq", "equiv", "equivalent", "eff", "effective", "result", "resultant", "sum"}),
+    frozenset({"shaded", "gray", "grey"}),
+    frozenset({"init", "initial", "start", "before"}),
+    frozenset({"final", "end", "after"}),
+    frozenset({"max", "maximum", "largest", "greatest", "highest"}),
+    frozenset({"min", "minimum", "smallest", "least", "lowest"}),
+)
+"""Words in indices that name the same quantity."""
 _JOINT = re.compile(rf"{_TEXT}\s{{0,9}}(?:and|or)\s{{0,9}}\}}")
 _AND = re.compile(r"(?<=[A-Za-z]),?\s{1,9}and\s{0,9}\}\s{0,9}(?=\d)")
 _LAST_LETTER = re.compile(r"[-+=*/(,]\s{0,9}\d{0,30}[A-Za-z]\Z")
@@ -65,10 +75,10 @@ def kept_whole(expression: str, ends_in_letter: bool = False) -> str:
 
 def have_like_names(one: str, other: str) -> bool:
     r"""Says whether two equations do not name two quantities by words in their indices, as `f_{\text{max}} =` and
-    `f_{\text{min}} =` do. A word may be short for the other.
+    `f_{\text{min}} =` do. A word may be short for the other, in other capitals, or mean the same (`avg`, `mean`).
     """
-    words = [found[1].strip() for text in (one, other) if (found := _INDEX.match(text)) is not None]
-    if len(words) < 2:
+    words = [found[1].strip().lower() for text in (one, other) if (found := _INDEX.match(text)) is not None]
+    if len(words) < 2 or any(meaning.issuperset(words) for meaning in _MEAN_THE_SAME):
         return True
     short, long = sorted(words, key=len)
     letters = iter(long)
