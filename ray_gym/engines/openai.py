@@ -144,7 +144,8 @@ class OpenAIModel:
         another order of messages.
         """
         for name in sorted(taken.left_out - self._dialect.left_out):
-            self._endpoint.warn(name, f"it refuses {name}, so calls leave that out, and its own default counts")
+            means = "it may call several tools at once" if name == "parallel_tool_calls" else "its own default counts"
+            self._endpoint.warn(name, f"it refuses {name}, so calls leave that out, and {means}")
         for name in sorted(taken.arrangements - self._dialect.arrangements):
             self._endpoint.warn(name, f"it refuses the order of messages, so in later calls {ARRANGEMENTS[name]}")
         self._dialect = self._dialect.learnt(taken, began)

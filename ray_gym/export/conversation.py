@@ -20,7 +20,7 @@ ArgumentsAs = Literal["object", "text", "said"]
 MALFORMED = "conversations with a tool call whose arguments are no JSON object"
 """Reason for which a conversation is left out."""
 NAMELESS = "conversations with a tool call that could not be read, and so has no name"
-"""Reason for which a conversation is left out: no model wrote such a call."""
+"""Reason for which a conversation is left out, also one that is to be unlearnt: no model wrote it as a template would."""
 SILENT = "conversations without a word of the participant's own"
 """Reason for which a conversation is left out."""
 
