@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
+import msgspec
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
@@ -29,12 +30,14 @@ from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, 
 from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.engines.extra_body import own_fields, shaping_fields
+from ray_gym.engines.sent_back import of_origin, with_origin
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.hosting import tls
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
 from ray_gym.models.rates import RateLimit
+from ray_gym.seeds import stable_id
 
 NO_IDS = (
     "an answer has no token ids, or not a logprob for each, though the endpoint counts as one that gives them: no sample "
@@ -86,6 +89,7 @@ class OpenAIModel:
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
         self._dialect = Dialect(exact)
+        self._origin = stable_id(options.base_url, options.model)
 
     @property
     def rate(self) -> RateLimit | None:
@@ -110,6 +114,7 @@ class OpenAIModel:
         else infra.
         """
         options = self._options
+        request = msgspec.structs.replace(request, beside=of_origin(request.beside, self._origin))
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
         dialect = began = self._dialect
         asked: list[dict[str, Any]] = []
@@ -170,6 +175,7 @@ class OpenAIModel:
         found = wire.completion(read, request, self._exact, self._options.extra_body, self._context_tokens)
         if self._exact and not found.has_tokens:
             self._endpoint.warn("token ids", NO_IDS)
+        found.beside = with_origin(found.beside, self._origin)
         return found
 
     def _failure(self, refused: RefusedRequest, request: CompletionRequest) -> EpisodeFailure:

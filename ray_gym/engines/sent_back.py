@@ -26,6 +26,8 @@ _REASONING, _DETAILS, _SIGNATURE = "reasoning_content", "reasoning_details", "th
 none.
 """
 _BESIDE_MESSAGES, _BESIDE_CALLS = ("reasoning_details", "thinking_blocks"), (GIVEN, "provider_specific_fields")
+_ORIGIN = "origin"
+"""Field of what is kept: id of the model that gave it."""
 _NO_REASONING = " "
 """Reasoning of a message with calls that has none, as those of a task: DeepSeek and Kimi count "" as missing."""
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
@@ -52,6 +54,16 @@ def read_given(message: Mapping[str, Any]) -> str:
     if any(calls):
         given["tool_calls"] = calls
     return json.dumps(given) if given else ""
+
+
+def with_origin(beside: str, origin: str) -> str:
+    """Returns what an answer's message has beside its calls (see `read_given`), with the id of the model that gave it."""
+    return json.dumps({_ORIGIN: origin, **json.loads(beside)}) if beside else ""
+
+
+def of_origin(beside: Mapping[int, str], origin: str) -> dict[int, str]:
+    """Returns what the model with the id `origin` gave itself: a run may be resumed with another one."""
+    return {index: given for index, given in beside.items() if json.loads(given).get(_ORIGIN, origin) == origin}
 
 
 def _given_of(fields: Mapping[str, Any], names: Sequence[str]) -> Json:

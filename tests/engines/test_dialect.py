@@ -273,7 +273,32 @@ async def test_nothing_is_kept_of_an_answer_without_calls_or_with_token_ids(endp
     assert (await complete(endpoint)).beside == ""
     endpoint.will_answer(called(call(extra_content=SIGNED)))
     assert (await complete(endpoint, exact=True, **TOOLS)).beside == ""
-    assert json.loads((await complete(endpoint, **TOOLS)).beside) == {"tool_calls": [{"extra_content": SIGNED}]}
+    kept = json.loads((await complete(endpoint, **TOOLS)).beside)
+    assert kept.pop("origin") and kept == {"tool_calls": [{"extra_content": SIGNED}]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "goes_back"),
+    [({}, True), ({"retries": 1}, True), ({"model": "large"}, False), ({"base_url": "http://localhost:%s/v1"}, False)],
+)
+async def test_what_a_model_gave_goes_back_to_that_one_alone(
+    endpoint: EndpointDouble, changed: dict[str, Any], goes_back: bool
+) -> None:
+    """A run may be resumed with another model, whose environment variables say which."""
+    endpoint.will_answer(called(call(extra_content=SIGNED)))
+    first = await complete(endpoint, **TOOLS)
+    if "base_url" in changed:
+        changed = {"base_url": changed["base_url"] % endpoint.base_url.split(":")[-1].split("/")[0]}
+    model = OpenAIModel(options(endpoint).model_copy(update=changed), None, exact=False)
+    endpoint.will_answer(Reply(answer()))
+    messages = [
+        Message("user", "Go."),
+        first.message,
+        Message("tool", "done", tool_call_id=first.message.tool_calls[0].id),
+    ]
+    await model.complete(request(messages=messages, beside={1: first.beside}))
+    await model.close()
+    assert ("extra_content" in json.dumps(endpoint.requests[-1])) == goes_back
 
 
 def test_a_thread_forgets_what_was_beside_messages_that_it_forgets() -> None:
