@@ -25,7 +25,9 @@ _NAMED = re.compile(
 _INDEX = re.compile(rf"\s*\\?[A-Za-z]{{1,9}}\s?_\s?\{{\s?{_TEXT}([^{{}}]*)\}}\s?\}}\s*=")
 _MEAN_THE_SAME = (
     frozenset({"avg", "av", "average", "mean"}),
-    frozenset({"net", "total", "tot", "eq", "equiv", "equivalent", "eff", "effective", "result", "resultant", "sum"}),
+    frozenset(
+        {"net", "total", "tot", "all", "eq", "equiv", "equivalent", "eff", "effective", "result", "resultant", "sum"}
+    ),
     frozenset({"shaded", "gray", "grey"}),
     frozenset({"init", "initial", "start", "before"}),
     frozenset({"final", "end", "after"}),

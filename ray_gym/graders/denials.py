@@ -24,7 +24,7 @@ _CALLED_WRONG = re.compile(
     rf"|(?:(?:(?:wait|hm{{1,5}}|oh|no|actually|sorry|but|however)\b|{_IS_IT_RIGHT})[,.!?\u2026]{{0,4}}\s+){{0,3}}"
     r"(?:(?:that|this|it|which|and|i)(?:['’]s)?\s+){0,2}(?:(?:is|was|seems|looks|(?:would|must)\sbe|has\sbeen)\s+)?"  # noqa: RUF001
     r"(?:(?!only)\w{1,30}ly\s+|an?\s+|the\s+){0,2}"
-    rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s)|not\s(?:quite|really)(?:\sright)?)"  # noqa: RUF001
+    rf"(?:{WRONG}|(?:is|was)n['’]t\s(?:the\s)?(?:correct|right|true|answer)|{_CANNOT_BE}|nope|no(?!\s)|not\s(?:quite|really)(?:\sright)?(?!\s+as\s\w+\s+as\b))"  # noqa: RUF001
     r"(?:\s+(?:answer|choice|option|letter|one))?\s*+(?:\Z|[.,;:!?)\]–—-]|(?:because|since|as|so|but)\b))",  # noqa: RUF001
     re.IGNORECASE,
 )

@@ -28,11 +28,12 @@ _CLAIMED = re.compile(
     rf"(?is:\b(?:(?:it|that|this|the\s(?:result|value|total|sum|number)){_IS}|I\smeant(?:\sto\s\w{{3,5}})?){_VALUE})"
 )
 _RIGHT_BEHIND = re.compile(rf"(?is:[\s,.:;!\u2014-]{{1,6}}{_VALUE})")
+_SCORE = r"[\s$*_(]{0,4}[-+]?(?:\d[\d./]{0,9}\s?(?:points?|pts?|marks?)\b|(?P<points>\d{1,4})/(?P=points)(?!\d))"
 _CHANGED = re.compile(
     r"(?is:[\s}$*_)\\\]]{0,9}(?:--?>|[\u2192\u27f6]|\\(?:to|(?:long)?rightarrow)(?![a-z]))(?![\s$*_]{0,4}[a-z]\s?=)"
-    rf"{_VALUE})"
+    rf"(?!{_SCORE}){_VALUE})"
 )
-"""Another value of the same, to which an arrow right behind an answer leads."""
+"""Another value of the same, and no score, to which an arrow right behind an answer leads."""
 _SUPPOSED = re.compile(
     r"\b(?:if|unless|had|suppose|assuming|without|(?<!made a )(?<!my )mistakes?|pitfalls?|misconceptions?|may|might"
     r"|other\s(?:question|problem|part))\b[^.;!?\n]{0,200}\Z",

@@ -94,6 +94,7 @@ def test_no_box_takes_long_to_find(part: str) -> None:
         (". Oops, I meant 15.", "15"), (". I meant to say 15.", "15"), (". I miscounted: 15.", "15"), (". My bad, 15.", "15"),
         ("\n\nThe correct value is 15.", "15"), ("\n\nThe right number: 15", "15"), ("\n\nThe corrected total is 15.", "15"),
         (" -> 15", "15"), (" \\to 15", "15"), (" → $15$", "$15$"), (" -> y = 15", None), (" => 15", None), (" -> 12", None),
+        (" -> 5 points", None), (" → +1 point", None), (" -> 1/1", None), (" -> 2 marks", None), (" -> 1/2", "1/2"),
         (". A common mistake is 15.", None), (". I made a mistake before, now it's right.", None), (". I meant it.", None),
         (". Hmm, I made a mistake: 15. No, it is 12.", None), ("\n\nThe correct value is not 15.", None),
     ],
@@ -115,6 +116,7 @@ def test_without_a_box_another_value_counts_behind_words_that_take_the_answer_ba
         ("? Not quite, it is 15.", None), (". Not really.", None), (". Not quite right: 15", None),
         (". But 15 is wrong.", "12"), (". But that's right.", "12"), (". Is that right? Yes.", "12"), (". Is it 15? No.", "12"),
         (". Does that work? Yes, 3*4 = 12.", "12"), (". Is that right? No doubt.", "12"), (". Not quite 13.", "12"),
+        (" Not quite as large as 13.", "12"), (". Not really as simple as it looks.", "12"), (". Not quite, as it is 15.", None),
     ],
 )  # fmt: skip
 def test_a_box_that_is_called_wrong_behind_a_but_or_a_question_does_not_stand(behind: str, box: str | None) -> None:
