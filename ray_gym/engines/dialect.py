@@ -37,7 +37,7 @@ _OF_SCHEMA = re.compile(r"\bschema\b", re.IGNORECASE)
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "top_p": (1,),
     "temperature": (1,),
-    "parallel_tool_calls": (True, False),  # a model that does not know it makes one call
+    "parallel_tool_calls": (True, False),  # False is the default of configs
 }
 """Values with which they can be: those that the API has without the field. Another value is asked for, or nothing is."""
 
