@@ -53,8 +53,8 @@ def may_end_in_variable(expected: str, question: str) -> bool:
 
 def with_unit_in_text(expected: str, answer: str, question: str) -> str:
     r"""Returns an expected number, root or multiple of pi whose last letter is a unit (`10\pi m`) with the unit in LaTeX's
-    text: if the answer has this unit in text, or, behind a root or pi, the question has no such variable. Other expected
-    answers, and those to no question, are returned as they are.
+    text: if the answer has this unit in text (behind a number, its word), or, behind a root or pi, the question has no such
+    variable. Other expected answers, and those to no question, are returned as they are.
     """
     value = _behind_its_name(expected)
     number = _BEHIND_A_NUMBER.search(value)
@@ -63,7 +63,8 @@ def with_unit_in_text(expected: str, answer: str, question: str) -> str:
     if behind is None or unit is None:
         return expected
     given = _UNIT_AT_END.search(answer)
-    is_given = given is not None and powers_of(given[1]) == unit
+    is_word = given is not None and (number is None or given[1].strip() != behind["last"])
+    is_given = given is not None and is_word and powers_of(given[1]) == unit
     is_unit = is_given or (number is None and question and not _names_variable(behind["last"], question))
     return f"{expected[:-1].rstrip()} \\text{{{behind['last']}}}" if is_unit else expected
 

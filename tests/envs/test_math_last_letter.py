@@ -127,6 +127,7 @@ def test_a_last_letter_is_the_unit_or_the_variable_of_the_question(expected: str
         (r"\pi d", r"\pi", IN_TIME),
         ("2t", "2", IN_TIME),
         ("2t", "2s", IN_TIME),
+        ("2t", r"2 \text{ t}", IN_TIME),
         ("x = 3t", "x = 3", IN_TIME),
         ("5d", r"5 \text{ m}", IN_TIME),
     ],
