@@ -67,9 +67,9 @@ def test_the_words_of_the_innermost_error_are_shown(body: Any, told: str) -> Non
 
 
 def test_few_of_many_errors_are_told_in_time() -> None:
-    began = time.monotonic()
-    for many in ([{"message": f"no {number}"} for number in range(10**5)], [{"message": "no 0"}] * 10**5):
-        assert error_text(json.dumps(many)).startswith("no 0") and time.monotonic() - began < 5
+    began = time.process_time()
+    for many in ([{"message": f"no {number}"} for number in range(10**4)], [{"message": "no 0"}] * 10**4):
+        assert error_text(json.dumps(many)).startswith("no 0") and time.process_time() - began < 3
     assert error_text(json.dumps([{"message": text} for text in "aabacb"])) == "a: b: c"
 
 
