@@ -108,7 +108,7 @@ async def test_what_is_behind_a_judge_is_looked_at(other_process: OtherProcess) 
 
 async def test_the_rewards_of_a_judge_at_random_are_chance(other_process: OtherProcess) -> None:
     report = await carry_out(subject_of("asks", AsksAJudgeOnly, Options(), TASKS, seed=0), other_process)
-    assert "score" not in [outcome.check.name for outcome in report.outcomes if outcome.failed]
+    assert [outcome.check.name for outcome in report.outcomes if outcome.failed] == []
     assert report.notes[-1].startswith("no perfect player of policy, user, judge (`perfect`)")
 
 
