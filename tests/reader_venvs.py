@@ -15,19 +15,18 @@ from ray_gym.deployments.small_model import cache_dir
 SCRIPTS = Path(__file__).parent / "export"
 
 
-def nemo_python() -> Path | None:
-    """Returns a Python that has nemo-gym: RAY_GYM_NEMO_PYTHON, or the one that `make nemo-gym` made."""
-    return _python("RAY_GYM_NEMO_PYTHON", "nemo-gym")
+def nemo_python() -> Path:
+    """Returns a Python that has nemo-gym: RAY_GYM_NEMO_PYTHON, or the one that `make nemo-gym` made. Skips the test, or
+    fails it, as `readers_python` does.
+    """
+    return _python("RAY_GYM_NEMO_PYTHON", "nemo-gym", "nemo-gym")
 
 
 def readers_python() -> Path:
     """Returns a Python that has harbor, openenv, wandb and mlflow: RAY_GYM_READERS_PYTHON, or the one that `make readers`
     made. Skips the test without one; where all parts have to be had, it fails.
     """
-    if (path := _python("RAY_GYM_READERS_PYTHON", "readers")) is not None:
-        return path
-    reason = "no venv with harbor, openenv, wandb and mlflow: make readers"
-    pytest.fail(reason) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(reason)
+    return _python("RAY_GYM_READERS_PYTHON", "readers", "harbor, openenv, wandb and mlflow")
 
 
 def read_by(python: Path, script: str, *arguments: Path | str, within_s: float = 200) -> Any:
@@ -38,7 +37,10 @@ def read_by(python: Path, script: str, *arguments: Path | str, within_s: float =
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _python(variable: str, folder: str) -> Path | None:
+def _python(variable: str, folder: str, packages: str) -> Path:
     given = os.environ.get(variable)
     path = Path(given) if given else cache_dir() / folder / "bin" / "python"
-    return path if path.is_file() else None
+    if path.is_file():
+        return path
+    reason = f"no venv with {packages}: run `make {folder}`, or set {variable}"
+    pytest.fail(reason) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(reason)

@@ -22,6 +22,8 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.refused import Refused
 from ray_gym.record.rows import row_of
 
+pytestmark = pytest.mark.agents
+
 TALKS = """
 past = json.load(open("past.json")) if os.path.exists("past.json") else []
 for said in (words, "Shorter."):

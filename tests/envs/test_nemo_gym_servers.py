@@ -13,15 +13,12 @@ import pytest
 from nemo_playing import failure_of, playing
 from nemo_servers import Server, drive_steps, drive_tools, running
 from playing_tasks import call_of, play_task, reward_of, says
-from reader_venvs import nemo_python
 
 from ray_gym import Message
 from ray_gym.envs import nemo_gym
 from ray_gym.envs.nemo_gym.row import NemoRow
 
-pytestmark = pytest.mark.skipif(
-    nemo_python() is None, reason="no Python with nemo-gym: run `make nemo-gym`, or set RAY_GYM_NEMO_PYTHON"
-)
+pytestmark = pytest.mark.environments
 
 Row = dict[str, Any]
 Script = Callable[[Row], list[Message]]

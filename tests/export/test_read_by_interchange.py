@@ -49,10 +49,8 @@ async def test_openenv_reads_each_line_as_a_trace(tmp_path: Path) -> None:
             assert entry == {**told, "metadata": {**turn["metadata"], "node_id": turn["node_id"]}}
 
 
-@pytest.mark.skipif(nemo_python() is None, reason="no Python with nemo-gym: make nemo-gym")
 async def test_nemo_gym_reads_rollouts_and_profiles_them(tmp_path: Path) -> None:
     python = nemo_python()
-    assert python is not None
     run = await played_run(tmp_path, GAMES, name="games")
     files = {name: tmp_path / f"{name}.jsonl" for name in ("inputs", "rollouts")}
     (inputs, _), (lines, _) = (written(run, file, f"nemo-gym-{name}") for name, file in files.items())
