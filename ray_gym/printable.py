@@ -6,6 +6,7 @@ that turn the direction of a line (https://trojansource.codes), and rich's own m
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -28,16 +29,12 @@ _OF_WORDS = r"[!#-&(-+\-.-:<-Z\\-_a-z|}~]"
 """Characters of a word that may be a secret: ASCII but for spaces, quotes, and signs between the items of data."""
 _CUT_WORD = re.compile(rf"(?<!{_OF_WORDS}){_OF_WORDS}+\Z")
 _OF_WORD = re.compile(_OF_WORDS)
-_SCHEME = re.compile(
-    r"\A\s*(?:bearer\s+(?=\S)|(?:basic|token|key|apikey)\s+(?=(?:\S*[0-9]\S*|\S{16,}|(?-i:\S*[a-z][A-Z]\S*))\s*\Z))",
-    re.IGNORECASE,
-)
-"""Scheme of a header. Words of a language ("basic algebra") stand behind some, too, but none with a digit or a capital within
-it, or so long.
-"""
+_HEADER = re.compile(r"\s*(?P<scheme>bearer|basic|token|key|apikey)\s+(?P<secret>\S.*)", re.IGNORECASE | re.DOTALL)
+_LONGEST_WORD = 15
+"""Most letters of a word of a language behind the scheme of a header ("basic algebra")."""
 _SECRET_NAME = re.compile(
-    r"(?:keys?|token|secrets?|passwords?|passwd|passphrase|pwd|auth|authorization|credentials?|cookies?|(?<![a-z])"
-    r"(?:pass|pat|creds?|jwt|dsn|webhook))(?![a-z])",
+    r"(?:(?:api|access|secret)[ _-]?keys|key|token|secrets?|passwords?|passwd|passphrase|pwd|auth|authorization|credentials?"
+    r"|cookies?)(?![a-z])|(?<![a-z])(?:(?:pass|pat|creds?|jwt|dsn)\Z|webhook(?![a-z]))",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -109,8 +106,27 @@ def names_secret(name: str) -> bool:
 
 
 def without_scheme(value: str) -> str:
-    """Returns the secret of a header without its scheme: that of `Bearer SECRET`; a value of another form as it is."""
-    return _SCHEME.sub("", value)
+    """Returns the secret of a header without its scheme: that of `Bearer SECRET`; a value of another form as it is. Behind
+    `Basic`, `Token` and `Key` stand words of a language, too, but no long ones, none with a digit, and no pair in base64.
+    """
+    found = _HEADER.fullmatch(value)
+    if found is None or (found["scheme"].lower() != "bearer" and not _may_be_secret(found["secret"].rstrip())):
+        return value
+    return found["secret"]
+
+
+def _may_be_secret(text: str) -> bool:
+    if re.search(r"\s", text):
+        return False
+    return len(text) > _LONGEST_WORD or re.search("[0-9]", text) is not None or _is_pair(text)
+
+
+def _is_pair(text: str) -> bool:
+    """Says whether a text is a user and a password in base64 (RFC 7617)."""
+    try:
+        return ":" in base64.b64decode(text, validate=True).decode()
+    except ValueError:
+        return False
 
 
 def secret_pattern(secret: str) -> re.Pattern[str]:

@@ -23,8 +23,8 @@ _INNERMOST = re.compile(r"\$\{\s*oc\.env\s*:\s*['\"]?([^\s'\"{},$]+)['\"]?\s*(?:
 """Regular expression of a ${oc.env:...} without another one in it: the variable's name, and its default."""
 _OF_SECRETS = frozenset({"headers", "env"})
 """Fields of which each value may be a secret."""
-_USER = re.compile(r"://[^/\s@]+@")
-"""Regular expression of a user, a password or a key in a URL."""
+_USER = re.compile(r"://[^/\s@?#]*:[^/\s@?#]*@|https?://[^/\s@?#]+@")
+"""Regular expression of a user and a password, or a key, in a URL."""
 SHORTEST_MASKED = 6
 """Fewest characters of a value that is masked wherever it is echoed."""
 

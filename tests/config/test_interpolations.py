@@ -242,6 +242,9 @@ def test_invisible_characters_of_a_config_are_shown() -> None:
         (("environment", "headers", "A"), "${oc.env:MINE}", {"MINE": "airline"}, "the ${oc.env:MINE}"),
         (("a",), "${oc.env:X}${oc.env:MY_SECRET}", {"X": "the xyz", "MY_SECRET": "airline"}, "the ${oc.env:MY_SECRET}"),
         (("a",), "${oc.env:DB}", {"DB": "pg://me:airline@h"}, "the airline"),
+        (("a",), "${oc.env:DB}", {"DB": "https://airline@sentry.io"}, "the airline"),
+        (("a",), "${oc.env:REPO}", {"REPO": "ssh://git@github.com/airline.git"}, "the airline"),
+        (("a",), "${oc.env:REPO}", {"REPO": "https://shop.example?mail=airline@b.example"}, "the airline"),
     ],
 )
 def test_a_model_is_told_all_but_secrets(
@@ -251,3 +254,5 @@ def test_a_model_is_told_all_but_secrets(
     assert without_secrets("the airline", filled_in) == told
     if "DB" in variables:
         assert without_secrets(f"at {variables['DB']}/x", filled_in) == "at ${oc.env:DB}/x"
+    if "REPO" in variables:
+        assert without_secrets(variables["REPO"], filled_in) == variables["REPO"]
