@@ -39,9 +39,9 @@ def _why_none(samples: Sequence[dict[str, Any]], participant: str) -> str:
     which its model spoilt before that of one which nobody would train. `participant`: that of which samples are expected;
     those of others tell nothing of it.
     """
-    if not any(sample["participant"] == participant for sample in samples):
+    reasons = {_reason(sample) or UNTRAINED for sample in samples if sample["participant"] == participant}
+    if not reasons:
         return NO_SAMPLES
-    reasons = {_reason(sample) or UNTRAINED for sample in samples}
     told = next(reason for reason in (NOTHING_GENERATED, NOT_FINITE, NO_REWARD, UNTRAINED) if reason in reasons)
     return f"episodes with {told}, and none to train on"
 

@@ -128,4 +128,4 @@ def test_samples_of_a_judge_tell_nothing_of_a_policy_without_token_ids(
     assert counts.left_out == {NO_SAMPLES: 1}
     samples.append({**sample(4, 2), "trainable": False})
     assert not list(usable_samples({"samples": samples}, counts, participant))
-    assert counts.left_out.total() == 2 and counts.left_out[NO_SAMPLES] == 1
+    assert counts.left_out == {NO_SAMPLES: 1, f"episodes with {UNTRAINED}, and none to train on": 1}
