@@ -153,7 +153,7 @@ def _make_target(engine: Engine, note: Note | None) -> Target:
     if isinstance(engine, HasDoor):
         return EndpointTarget(PATHS, DoorTarget(ServeDoor(engine.door, SILENCE_S)), asked)
     if isinstance(engine, OpensDoor):
-        return EndpointTarget(engine.passes, DoorTarget(engine.open_door()), asked)
+        return EndpointTarget(engine.passes, DoorTarget(engine.open_door(), note), asked)
     return asked
 
 

@@ -21,6 +21,7 @@ from ray_gym.engines.endpoint import (
 )
 from ray_gym.engines.proxied import open_session
 from ray_gym.engines.refusals import RETRY_AFTER_S, refusal_of
+from ray_gym.errors import describe
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.openai_api.rules import require_offered
@@ -63,7 +64,8 @@ class EndpointDoor:
 
         Errors: Refused: 400 for a field that is not offered, and for a request that the endpoint refuses; 429 if no
         connection becomes free or is made in time, or the endpoint answers 429; 502 if it refuses the service's key or
-        redirects, or the answer is too long; 503 if it fails, can't be reached, or is silent for too long.
+        redirects, or the answer is too long; 503 if it fails, can't be reached, or is silent for too long. What the caller
+        is not told of these is a note of the error.
         """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
@@ -86,8 +88,10 @@ class EndpointDoor:
             ) from None
         except TimeoutError:
             raise service_unavailable("the model's endpoint did not answer in time", RETRY_AFTER_S) from None
-        except (aiohttp.ClientError, OSError):
-            raise service_unavailable("the model's endpoint can't be reached", RETRY_AFTER_S) from None
+        except (aiohttp.ClientError, OSError) as error:
+            refused = service_unavailable("the model's endpoint can't be reached", RETRY_AFTER_S)
+            refused.add_note(shown_error(describe(error), self._key))
+            raise refused from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -115,8 +119,11 @@ class EndpointDoor:
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
         """Returns the error that the caller gets for an endpoint's answer with a status other than 200. `path`: that of
-        the request, below /v1. The API key is masked in it.
+        the request, below /v1. The API key is masked in it, and in its note, which has the words that are not for the caller.
         """
         body, retry_after = content.decode(errors="replace"), response.headers.get("Retry-After")
         shown = shown_error(error_text(body), self._key)
-        return refusal_of(response.status, path, body, shown, read_retry_after(retry_after))
+        refused = refusal_of(response.status, path, body, shown, read_retry_after(retry_after))
+        if refused.status >= 500:
+            refused.add_note(f"HTTP {response.status}: {shown}")
+        return refused

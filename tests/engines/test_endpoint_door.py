@@ -242,7 +242,35 @@ async def test_an_endpoint_that_is_gone_is_told() -> None:
     with pytest.raises(Refused, match="can't be reached") as refused:
         await anext(door.answer(DoorRequest("/v1/completions", b"{}"), ""))
     assert refused.value.status == 503
+    assert any("Connect" in words for words in refused.value.__notes__)
     await door.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply({"error": {"message": f"bad {KEY}"}}, 401), ["model judge: HTTP 401: bad ***"]),
+        (Reply("CUDA out of memory", 500), ["model judge: HTTP 500: CUDA out of memory"]),
+        (Reply("too hot", 400), []),
+        (Reply("slow down", 429), []),
+        (Reply("", hang=True), []),
+    ],
+)
+async def test_what_the_caller_is_not_told_is_noted(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, reply: Reply, told: list[str]
+) -> None:
+    monkeypatch.setenv("ENDPOINT_KEY", KEY)
+    noted: list[str] = []
+
+    async def note(words: str) -> None:
+        noted.append(words)
+
+    endpoint.will_answer(reply)
+    options = OpenAIOptions(base_url=endpoint.base_url, model="large", api_key_env="ENDPOINT_KEY", timeout_s=0.5)
+    app = door_app(targets_of({"judge": OpenAIEngine(options)}, note))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://door") as web:
+        await web.post("/v1/completions", json={"model": "judge", "prompt": "Hello"})
+    assert noted == told
 
 
 def test_which_paths_are_passed_on() -> None:

@@ -69,12 +69,24 @@ class Target(Protocol):
 
 
 class DoorTarget:
-    """Forwards requests in OpenAI's formats to a model that speaks them itself, at its replicas or at an endpoint."""
+    """Forwards requests in OpenAI's formats to a model that speaks them itself, at its replicas or at an endpoint. `note`: is
+    given the words of each failure that the door tells in a note of its error.
+    """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, note: Note | None = None) -> None:
         self._door = door
+        self._note = note
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        try:
+            return await self._answer(path, body, session_id)
+        except Refused as refused:
+            if self._note is not None:
+                for words in getattr(refused, "__notes__", ()):
+                    await self._note(f"model {body['model']}: {words}")
+            raise
+
+    async def _answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         parts = self._door.answer(DoorRequest(path, json.dumps(body).encode()), session_id)
         head = await anext(parts, None)
         if not isinstance(head, DoorHead):
