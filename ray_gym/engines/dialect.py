@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ray_gym.engines.arranged import arranged, is_of_ids, is_of_order, later_arrangements, with_short_ids
 from ray_gym.engines.endings import is_context_full, is_limit_too_large, is_limit_unknown, own_words
+from ray_gym.engines.nested_errors import errors_in, words_of
 from ray_gym.engines.sent_back import GIVEN, asked_back, sent_back
 from ray_gym.models.base import CompletionRequest
 
@@ -26,12 +27,11 @@ _SPELLED: Mapping[str, re.Pattern[str]] = {
     "parallel_tool_calls": re.compile(r"parallel[_ ]?tool[_ ]?(?:calls?|use)", re.IGNORECASE),
 }
 """Fields that can be left out, as errors spell them. Where two can't be together, the first goes."""
+_PASSING = re.compile(r"upstream|\blost\b|time[d -]{0,2}out|overload|unavailable|out of memory", re.IGNORECASE)
 _REFUSES = re.compile(
-    r"unsupported|\b(?:not|n't|both|only)\b.{0,60}(?:support|permit|allow|accept|be specified|be used)|deprecated|unrecogni[sz]ed|unknown"
-    r"|unexpected|extra (?:inputs|fields)|invalid|must (?:not )?be\b|instead",
-    re.IGNORECASE | re.DOTALL,
+    r"support|\bnot\b|n't\b|cannot|deprecated|un(?:recogni|known|expected)|invalid|must\b", re.IGNORECASE
 )
-"""Words that refuse a field: one that is only mentioned may be right."""
+"""Words of a fault that passes, in which a field may only be mentioned, and those that refuse one all the same."""
 _OF_SCHEMA = re.compile(r"\bschema\b", re.IGNORECASE)
 """Word of refusals about a tool's parameters, which may have the names of fields."""
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
@@ -99,8 +99,7 @@ class Dialect:
 
     def _others(self, words: str, spoken: Json) -> Iterator[Dialect]:
         """Yields the forms with other fields that a refusal may ask for. `spoken`: body of the refused request."""
-        is_of_fields = _REFUSES.search(words) is not None and _OF_SCHEMA.search(words) is None
-        for name, pattern in _SPELLED.items() if is_of_fields else ():
+        for name, pattern in _SPELLED.items() if _may_refuse_fields(words) else ():
             if pattern.search(words) and _is_default(name, spoken.get(name)):
                 yield replace(self, left_out=self.left_out | {name})
         given = asked_back(words)
@@ -124,6 +123,15 @@ class Dialect:
 
     def _leaves_out(self, name: str, value: Any) -> bool:
         return name in self.left_out and _is_default(name, value)
+
+
+def _may_refuse_fields(words: str) -> bool:
+    """Says whether a refusal that names a field may be one of it. A field is left out only where it asks for the default, so
+    that one too many does little harm; one too few fails every call.
+    """
+    told = "\n".join(words_of(errors_in(words))) or words
+    is_passing = _PASSING.search(told) is not None and _REFUSES.search(told) is None
+    return not is_passing and _OF_SCHEMA.search(words) is None
 
 
 def _is_default(name: str, value: Any) -> bool:

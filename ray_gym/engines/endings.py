@@ -75,6 +75,8 @@ _OF_LENGTH = re.compile(
 """Words for a context, and those of length that it takes beside them: else it may be the name of a field."""
 _COPY = re.compile(r"\bmessages ?= ?(?=\[)", re.IGNORECASE)
 """Beginning of a copy of the request's messages in an error's text (LiteLLM's `Received Messages=[...]`)."""
+_REST_OF_REQUEST = re.compile(r"(?:, ?\w+ ?= ?[^\n]*)?")
+"""Further fields of a copied request behind its messages (`..., temperature=1.0)`)."""
 _OF_COPY = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[\[\]]""", re.DOTALL)
 """Texts within a copy, of which the last one may be cut, and its brackets."""
 _PROMPT_IS_TOO_LONG = re.compile(
@@ -174,7 +176,7 @@ def is_limit_unknown(body: str) -> bool:
 
 def own_words(body: str) -> str:
     """Returns the body of an error answer without the copies of a request's messages. Of FastAPI's problems, which copy other
-    parts of it, it has the messages, each behind the name of its field.
+    parts of it, it has the messages, each behind the name of its field; and nothing of a `body` beside them.
     """
     answer = decoded(body)  # JSON may have letters in an escaped form
     is_json = isinstance(answer, dict | list)
@@ -190,15 +192,19 @@ def _outside_copies(node: Any) -> Any:
         return node
     if "msg" in node and not node.keys().isdisjoint(("loc", "input")):
         return f"{_last(node.get('loc'))}: {node['msg']}"
-    return {key: _outside_copies(value) for key, value in node.items()}
+    copies = {"body"} if "detail" in node else ()
+    return {key: _outside_copies(value) for key, value in node.items() if key not in copies}
 
 
 def _without_copies(text: str) -> str:
-    """Returns a text without copies of messages, each a list of Python or JSON. One that is cut goes to the text's end."""
+    """Returns a text without copies of messages, each a list of Python or JSON, and of the request's fields behind them. One
+    that is cut goes to the text's end.
+    """
     kept, end = [], 0
     while copy := _COPY.search(text, end):
         kept.append(text[end : copy.start()])
-        end = _end_of_list(text, copy.end())
+        rest = _REST_OF_REQUEST.match(text, _end_of_list(text, copy.end()))
+        end = rest.end() if rest else len(text)
     return "".join([*kept, text[end:]])
 
 

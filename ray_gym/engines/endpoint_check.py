@@ -37,8 +37,12 @@ CHECK_TIMEOUT_S = 20.0
 FIRST_PAUSE_S = 0.5
 """Seconds between the first and the second try of a question that is asked too often."""
 _USED_UP = re.compile(r"quota|\bbilling|\bcredits?\b|\bbalance\b|\bbudget|余额|欠费", re.IGNORECASE)
-_PASSES = re.compile(r"retry|try again|rate[ _-]limit|per[ -](?:second|minute|hour|day)\b|\b[tr]p[md]\b", re.IGNORECASE)
-"""Words of a refusal (HTTP 429) for money or a quota that is used up, and of one for a rate, which names them, too."""
+_PASSES = re.compile(
+    r"retry|try(?:ing)? again|wait|rate[ _-]limit|concurren|per[ _-](?:second|minute|hour|day)(?![a-z])|\b[tr]p[md]\b",
+    re.IGNORECASE,
+)
+"""Words of a refusal for money or a quota that is used up, and of one for a rate, which names them, too."""
+_FULL_STOP = re.compile(r"(?<!\.)\.\Z")
 
 
 class EndpointCheck:
@@ -105,15 +109,14 @@ class EndpointCheck:
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
         """Sends a request, with `body` as JSON, and returns the HTTP status and the text of the answer. One that is asked too
-        often (HTTP 429) is asked again as long as there is time, unless a quota is used up.
+        often (HTTP 429) is asked again as long as there is time.
 
         Errors: UserError if the endpoint can't be reached, or has not answered in time.
         """
         for tried in itertools.count():
             response, text = self._ask(method, path, body)
             pause = max(pause_s(tried, FIRST_PAUSE_S), read_retry_after(response.headers.get("Retry-After")))
-            may_pass = response.status_code == 429 and not _is_used_up(text)
-            if not may_pass or time.monotonic() + pause >= self._deadline:
+            if response.status_code != 429 or time.monotonic() + pause >= self._deadline:
                 return response.status_code, redirection(response.status_code, response.headers.get("Location")) or text
             time.sleep(pause)
         raise AssertionError("unreachable")
@@ -154,17 +157,21 @@ class EndpointCheck:
             field = self._options.api_key_env
             advice = f"check the key in {field}" if field else "name the environment variable with its key here"
             raise self.error("api_key_env", f"{said}; {advice}", hint if status == 403 else "")
-        if status == 404 and self._models and "model" in body.lower():
-            raise self.error("model", f"{said}; {self._guess()}".rstrip("; "))
+        if status == 404 and self._models and self._options.model in body:
+            raise self.error("model", f"{said}; {self._guess()}".rstrip("; "), hint)
+        if status in (402, 429) and _is_used_up(body):
+            raise self.error("base_url", said)
         if status != 200:
-            advice = "" if _is_used_up(body) and status == 429 else f"; {_advice(status)}"
-            raise self.error("base_url", f"{said}{advice}", hint if status >= 400 else "")
+            raise self.error("base_url", f"{said}; {_advice(status)}", hint if status >= 400 else "")
 
     def error(self, field: str, problem: str, hint: str = "") -> UserError:
         """Returns a UserError about the key `field` of the model's config, with the API key masked. `hint`: a sentence that
         is not cut.
         """
-        return UserError(f"{self.where}.{field}: {self.url} {self.shown(problem)}{hint}")
+        told = self.shown(problem)
+        if hint:  # a sentence of its own
+            told = _FULL_STOP.sub("", told)
+        return UserError(f"{self.where}.{field}: {self.url} {told}{hint}")
 
     def shown(self, text: str) -> str:
         """Returns a text about an error, with the API key masked, and cut if it is long."""
@@ -183,7 +190,7 @@ def _advice(status: int) -> str:
 
 def _is_used_up(body: str) -> bool:
     said = f"{body}\n{error_text(body)}"  # JSON may have letters in an escaped form
-    return "insufficient_quota" in said or (_USED_UP.search(said) is not None and _PASSES.search(said) is None)
+    return _USED_UP.search(said) is not None and _PASSES.search(said) is None
 
 
 def _listed(wanted: str, models: Collection[str]) -> str | None:

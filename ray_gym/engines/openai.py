@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -129,8 +128,6 @@ class OpenAIModel:
                     self._learn(dialect, began)
                     return told
                 if (other := dialect.after(refused, body, request, asked, began)) is not None:
-                    if other.limit_name != dialect.limit_name:  # which is sure, whatever else is refused
-                        self._learn(replace(began, limit_name=other.limit_name), began)
                     dialect = other
                 elif MAX_TOKENS in body and _asks_for_too_much(refused):
                     del body[MAX_TOKENS]
@@ -266,7 +263,7 @@ def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
     status, text = check.ask("POST", "/chat/completions", body)
     problem = f"{check.url} gives no token ids"
     if status not in (400, 422):
-        check.refuse(status, text)
+        check.refuse(status, text, f". If it plays the model all the same, set {check.where}.token_ids=false")
         try:
             answer = json.loads(text)
             if wire.has_token_ids(answer):

@@ -23,6 +23,8 @@ from ray_gym.models.stored import restore, store
 Json = dict[str, Any]
 
 CLAUDE = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+LOST = "upstream error while sampling with temperature=1.0, top_p=1.0: worker lost"
+COPIED = "{'role': 'user', 'content': 'Hello'}"
 SIGNATURE = "Function call is missing a thought_signature in functionCall parts. Additional data, function call `move`."
 DEEPSEEK = "Missing `reasoning_content` field in the assistant message at message index 1."
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
@@ -62,6 +64,16 @@ def routed(said: str) -> Reply:
         (refusal("invalid temperature: only 0.6 is allowed for this model"), "temperature"),
         (refusal("Unsupported parameter: 'parallel_tool_calls' is not supported"), "parallel_tool_calls"),
         (refusal("openai does not support parameters: ['parallel_tool_calls']"), "parallel_tool_calls"),
+        (Reply({"message": "This model doesn't support the topP field. Remove topP and try again."}, 400), "top_p"),
+        (refusal("top_p cannot be used with thinking", type=None), "top_p"),
+        (refusal("You cannot specify both temperature and top_p"), "top_p"),
+        (refusal("Only one of temperature and top_p can be set"), "top_p"),
+        (refusal("Please remove top_p from the request"), "top_p"),
+        (refusal("该模型不支持 top_p 参数"), "top_p"),
+        (refusal("Upstream error from X: temperature is not supported"), "temperature"),
+        (Reply({"detail": [{"loc": ["body", "top_p"], "msg": "Input should be less than 1"}]}, 422), "top_p"),
+        (refusal("parallel tool calls are disabled for this model"), "parallel_tool_calls"),
+        (refusal("no such parameter: parallel_tool_calls"), "parallel_tool_calls"),
     ],
 )
 async def test_a_field_that_is_refused_is_left_out_where_it_asks_for_the_default(
@@ -88,12 +100,14 @@ async def test_a_field_that_is_refused_is_left_out_where_it_asks_for_the_default
         (Sampling(temperature=0), refusal("`temperature` is deprecated for this model.")),
         (Sampling(), refusal("Unsupported parameter: 'stop_p' is not supported with this model.")),
         (Sampling(), refusal("top_p is unsupported", 404)),
-        (Sampling(), refusal("upstream error while sampling with temperature=1.0, top_p=1.0: worker lost")),
+        (Sampling(), refusal(LOST)),
+        (Sampling(), refusal(LOST, type="invalid_request_error")),
+        (Sampling(), refusal(f"Timeout in ChatCompletionRequest(messages=[{COPIED}], temperature=1.0, top_p=1.0)")),
     ],
 )
 async def test_another_refusal_fails_by_its_words(endpoint: EndpointDouble, sampling: Sampling, reply: Reply) -> None:
     endpoint.will_answer(reply)
-    with pytest.raises(EpisodeFailure, match=r"(?:top_p|temperature|stop_p)"):
+    with pytest.raises(EpisodeFailure, match=r"(?:top_p|temperature|stop_p|Timeout)"):
         await complete(endpoint, sampling=sampling)
     assert len(endpoint.requests) == 1
 
@@ -221,17 +235,39 @@ async def test_a_field_that_was_refused_goes_back_where_it_is_missed_again(endpo
     assert sent == [False, True, True, True, False, False, True]
 
 
-async def test_what_is_sure_is_learnt_of_calls_that_fail_or_end_otherwise(endpoint: EndpointDouble) -> None:
+LIMIT = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+
+
+async def test_what_a_call_that_ends_otherwise_has_learnt_is_kept(endpoint: EndpointDouble) -> None:
     model = OpenAIModel(options(endpoint), None, exact=False)
-    limit = refusal("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
-    endpoint.will_answer(limit, refusal("no"), refusal(CLAUDE), refusal("bad", code="content_filter"), Reply(answer()))
-    with pytest.raises(EpisodeFailure, match="no"):
-        await model.complete(request())
+    replies = [refusal(LIMIT), refusal(CLAUDE), refusal("bad", code="content_filter"), Reply(answer())]
+    endpoint.will_answer(*replies)
     assert (await model.complete(request())).finish_reason == "content_filter"
     await model.complete(request())
     await model.close()
     names = ["max_completion_tokens" in one for one in endpoint.requests]
-    assert names == [False, True, True, True, True] and "top_p" not in endpoint.requests[-1]
+    assert names == [False, True, True, True] and "top_p" not in endpoint.requests[-1]
+
+
+async def test_a_call_that_fails_teaches_no_name_of_the_limit(endpoint: EndpointDouble) -> None:
+    """A router may send calls to several providers."""
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    endpoint.will_answer(refusal(LIMIT), refusal("no such field"), Reply(answer()))
+    with pytest.raises(EpisodeFailure, match="no such field"):
+        await model.complete(request())
+    await model.complete(request())
+    await model.close()
+    assert ["max_tokens" in one for one in endpoint.requests] == [True, False, True]
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_copy_of_the_request_beside_its_problems_is_not_read(endpoint: EndpointDouble, status: int) -> None:
+    problem = {"type": "extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs are not permitted"}
+    body = {"messages": "the maximum context length was exceeded", "top_p": 1.0, "temperature": 1.0, "max_tokens": 9}
+    endpoint.will_answer(Reply({"detail": [problem], "body": body}, status))
+    with pytest.raises(EpisodeFailure, match="top_k: Extra inputs are not permitted"):
+        await complete(endpoint)
+    assert len(endpoint.requests) == 1
 
 
 async def test_calls_at_once_forget_nothing_that_another_has_learnt() -> None:

@@ -140,7 +140,8 @@ async def test_a_listed_model_that_cannot_be_asked_is_the_wrong_key(
 ) -> None:
     endpoint.models = Reply({"data": [{"id": name} for name in listed]})
     endpoint.will_answer(Reply({"error": {"message": f"The model `{wanted}` does not exist"}}, 404))
-    with pytest.raises(UserError, match=f"judge.model: .* HTTP 404: The model `{wanted}` does not exist{guess}$"):
+    end = r"\. If it plays the model all the same, set models\.judge\.token_ids=false$"
+    with pytest.raises(UserError, match=f"judge.model: .* HTTP 404: The model `{wanted}` does not exist{guess}{end}"):
         await check(OpenAIEngine(options(endpoint, model=wanted)))
 
 
@@ -148,18 +149,21 @@ async def test_a_listed_model_that_cannot_be_asked_is_the_wrong_key(
     ("reply", "field"),
     [
         (Reply("not found", 404), "base_url"),
+        (Reply({"error": {"message": "no such path; there are /v1/models"}}, 404), "base_url"),
         (Reply("no", 405), "base_url"),
-        (Reply("broken", 500), "base_url"),
-        (Reply("slow", 429, {"Retry-After": "999"}), "base_url"),
-        (Reply("nope", 403), "api_key_env"),
+        (Reply("unexpected keyword argument 'return_token_ids'", 500), "base_url"),
+        (Reply("logprobs are not implemented.", 501), "base_url"),
+        (Reply("logprobs are not allowed with your plan", 403), "api_key_env"),
     ],
 )
-async def test_what_fails_where_models_are_listed_is_not_mended_by_asking_for_none(
+async def test_where_the_question_for_token_ids_fails_it_is_told_how_it_is_not_asked(
     endpoint: EndpointDouble, reply: Reply, field: str
 ) -> None:
     endpoint.will_answer(reply)
-    with pytest.raises(UserError, match=rf"^models\.judge\.{field}: (?!.*probe)"):
+    end = r"[^.]\. If it plays the model all the same, set models\.judge\.token_ids=false$"
+    with pytest.raises(UserError, match=rf"^models\.judge\.{field}: .*{end}"):
         await check(OpenAIEngine(options(endpoint)))
+    await check(OpenAIEngine(options(endpoint, token_ids=False)))
 
 
 async def test_where_an_endpoint_leads_elsewhere_no_call_can_succeed(endpoint: EndpointDouble) -> None:
@@ -171,29 +175,51 @@ async def test_where_an_endpoint_leads_elsewhere_no_call_can_succeed(endpoint: E
 SPENT = "You exceeded your current quota, please check your plan and billing details."
 
 
+WAIT = (
+    r"; it is asked too often: wait and begin again"
+    r"\. If it plays the model all the same, set models\.judge\.token_ids=false"
+)
+
+
 @pytest.mark.parametrize(
-    ("said", "code", "asked"),
+    ("said", "code", "advice"),
     [
-        (SPENT, "insufficient_quota", 1),
-        (SPENT, None, 1),
-        ("Your credit balance is too low", "billing_error", 1),
-        ("账户余额不足", "1113", 1),
-        (f"{SPENT} Please retry in 0.2s", "429", 2),
-        ("Rate limit reached. Add a payment method at https://x/billing", "rate_limit_exceeded", 2),
-        ("Requests per minute exceed the quota", None, 2),
+        (SPENT, "insufficient_quota", ""),
+        (SPENT, None, ""),
+        ("Your credit balance is too low", "billing_error", ""),
+        ("账户余额不足", "1113", ""),
+        (f"{SPENT} Please retry in 0.2s", "429", WAIT),
+        ("Rate limit reached. Add a payment method at https://x/billing", "rate_limit_exceeded", WAIT),
+        ("Requests per minute exceed the quota", None, WAIT),
+        ("Quota exceeded for x.googleapis.com/generate_content_requests_per_minute_per_project", None, WAIT),
+        ("Too many requests, quota exceeded, please wait before trying again.", None, WAIT),
     ],
 )
-async def test_a_quota_that_is_used_up_is_told_at_once(
-    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, said: str, code: str | None, asked: int
+async def test_a_quota_that_is_used_up_is_told_as_it_is(
+    endpoint: EndpointDouble, said: str, code: str | None, advice: str
+) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said, "code": code}}, 429, {"Retry-After": "999"}))
+    with pytest.raises(UserError, match=rf"HTTP 429: {re.escape(said)}{advice}$"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+async def test_money_that_is_used_up_is_no_wrong_address(endpoint: EndpointDouble) -> None:
+    endpoint.models = Reply({"error": {"message": "Insufficient Balance"}}, 402)
+    with pytest.raises(UserError, match=r"HTTP 402: Insufficient Balance$"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Allocated quota exceeded, please increase your quota limit.", "Too many requests: load balance limit", SPENT],
+)
+async def test_what_is_asked_too_often_is_asked_again_whatever_it_says(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     monkeypatch.setattr(check_module, "FIRST_PAUSE_S", 0.01)
-    endpoint.will_answer(Reply({"error": {"message": said, "code": code}}, 429), Reply(answer()))
-    if asked == 1:
-        with pytest.raises(UserError, match=rf"HTTP 429: {re.escape(said)}$"):
-            await check(OpenAIEngine(options(endpoint)))
-    else:
-        await check(OpenAIEngine(options(endpoint)))
-    assert len(endpoint.requests) == asked
+    endpoint.will_answer(Reply({"error": {"message": said, "code": "insufficient_quota"}}, 429), Reply(answer()))
+    await check(OpenAIEngine(options(endpoint)))
+    assert len(endpoint.requests) == 2
 
 
 async def test_a_question_that_comes_too_often_is_asked_again(
