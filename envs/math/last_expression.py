@@ -23,9 +23,11 @@ _BEFORE = (
     r"|\b(?:is|are|equals|(?i:so|then|thus|hence|therefore)|satisf(?:y|ies)|have|get)\b"
     r"|(?<=[A-Za-z]{2}[\s,])(?=[^=:$\n]{0,40}?[A-Za-z][^=:$\n]{0,40}=))"
 )
-_SYMBOLS = r"\u2013\u2014\u2022\u25a0-\u27bf\ufe0f\U0001f300-\U0001faff"
+_SYMBOLS = r"\u2022\u25a0-\u2795\u2797-\u27bf\ufe0f\U0001f300-\U0001faff"
+_DASHES = r"\u2013\u2014\u2796"
+"""Dashes, which before an expression are a minus."""
 _MARK = rf"(?:[\s*#`\u2192\u21d2\u27f9\u2234{_SYMBOLS}]|[-=]{{1,3}}>|(?<![^\n>])>)"
-_ENDS = rf"(?:[\s.*`~\u3002\u220e{_SYMBOLS}]|(?<=\n)(?:-{{3,}}|={{3,}}|_{{3,}}))"
+_ENDS = rf"(?:[\s.*`~\u3002\u220e{_SYMBOLS}{_DASHES}]|(?<=\n)(?:-{{3,}}|={{3,}}|_{{3,}}))"
 """Mark behind an expression that is no part of it: Markdown's, a full stop, a tick."""
 _FURTHEST = 300
 """Number of characters at the end of an answer in which its expression is looked for."""

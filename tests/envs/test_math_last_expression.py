@@ -307,3 +307,14 @@ def test_an_answer_behind_a_colon_goes_before_the_last_expression(more: str) -> 
 
 def test_a_heading_may_announce_the_answer() -> None:
     assert verify_answer("18", "### Answer\n**$18**\n\n### Check\n- eggs: 16\n- eaten: 3")[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["Answer: {}", "The answer is {}.", "{}", "**{}**", "• {}", "> {}", "So x is {}", "`{}`"]
+)
+@pytest.mark.parametrize("number", ["5", r"\frac{3}{4}", r"6\pi", "2x"])
+def test_a_dash_before_the_last_expression_is_a_minus(number: str, text: str) -> None:
+    for dash in "\u2013\u2212-":
+        assert verify_answer(f"-{number}", text.replace("{}", f"{dash}{number}"))[0] == 1.0
+        assert verify_answer(number, text.replace("{}", f"{dash}{number}"))[0] == 0.0
+    assert verify_answer("5", text.replace("{}", "\u27965"))[0] == 0.0
