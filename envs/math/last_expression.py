@@ -54,7 +54,8 @@ _EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _UNIT_WORDS = re.compile(
     r"(?:(?<=[\d)}\u03c0])|(?<=pi))\s{1,3}(?P<unit>[A-Za-z](?:[A-Za-z ./]|\^\d|[\u00b2\u00b3]){2,40}?)[\s.*]{0,9}\Z"
 )
-_SIGNS_ALONE = re.compile(r"(?:[-\s.,;:+*/^_(){}\[\]|!'\"%=<>]|\\[^A-Za-z])*")
+_SIGNS_ALONE = re.compile(r"(?!(?:\\?\{\s*\\?\}|[-+/<>=])\Z)(?:[-\s.,;:+*/^_(){}\[\]|!'\"%=<>]|\\[^A-Za-z])*")
+"""Signs that are no answer, as an empty set and one operator or relation are."""
 _VARIABLE = re.compile(
     rf"(?:\\(?!(?:{GREEK})(?![A-Za-z]))[A-Za-z]+|{_FUNCTION}|(?P<name>(?:\\[A-Za-z]+|[^\W\d_\u03c0]|[\u220f\u2211\u222b])"
     r"(?:_(?:\w|\{(?:[^{}]|\{[^{}]*\})*\})|[\d\u2080-\u2089])?))"

@@ -318,3 +318,16 @@ def test_a_dash_before_the_last_expression_is_a_minus(number: str, text: str) ->
         assert verify_answer(f"-{number}", text.replace("{}", f"{dash}{number}"))[0] == 1.0
         assert verify_answer(number, text.replace("{}", f"{dash}{number}"))[0] == 0.0
     assert verify_answer("5", text.replace("{}", "\u27965"))[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "other", "end"),
+    [
+        *((r"\emptyset", "0", end) for end in ("{}", "{ }", r"\{\}", r"$\{\}$", "\u2205")),
+        *((sign, other, sign) for sign, other in zip("><", "<>", strict=True)),
+    ],
+)
+@pytest.mark.parametrize("text", ["Answer: {}", "The answer is {}.", "{}", "So it is {}"])
+def test_an_empty_set_and_a_sign_alone_may_be_the_answer(expected: str, other: str, end: str, text: str) -> None:
+    assert verify_answer(expected, text.replace("{}", end))[0] == 1.0
+    assert verify_answer(other, text.replace("{}", end))[0] == 0.0
