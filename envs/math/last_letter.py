@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ray_gym.envs.math.unit_table import powers_of
+from ray_gym.envs.math.units import SYMBOL, split_quantity
 
 _SPACE = r"(?:\s|~|\\[,;: ]|\\cdot(?![A-Za-z])){0,9}"
 GREEK = (
@@ -26,6 +27,8 @@ _EQUALS = re.compile(r"=|≈|\\(?:approx|simeq|cong|doteq)(?![A-Za-z])")
 _ORDINAL = re.compile(r"\d\s?(?:th|st)\Z|(?<!1)3rd\Z")
 _BEHIND_A_NUMBER = re.compile(r"\d(?P<space>\s?)(?P<last>[cdghlmost])\Z")
 _UNIT_AT_END = re.compile(r"\\text\{([^{}]*)\}\s*\Z")
+_PER_UNIT = re.compile(rf"(?P<kept>\$[^$]*\$)|(?<![A-Za-z]){SYMBOL}/[A-Za-z]+")
+"""Units with a slash (`km/h`), but not the quotient of two variables, which stands in marks of mathematics."""
 _IN_TEXT = re.compile(r"\\(?:text\w*|math\w*|mbox)\s?\{[^{}]*\}")
 
 
@@ -43,18 +46,21 @@ def ends_in_variable(expression: str) -> bool:
     return behind is not None and any(part["letter"] for part in _LETTER.finditer(value[: behind.start("last")]))
 
 
-def may_end_in_variable(expected: str, question: str) -> bool:
-    r"""Says whether an expected answer ends in a letter that is no unit: `\pi d`, `\sqrt{3}s`, and `2t` if the question has t."""
+def may_end_in_variable(expected: str, answer: str, question: str) -> bool:
+    r"""Says whether an expected answer ends in a letter that is no unit: `\pi d`, `\sqrt{3}s`, and `2t` if the question has t,
+    or the answer has another letter there, so that both have to be read.
+    """
     value = _behind_its_name(expected)
     if (number := _BEHIND_A_NUMBER.search(value)) is not None:
-        return _names_variable(number["last"], question)
+        other = _BEHIND_A_NUMBER.search(answer)
+        return _names_variable(number["last"], question) or (other is not None and other["last"] != number["last"])
     return _BEHIND_A_VALUE.search(value) is not None or ends_in_variable(expected)
 
 
 def with_unit_in_text(expected: str, answer: str, question: str) -> str:
     r"""Returns an expected number, root or multiple of pi whose last letter is a unit (`10\pi m`) with the unit in LaTeX's
-    text: if the answer has this unit in text (behind a number, its word), or, behind a root or pi, the question has no such
-    variable. Other expected answers, and those to no question, are returned as they are.
+    text: if the answer has this unit in text (behind a number, any unit but this letter), or, behind a root or pi, the question
+    has no such variable. Other expected answers, and those to no question, are returned as they are.
     """
     value = _behind_its_name(expected)
     number = _BEHIND_A_NUMBER.search(value)
@@ -62,9 +68,11 @@ def with_unit_in_text(expected: str, answer: str, question: str) -> str:
     unit = powers_of(behind["last"]) if behind is not None else None
     if behind is None or unit is None:
         return expected
-    given = _UNIT_AT_END.search(answer)
-    is_word = given is not None and (number is None or given[1].strip() != behind["last"])
-    is_given = given is not None and is_word and powers_of(given[1]) == unit
+    given, quantity = _UNIT_AT_END.search(answer), split_quantity(answer)
+    if number is None:
+        is_given = given is not None and powers_of(given[1]) == unit
+    else:
+        is_given = quantity is not None and (given is None or given[1].strip() != behind["last"])
     is_unit = is_given or (number is None and question and not _names_variable(behind["last"], question))
     return f"{expected[:-1].rstrip()} \\text{{{behind['last']}}}" if is_unit else expected
 
@@ -73,10 +81,8 @@ def _names_variable(name: str, question: str) -> bool:
     """Says whether a question has a variable: its letter alone, and neither behind a number nor behind `in`, or in
     `km/h`, as a unit.
     """
-    plain = _IN_TEXT.sub(" ", question)
-    return (
-        re.search(rf"(?<![A-Za-z\\'\u2019\d])(?<!\d[\s~])(?<!\bin )(?<![A-Za-z]/){name}(?![A-Za-z])", plain) is not None
-    )
+    plain = _PER_UNIT.sub(lambda found: found["kept"] or " ", _IN_TEXT.sub(" ", question))
+    return re.search(rf"(?<![A-Za-z\\'\u2019\d])(?<!\d[\s~])(?<!\bin ){name}(?![A-Za-z])", plain) is not None
 
 
 def _behind_its_name(expression: str) -> str:

@@ -215,7 +215,7 @@ def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[
             return 0.0, refused
         if not have_like_names(expected, said):
             return 0.0, f"{_short(said)} is another quantity than {_short(expected)}"
-        ends_in_letter = may_end_in_variable(expected, question)
+        ends_in_letter = may_end_in_variable(expected, said, question)
         gold, given = _read_alone(expected, ends_in_letter), _read_alone(said, ends_in_letter)
     else:
         gold, given = _read_alone(_amount(expected)), _read_within(said, counted)

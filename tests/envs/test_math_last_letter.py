@@ -136,6 +136,54 @@ def test_a_value_without_the_variable_of_the_question_is_wrong(expected: str, an
     assert verify_answer(expected, rf"\boxed{{{answer}}}", question)[0] == 0.0
 
 
+ON_A_ROAD = "A car drives 180 km at 60 km/h. How long does it take?"
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "question"),
+    [
+        *(
+            ("3h", f"3{end}", ON_A_ROAD)
+            for end in (r" \text{ minutes}", r"\text{ days}", r" \text{ m}", " minutes", "t", "m")
+        ),
+        ("5m", r"5 \text{ km}", ""),
+        ("5m", "5 km", ""),
+        ("7g", "7 kg", ""),
+        ("2m", "2s", ""),
+    ],
+)
+def test_another_unit_than_the_letter_is_wrong(expected: str, answer: str, question: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{answer}}}", question)[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answers", "question"),
+    [
+        ("3h", ["3", "3h", "3 h", "3 hours", r"3 \text{ hours}", r"3 \text{ h}"], ON_A_ROAD),
+        ("4s", ["4", "4s", "4 seconds"], "It moves 20 m at $5$ m/s. How long does it take?"),
+        ("5m", ["5", "5m", "5 meters", r"5 \text{ m}"], ""),
+    ],
+)
+def test_the_same_unit_or_none_is_right_for_a_letter(expected: str, answers: list[str], question: str) -> None:
+    for answer in answers:
+        assert verify_answer(expected, rf"\boxed{{{answer}}}", question)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "question"),
+    [
+        ("4t", "The speed is $v = d/t$; find the distance as a function of time."),
+        ("4t", "For all times, v = d/t. Express d."),
+        ("4h", "The area is $b/h$. Express the base."),
+        ("4h", "The area is b/h. Express the base."),
+        ("4s", "The ratio is $m/s$. Express m."),
+    ],
+)
+def test_a_quotient_of_variables_names_them(expected: str, question: str) -> None:
+    assert verify_answer(expected, rf"\boxed{{{expected}}}", question)[0] == 1.0
+    assert verify_answer(expected, r"\boxed{4}", question)[0] == 0.0
+
+
 @pytest.mark.parametrize("text", ["a", "a ", "a_{", "a_{b}", r"\pi", r"\cdot ", "{", "a^2"])
 def test_a_last_letter_is_looked_at_in_linear_time(text: str) -> None:
     started = process_time()
