@@ -95,6 +95,12 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
     )
 
 
+def may_name(words: str) -> bool:
+    """Says whether words behind a number may name what it counts: none makes another number of it, compares or denies."""
+    found = _WORD.findall(words.lower())
+    return bool(found) and found[0] not in _JOINS and not any(map(_is_denied, found))
+
+
 def _is_of_another_kind(words: list[str], question: str) -> bool:
     """Says whether words name another kind of what a question counts: `blue marbles`, of how many red marbles there are."""
     singular = list(_singular(words))

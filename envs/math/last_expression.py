@@ -61,12 +61,6 @@ _VARIABLE = re.compile(
     r"(?:_(?:\w|\{(?:[^{}]|\{[^{}]*\})*\})|[\d\u2080-\u2089])?))"
 )
 _SAID_TO_BE = re.compile(r"(?:=|(?<!equation )\b(?:is|are|equals))[\s*$:(\[\\]*\Z")
-_ANNOUNCED = re.compile(
-    r"answers?\b(?:[\s*]*(?:is|are|:|=)|[ *]*\n)(?:[\s*$:(\[{\\]|[A-Za-z]\s?=)*(?:[-+.]?\d|(?<=\\)[A-Za-z])(?s:.*?)"
-    r"(?:[.,:;!?*$]\s|\n|\s(?-i:[A-Z][a-z]*)\s|\b(?:because|since|as|where|when|if|for|at)\b)",
-    re.IGNORECASE,
-)
-"""Announced value of an answer, and what ends its clause."""
 _MATHEMATICS = re.compile(r"\$|\\[()\[\]]")
 _AROUND = re.compile(r"\s*([-+*/^=(){}])\s*")
 _NAME = re.compile(r"\\?[A-Za-z]{1,9}(?:_(?:\w|\{[^{}]*\}))?\s*")
@@ -123,7 +117,7 @@ def last_expression(said: str) -> str | None:
     """
     found = _LAST.search(said, max(0, len(said) - _FURTHEST))
     end: str | None = next(filter(None, found.groups())) if found else None
-    if end is None or _SIGNS_ALONE.fullmatch(end) or not _is_closed(end) or _is_behind_answer(_before(said, end)):
+    if end is None or _SIGNS_ALONE.fullmatch(end) or not is_closed(end):
         return None
     return end
 
@@ -134,25 +128,7 @@ def is_left_open(said: str, end: str) -> bool:
     return _NOT_ALONE.search(_SENTENCE.split(before)[-1]) is not None
 
 
-def _before(said: str, end: str) -> str:
-    return said[: said.rindex(end)]
-
-
-def _is_behind_answer(before: str) -> bool:
-    """Says whether a text, in which the last announcement of an answer counts, gives its value, and then has another clause:
-    `The answer is 12. Check: 12 - 5 =`.
-    """
-    start = before.lower().rfind("answer")
-    return start >= 0 and _ANNOUNCED.match(before, start) is not None
-
-
-def _asks_for(question: str, left: str) -> bool:
-    """Says whether an expression stands alone in a question, and not as a side of an equation."""
-    plain, sought = (_AROUND.sub(r"\1", _MATHEMATICS.sub(" ", text)) for text in (question, left))
-    return re.search(rf"(?<![\w+*/^=-]){re.escape(sought.strip())}(?![\w+*/^=(-])", plain) is not None
-
-
-def _is_closed(expression: str) -> bool:
+def is_closed(expression: str) -> bool:
     """Says whether as many brackets and environments are opened as closed, but for a last box. Brackets of an interval may be
     of two kinds.
     """
@@ -160,3 +136,13 @@ def _is_closed(expression: str) -> bool:
     counts = [sum(map(plain.count, kinds)) for kinds in ("([", ")]", "{", "}")]
     is_whole = expression.count(r"\begin") == expression.count(r"\end")
     return is_whole and counts[0] == counts[1] and counts[2] == counts[3]
+
+
+def _before(said: str, end: str) -> str:
+    return said[: said.rindex(end)]
+
+
+def _asks_for(question: str, left: str) -> bool:
+    """Says whether an expression stands alone in a question, and not as a side of an equation."""
+    plain, sought = (_AROUND.sub(r"\1", _MATHEMATICS.sub(" ", text)) for text in (question, left))
+    return re.search(rf"(?<![\w+*/^=-]){re.escape(sought.strip())}(?![\w+*/^=(-])", plain) is not None

@@ -15,10 +15,11 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
+from ray_gym.envs.math.announced import announced_value
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
 from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
-from ray_gym.envs.math.endings import counted_in, is_ending
+from ray_gym.envs.math.endings import counted_in, is_ending, may_name
 from ray_gym.envs.math.expected import LONGEST
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.inexact import why_inexact
@@ -188,6 +189,33 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
     if box is not None:
         return _compare(expected, said, box, question)
+    announced = announced_value(said)
+    if announced is None:
+        return _compare_end(expected, said, question)
+    read, is_whole = _compare_announced(expected, announced.value, question)
+    is_alone = is_whole and not announced.is_followed
+    return read if is_alone else max(read, _compare_end(expected, announced.rest, question), key=itemgetter(0))
+
+
+def _compare_announced(expected: str, value: str, question: str) -> tuple[tuple[float, str], bool]:
+    """Returns what `verify_answer` does, for a bare expected answer and the clause that announces an answer; and whether
+    this is a whole value, as `3 times the radius` is none.
+    """
+    value = _MARKED.sub(_without_marks, value)
+    if last_expression(f"Answer: {value}.") is not None:
+        return _compare_end(expected, f"Answer: {value}.", question), True
+    if split_quantity(value) is not None:
+        return _compare(expected, value, value, question), True
+    named = _NUMBER_AND_WORDS.fullmatch(value)
+    is_named = named is not None and may_name(named[2])
+    box = named[1] if named is not None and is_named and PLAIN_NUMBER.fullmatch(expected) else value
+    return _compare(expected, box, box, question), is_named
+
+
+def _compare_end(expected: str, said: str, question: str) -> tuple[float, str]:
+    """Returns what `verify_answer` does, for a bare expected answer and an answer without a box, which counts as a whole: the
+    expression with which it ends is read as if it were in one.
+    """
     value, reason = _compare(expected, said, _last_value(expected, said, question), question)
     end = last_expression(said if split_quantity(expected) else without_unit_words(said))
     if end is None or (may_have_more(end) if value else is_left_open(said, end)):

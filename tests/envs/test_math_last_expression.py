@@ -298,7 +298,7 @@ def test_an_announced_answer_goes_before_the_last_expression(more: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", ["\n\nConfidence: 95%", ", because x is 3.", ". The number of boys is 3.", " So y is 3"]
+    "more", ["\n\nConfidence: 95%", ", because x is 3.", ". The number of boys is 3.", " Here y is 3"]
 )
 def test_an_answer_behind_a_colon_goes_before_the_last_expression(more: str) -> None:
     assert verify_answer("12", f"Answer: 12{more}")[0] == 1.0
