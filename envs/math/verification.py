@@ -17,6 +17,7 @@ from sympy import Eq, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
+from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.dress import NO_REAL, without_names
 from ray_gym.envs.math.east_asian import is_changed, with_spaces
 from ray_gym.envs.math.endings import counted_in, is_ending, may_name
@@ -189,6 +190,7 @@ def _verify_one(expected: str, answer: str, question: str) -> tuple[float, str]:
             return 0.0, f"{_short(said[-SHOWN:])} is hedged"
     if box is not None:
         return _compare(expected, said, box, question)
+    said = with_last_line(said)
     announced = announced_value(said)
     if announced is None:
         return _compare_end(expected, said, question)
