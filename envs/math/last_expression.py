@@ -14,20 +14,25 @@ _FUNCTION = r"(?:pi|sqrt|log|ln|sin|cos|tan|exp)(?![A-Za-z])"
 _LETTERS = (
     rf"(?<=[\d\s)}}*/])(?:{_FUNCTION}|{SYMBOL}(?![A-Za-z]))|(?<=\d)[A-Za-z]{{2}}(?![A-Za-z])|[A-Za-z](?![A-Za-z]|\s*\d)"
 )
-_SIGN = r"(?:[\d_\u00b2\u00b3\u00b9\u0370-\u03ff\u2070-\u209c\u2102-\u22ff\U0001d6a8-\U0001d7cb]|[^\w\\$:?#\n])"
+_SIGN = (
+    r"(?:[\d_\u00b2\u00b3\u00b9\u0370-\u03ff\u2070-\u209c\u2102-\u22ff\U0001d6a8-\U0001d7cb]|[^\w\\$:?#\n\u2032\u2033])"
+)
 """Digit, Greek letter, or sign: all that is no letter of a word."""
 _BARE = rf"{_TEXT}|(?!{_TEXT})\\[A-Za-z]++|\\[^A-Za-z]|{_LETTERS}|{_SIGN}|(?<=\d):(?=\d(?!\d))|(?<=\d\s):(?=\s\d(?!\d))"
 """Part of an expression: a colon only in a ratio, and no word but the symbol of a unit."""
 _BEFORE = (
     r"(?:\A|\n|:(?!\s?\d)|(?<!\d)(?<!\d\s):|(?<![<>!=~/])="
-    r"|\b(?:is|are|equals|(?i:so|then|thus|hence|therefore)|satisf(?:y|ies)|have|get)\b"
-    r"|(?<=[A-Za-z]{2}[\s,])(?=[^=:$\n]{0,40}?[A-Za-z][^=:$\n]{0,40}=))"
+    r"|\b(?:is|are|equals|satisf(?:y|ies)|have|get)\b|\b(?i:so|then|thus|hence|therefore)\b(?:,(?=\s)(?!\s*(?:\$|\\[(\[])))?+"
+    r"|(?<=[A-Za-z]{2}[\s,])(?:[\u2013\u2014]\s)?(?=[^=:$\n]{0,40}?[A-Za-z][^=:$\n]{0,40}=))"
 )
 _SYMBOLS = r"\u2022\u25a0-\u2795\u2797-\u27bf\ufe0f\U0001f300-\U0001faff"
 _DASHES = r"\u2013\u2014\u2796"
 """Dashes, which before an expression are a minus."""
-_MARK = rf"(?:[\s*#`\u2192\u21d2\u27f9\u2234{_SYMBOLS}]|[-=]{{1,3}}>|(?<![^\n>])>)"
-_ENDS = rf"(?:[\s.*`~\u3002\u220e{_SYMBOLS}{_DASHES}]|(?<=\n)(?:-{{3,}}|={{3,}}|_{{3,}}))"
+_MARK = rf"(?:[\s*#`\u2192\u21d2\u27f9\u2234{_SYMBOLS}]|[-=]{{1,3}}>|(?<![^\n>])>|(?<=\n)-\s|(?<![^\n])-\s(?=\u2013))"
+_ENDS = (
+    rf"(?:[\s.*`~\u3002\u220e{_SYMBOLS}{_DASHES}]|(?<=\n)(?:-{{3,}}|={{3,}}|_{{3,}})"
+    r"|(?:(?<=[A-Za-z]{2})|(?<=/[A-Za-z])|(?<=[%\u00b0*$`]))!)"
+)
 """Mark behind an expression that is no part of it: Markdown's, a full stop, a tick."""
 _FURTHEST = 300
 """Number of characters at the end of an answer in which its expression is looked for."""
@@ -38,7 +43,7 @@ _LAST = re.compile(
     re.DOTALL,
 )
 _MORE = re.compile(
-    r"\u2248|\\approx|[\u2192\u21d2]|\\(?:to|(?:Long)?[rR]ightarrow)(?![A-Za-z])|\d!\Z|\.\s|\s\([^()]*\)\Z|[,;][^,;]*="
+    r"\u2248|\\approx|[\u2192\u21d2]|\\(?:to|(?:Long)?[rR]ightarrow)(?![A-Za-z])|\d!\Z|\.\s|(?<=[\w)}%$\u00b0])\s\([^()]*\)\Z|[,;][^,;]*="
     r"|\\begin\s?\{(?:equation|align|gather|split|mult[a-z]+|eqnarray|alignat|flalign)|\\begin\s?\{array\}[^=]*="
 )
 """Rounded value, further step or equation, lines of equations, exclamation mark, or remark in brackets behind a value."""
@@ -54,7 +59,7 @@ _EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _UNIT_WORDS = re.compile(
     r"(?:(?<=[\d)}\u03c0])|(?<=pi))\s{1,3}(?P<unit>[A-Za-z](?:[A-Za-z ./]|\^\d|[\u00b2\u00b3]){2,40}?)[\s.*]{0,9}\Z"
 )
-_SIGNS_ALONE = re.compile(r"(?!(?:\\?\{\s*\\?\}|[-+/<>=])\Z)(?:[-\s.,;:+*/^_(){}\[\]|!'\"%=<>]|\\[^A-Za-z])*")
+_SIGNS_ALONE = re.compile(r"(?!(?:\\?\{\s*\\?\}|[-+/<>=])\Z)(?:[-\s.,;:+*/^_(){}\[\]|!'\"`~%=<>]|\\[^A-Za-z])*")
 """Signs that are no answer, as an empty set and one operator or relation are."""
 _VARIABLE = re.compile(
     rf"(?:\\(?!(?:{GREEK})(?![A-Za-z]))[A-Za-z]+|{_FUNCTION}|(?P<name>(?:\\[A-Za-z]+|[^\W\d_\u03c0]|[\u220f\u2211\u222b])"

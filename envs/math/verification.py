@@ -116,6 +116,10 @@ _LAST_VALUE = re.compile(
     r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|takes|lasts|weighs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
 )
 """End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
+_MARKDOWN = re.compile(
+    r"^(?:-{3,}|={3,}|_{3,})\s*$|^(?:>\s)+|(?<=\n)-\s|(?:(?<=[A-Za-z]{2})|(?<=/[A-Za-z]))!(?=\s*\Z)", re.MULTILINE
+)
+"""Rule, mark of a quotation, or bullet; and an exclamation mark behind a unit."""
 _MARKED = re.compile(r"(?:\$([^$]{1,60})\$|\\\(([^()]{1,60}?)\\\)|\*\*([^*]{1,60})\*\*)(?=\s?[A-Za-z])")
 """Value with marks of mathematics or Markdown around it, before a plain unit."""
 _ONLY_IN_LATEX = re.compile(
@@ -385,7 +389,7 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
         several = last_quantities(tidy(said[-LAST:]))
         if several is not None:
             return several
-    found = _LAST_VALUE.match(said)
+    found = _LAST_VALUE.match(_MARKDOWN.sub("", said).strip())
     if found is None:
         return None
     end = bare_expression(_MARKED.sub(_without_marks, found[1]))

@@ -331,3 +331,74 @@ def test_a_dash_before_the_last_expression_is_a_minus(number: str, text: str) ->
 def test_an_empty_set_and_a_sign_alone_may_be_the_answer(expected: str, other: str, end: str, text: str) -> None:
     assert verify_answer(expected, text.replace("{}", end))[0] == 1.0
     assert verify_answer(other, text.replace("{}", end))[0] == 0.0
+
+
+@pytest.mark.parametrize("word", ["So", "Hence", "Thus", "Therefore", "Then"])
+@pytest.mark.parametrize(
+    ("expected", "number", "end"),
+    [(r"\frac{5}{6}", "5", "5/6"), ("10^6", "10", "10^6"), (r"6\pi", "6", "6π"), ("-5", "5", "-5")],
+)
+def test_a_comma_behind_a_conclusion_is_no_part_of_it(expected: str, number: str, end: str, word: str) -> None:
+    assert verify_answer(expected, f"{word}, {end}.")[0] == 1.0
+    assert verify_answer(number, f"{word}, {end}.")[0] == 0.0
+
+
+@pytest.mark.parametrize("before", ["Answer:", "The answer is:\n", "So we have:", "**Answer:**\n\n- x is a length"])
+def test_a_dash_with_a_space_that_begins_a_last_line_is_a_bullet(before: str) -> None:
+    for value, end in (("18", "18"), (r"12 \text{ cm}", "12 cm"), (r"\frac{5}{6}", "**5/6**")):
+        assert verify_answer(value, f"{before}\n- {end}")[0] == 1.0
+        assert verify_answer(f"-{value}", f"{before}\n- {end}")[0] == 0.0
+    assert verify_answer("-18", f"{before}\n-18")[0] == 1.0
+
+
+def test_a_dash_before_a_minus_or_an_equation_is_none() -> None:
+    assert verify_answer("-4", "- \u20134")[0] == verify_answer("x=2", "Answer \u2013 x = 2")[0] == 1.0
+    assert verify_answer("4", "- \u20134")[0] == verify_answer("x=-2", "Answer \u2013 x = 2")[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (r"12 \text{ cm}", "The answer is 12 cm!"),
+        (r"12 \text{ cm}", "**12 cm!**"),
+        (r"25\%", "The answer is 25%!"),
+        (r"45^\circ", "The answer is 45°!"),
+        (r"5\text{ m/s}", "Answer: 5 m/s!"),
+        ("18", "The answer is **18**!"),
+        ("n!", "The answer is n!"),
+        ("(2n)!", "The answer is (2n)!"),
+    ],
+)
+def test_an_exclamation_mark_is_no_part_of_a_unit_or_mark(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+
+
+def test_money_in_a_fence_and_primes_leave_a_number_as_it_is() -> None:
+    for expected, answer in (
+        ("18", "```\n$18\n```"),
+        (r"\$18", "```\n$18\n```"),
+        ("5", "Answer: 5\u2032"),
+        ("5", "5\u2033"),
+    ):
+        assert verify_answer(expected, answer)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "text", ["{}\n---", "**{}**\n\n---", "___\n\n{}\n\n___", "> {}", "{}\n===", "Answer:\n- {}", "It equals {}!"]
+)
+def test_units_are_compared_behind_marks_of_markdown(text: str) -> None:
+    for expected, other in (
+        (r"12 \text{ m}", "12 cm"),
+        (r"5 \text{ km/h}", "5 m/s"),
+        ("3 \\text{ hours}", "3 minutes"),
+    ):
+        assert verify_answer(expected, text.replace("{}", other))[0] == 0.0
+    assert verify_answer(r"12 \text{ cm}", text.replace("{}", "12 cm"))[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "before", ["The point P =", "So x =", "Thus P =", "Hence v =", "We get v =", "The interval I ="]
+)
+def test_a_pair_behind_an_equals_sign_is_no_remark(before: str) -> None:
+    assert verify_answer("3", f"{before} (2, 3).")[0] == 0.0
+    assert verify_answer("(2, 3)", f"{before} (2, 3).")[0] == 1.0
