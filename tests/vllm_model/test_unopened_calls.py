@@ -53,6 +53,40 @@ def test_an_unopened_call_is_known_by_its_end(parser: str, answer: str, words: s
     assert read(parser, answer) == (words, calls)
 
 
+NAMED = '"name": "note", "arguments": {"text": "ü"}}'
+
+
+@pytest.mark.parametrize(
+    ("parser", "call", "read_as"),
+    [
+        *(
+            ("hermes", f'{{"{key}": {value}, {NAMED}', NOTE)
+            for key, value in (("id", '"c"'), ("index", 0), ("thought", '"a"'))
+        ),
+        ("jamba", f'{{"id": "c", {NAMED}', NOTE),
+        ("longcat", f'{{"index": 0, {NAMED}', NOTE),
+        ("hermes", f'{{"id": "c", "type": "function", "function": {{{NAMED}}}', NOTE),
+        ("apertus", '{"note": {"text": "ü"}}', NOTE),
+        ("apertus", '[{"note": {"text": "ü"}}]', NOTE),
+        ("hermes", f'{{"tool_calls": [{JSON}]}}', None),
+        ("jamba", f'{{"tool_calls": [{JSON}]}}', None),
+        ("hermes", f'{{"thought": "a", "call": {JSON}}}', None),
+        ("hermes", '{"text": "ü"}', None),
+        ("gemma4", '{"tool": "note", "arguments": {"text": "ü"}}', None),
+    ],
+)
+def test_an_unopened_call_may_begin_with_any_key(parser: str, call: str, read_as: tuple[str, str] | None) -> None:
+    end = FRAMES[parser][0].read.end  # type: ignore[attr-defined]
+    for words in ("", "Rows:\n[1, 2]", 'Rows:\n{"a": 1}\n{"a": {"b": 2}, "c": 3}'):
+        assert read(parser, f"{words}\n\n{call}\n{end}") == (words, [read_as or ("", call)])
+    assert read(parser, f"The form is:\n{call}\n{end}, as you see.")[1] == []
+
+
+def test_calls_of_apertus_without_the_marks_around_them_are_read() -> None:
+    calls = '{"note": {"text": "ü"}}, {"go": {"to": "x"}}<|tools_suffix|>'
+    assert read("apertus", calls) == ("", [NOTE, GO])
+
+
 def test_an_unopened_call_that_quotes_marks_is_whole() -> None:
     quoting = '{"name": "note", "arguments": {"text": "</tool_call> <tool_call>"}}'
     assert read("hermes", f"{quoting}\n</tool_call>") == ("", [("note", '{"text": "</tool_call> <tool_call>"}')])
@@ -95,6 +129,8 @@ def test_words_that_only_look_like_an_unopened_call_stay(parser: str, answer: st
         '```js\n{"a": f(1)}\n```',
         '{"a": 1, "b": ...}',
         "go(",
+        '[{"a": 1}, {"a": 2}]',
+        '{"a": {"name": "note", "arguments": {}}, "b": 1}',
     ],
 )
 def test_a_line_that_looks_like_a_call_takes_nothing_behind_it(words: str) -> None:
@@ -145,6 +181,30 @@ def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
     cut("hermes", line * 3000, ("note", "go"))
     cut("hermes", f"{line * 3000}</tool_call>", ("note", "go"))
     assert process_time() - began < 4
+
+
+@pytest.mark.parametrize(
+    ("line", "end"),
+    [
+        ('{"name": "note",\n', "</tool_call>"),
+        ('{"name": "note"},\n', "</tool_call>"),
+        ('note(text="a")\n', ", so </tool_call>."),
+        ('[{"name": "note", "arguments": {}}]\n', ", so </tool_call>."),
+        ('{"name": "note",\n', "</think>}</tool_call>"),
+        ('{"a": 1,}\n', "}</tool_call>, ok."),
+    ],
+)
+def test_beginnings_before_one_mark_of_an_end_take_linear_time(line: str, end: str) -> None:
+    began = process_time()
+    cut("hermes", line * (100_000 // len(line)) + end, ("note", "go"))
+    assert process_time() - began < 2
+
+
+@pytest.mark.parametrize("line", ["note(text) is it.\n", '{"a": 1,}\n', "go (to town)\n"])
+def test_a_call_behind_many_lines_that_look_like_one_is_read(line: str) -> None:
+    assert read("hermes", f"{line * 50}\n{JSON}\n</tool_call>") == ((line * 50).strip(), [NOTE])
+    malformed = '{"name": "note", "arguments": {"text": }}'
+    assert read("hermes", f"{line * 50}\n{malformed}\n</tool_call>") == ((line * 50).strip(), [("", malformed)])
 
 
 def test_an_answer_of_json_is_words_where_words_have_the_same_end() -> None:
