@@ -42,6 +42,8 @@ class Attempt(NamedTuple):
     """The call as the model wrote it, without what is around it."""
     id: str = ""
     """Id that the model wrote for the call, if the parser reads none."""
+    is_ended: bool = True
+    """False if the call is between two marks, and the model did not write the second."""
 
     @property
     def is_respelled(self) -> bool:
@@ -91,7 +93,8 @@ class Between:
             written = self.parts(text[start:stop]) if self.parts else [text[start:stop]]
         before = self.around[0] + self.begin + self.brackets[0]
         after = self.brackets[1] + self.end + self.around[1]
-        attempts = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
+        made = [_attempt(before, each, after, self.spell) for each in written or [text[start:stop]]]
+        attempts = [attempt._replace(is_ended=end > stop) for attempt in made]
         behind = _compile(self._behind).match(text, end)
         return attempts, behind.end() if behind else end
 

@@ -28,7 +28,7 @@ _ARGUMENT = "<>"
 """Stands for an argument that was read."""
 _TEXT = "\ufdd3"
 """Stands for a text, list or object that was read: a noncharacter of Unicode."""
-_BEHIND_A_TEXT = re.compile(rf"{_TEXT}\s*[^\s:,}}\])<]")
+_BEHIND_A_TEXT = re.compile(rf"{_TEXT}\s*[^\s:,}}\])]")
 _ABOUT_A_CALL = {"name", "function", "type", "id", "index"}
 """Keys of a call of JSON that hold no arguments."""
 _BRACKETS = re.compile(r"\{[^{}\[\]]*\}|\[[^{}\[\]]*\]")
@@ -75,10 +75,14 @@ class _Braced:
     """Mark at the beginning and the end of a text."""
     text: re.Pattern[str]
     """Matches a text with its marks."""
+    end: str
+    """Mark at the end of a call, which may stand right behind a text."""
 
     def __call__(self, attempt: Attempt, given: Given) -> bool:
         """Returns True for lost arguments (see `Form`), and for a text without its end, or with one too early."""
         without_texts = self.text.sub(_TEXT, attempt.alone)
+        if attempt.is_ended:
+            without_texts = without_texts.removesuffix(self.end)
         if self.mark in without_texts or _BEHIND_A_TEXT.search(without_texts):
             return True
         _, opening, inside = re.split(r"([{(]|\Z)", without_texts, maxsplit=1)
@@ -184,6 +188,6 @@ _FORMS: dict[str, Form] = {
     "kimi_k2": _loses_of_kimi,
     "kimi_k3": _KIMI_K3,
     **dict.fromkeys(("pythonic", "llama4_pythonic", "olmo3", "lfm2"), _loses_of_python),
-    "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>(?:<\|"\|>(?=\s*[,}\])]))?', re.DOTALL)),
+    "gemma4": _Braced('<|"|>', re.compile(r'<\|"\|>.*?<\|"\|>(?:<\|"\|>(?=\s*[,}\])]))?', re.DOTALL), "<tool_call|>"),
 }
 """Forms of calls, by the tool parser's name. A parser that is not here reads calls of JSON, or has lost none."""

@@ -61,6 +61,11 @@ LOSSY = [
     ("gemma4", 'call:note{text:<|"|>call:go{to:<|"|>x<|"|>}<|"|>}'),
     ("gemma4", 'call:note{text:<|"|>a <|"|>x<|"|> b<|"|>}'),
     ("gemma4", 'call:note{text:<|"|>a<|"|>b}'),
+    ("gemma4", 'call:note{text:<|"|>print(<|"|><html><|"|>)<|"|>}'),
+    ("gemma4", 'call:note{text:<|"|>say <|"|><b>x</b><|"|> now<|"|>,n:1}'),
+    ("gemma4", 'call:note{text:<|"|>x<|"|><<|"|>y<|"|>}'),
+    ("gemma4", 'call:note{text:<|"|><|"|> < <|"|><|"|>}'),
+    ("gemma4", 'call:note{xs:[<|"|>x<|"|><<|"|>y<|"|>,<|"|>b<|"|>]}'),
     *(("kimi_k3", _kimi_k3(value)) for value in (f"a {KIMI_END} b", f"{KIMI_END}b", f"a{KIMI_END}{KIMI_END}b")),
     ("kimi_k2", '<|tool_call_begin|>functions.note:0{"text": "abc"}<|tool_call_end|>'),
     ("kimi_k2", '<|tool_call_begin|>functions.note:0(text="abc")<|tool_call_end|>'),
@@ -87,6 +92,13 @@ def test_a_call_that_lost_arguments_has_no_name(parser: str, call: str) -> None:
 
 def test_a_call_without_any_end_has_no_name() -> None:
     assert read("qwen3_coder", f"<tool_call>\n{NO_END[:-12]}") == ("", [("", NO_END[:-12])])
+    for cut in ('call:note{text:<|"|>a<|"|>', 'call:note{n:1,text:<|"|>a<|"|> ', 'call:note{xs:[1,<|"|>a<|"|>'):
+        assert read("gemma4", f"<|tool_call>{cut}") == ("", [("", cut.strip())])
+
+
+def test_a_call_of_gemma_may_lack_its_brace() -> None:
+    for arguments in ('text:<|"|>ü<|"|>', 'text:<|"|>ü<|"|>\n'):
+        assert read("gemma4", f"<|tool_call>call:note{{{arguments}<tool_call|>") == ("", [("note", '{"text": "ü"}')])
 
 
 @pytest.mark.parametrize(
