@@ -466,10 +466,11 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
     return any(mark in answer for mark in _marks(tool_parser))
 
 
-def has_mentions_alone(tool_parser: str | None, answer: str) -> bool:
-    """Returns True if each mark of a call's beginning in an answer, of which there is one, is behind a backquote."""
-    places = [found.start() for mark in _marks(tool_parser) for found in re.finditer(re.escape(mark), answer)]
-    return bool(places) and all(answer[max(place - 1, 0) : place] == "`" for place in places)
+def has_mention(tool_parser: str | None, answer: str) -> bool:
+    """Returns True if a mark of a call's beginning, which is more than a bracket, is in an answer in which `cut` finds no
+    call: it begins none, whatever a parser takes it for.
+    """
+    return any(mark in answer for mark in _marks(tool_parser) if mark != "[")
 
 
 def _marks(tool_parser: str | None) -> Iterator[str]:

@@ -113,10 +113,13 @@ class ToolFormat:
                 calls = []  # as they stand, they are misread
             if has_example and not attempts:
                 return reasoning, answer, []
+            are_named = all(is_name(name, [tool.name for tool in tools]) for _, name, _ in calls)
+            if attempts and len(calls) > len(attempts) and not are_named:
+                calls = []  # parts of the words are taken for names
             if len(calls) <= len(attempts) > 0:
                 made = self._read_attempts(attempts, calls, tools)
                 return reasoning, said, with_own_ids(made, [attempt.id for attempt in attempts])
-        if calls and not call_frames.has_mentions_alone(self.tool_parser, answer):
+        if calls and not call_frames.has_mention(self.tool_parser, answer):
             return reasoning, rest.strip(), spell_as_written(calls, text, end_of_parts(text, reasoning, rest.strip()))
         if tools and call_frames.has_mark(self.tool_parser, answer):
             return reasoning, call_frames.words_alone(self.tool_parser, answer), []

@@ -87,6 +87,59 @@ def test_calls_stay_calls(parser: str, text: str, words: str, names: list[str]) 
     assert read(parser, text) == (words, names)
 
 
+CALLED = "<tool_call>\n<function=add>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>"
+KIMI = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>"
+    '{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'
+)
+FUNCTIONS = ("qwen3_coder", "qwen3_xml", "mimo", "step3p5", "seed_oss")
+
+
+@pytest.mark.parametrize(
+    ("parser", "call", "words"),
+    [
+        *(
+            (parser, CALLED.replace("tool_call", "seed:tool_call") if parser == "seed_oss" else CALLED, words)
+            for parser in FUNCTIONS
+            for words in ("The mark is `<function=` here.", "I write `<function=`, then a name.")
+        ),
+        ("kimi_k2", KIMI, "The mark is `<|tool_call_begin|>` here."),
+        ("kimi_k2", KIMI, "I wrote `<|tool_call_begin|>`, then a name."),
+        ("mistral", '[TOOL_CALLS]add[ARGS]{"a": 1}', "`[TOOL_CALLS]` began."),
+        ("mistral", '[TOOL_CALLS]add[ARGS]{"a": 1}', "So it is (`[TOOL_CALLS]`)."),
+    ],
+)
+def test_a_mention_behind_a_call_is_words(parser: str, call: str, words: str) -> None:
+    assert read(parser, f"{call}\n{words}") == (words, ["add"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'It begins with "<function=" and a name.',
+        "(<function=) is the mark.",
+        "Write **<function=** first, then a name.",
+        "The mark is <function= here.",
+        "`<function=add>` and <function= are marks.",
+        "| mark | means |\n|---|---|\n| `<function=add>` | a call |\n| <function= | its beginning |",
+    ],
+)
+@pytest.mark.parametrize("parser", FUNCTIONS)
+def test_a_mention_without_backquotes_is_words(parser: str, words: str) -> None:
+    assert read(parser, words) == (words, [])
+
+
+@pytest.mark.parametrize(
+    ("parser", "words"),
+    [
+        ("gemma4", "- <|tool_call>: begins\n- others: end"),
+        ("inkling", '<|content_invoke_tool_json|>\nUse {"name": "add"} here.'),
+    ],
+)
+def test_a_mark_that_begins_no_call_is_words(parser: str, words: str) -> None:
+    assert read(parser, words) == (words, [])
+
+
 LISTED = '[{"name": "search", "parameters": {"query": "x"}}, {"name": "add", "parameters": {"a": 1}}]'
 
 
@@ -101,6 +154,8 @@ LISTED = '[{"name": "search", "parameters": {"query": "x"}}, {"name": "add", "pa
         ("llama3_json", LISTED[1:-1], ["search", "add"]),
         ("llama3_json", '{"parameters": {"query": "x"}, "name": "search"}', ["search"]),
         ("xlam", '[{"arguments": {"query": "x"}, "name": "search"}]', ["search"]),
+        ("xlam", '[{"id": 1, "name": "search", "arguments": {"query": "x"}}]', ["search"]),
+        ("olmo3", "search(query='x')", ["search"]),
     ],
 )
 def test_calls_that_only_the_parser_finds_are_read(parser: str, text: str, names: list[str]) -> None:
