@@ -11,8 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+_CHANNELS = ("analysis", "commentary", "final")
+_CHANNEL = "|".join([*_CHANNELS, *(rf"{name[:end]}\Z" for name in _CHANNELS for end in range(1, len(name)))])
+"""Regular expression of a channel, of which the end of an answer may have cut the end."""
 _HEADER = re.compile(
-    r"assistant(?:\s*to=[\w.:-]+)?(?:\s*<\|channel\|>\s*(?:analysis|commentary|final|[a-z]{0,10}\Z)?)?(?:\s*to=[\w.:-]*)?"
+    rf"assistant(?:\s*to=[\w.:-]+)?(?:\s*<\|channel\|>\s*(?:{_CHANNEL})?)?(?:(?<!final)\s*to=[\w.:-]*)?"
     r"(?:\s*<\|constrain\|>\s*(?:json|[a-z]{0,10}\Z)?)?\s*"
 )
 """Beginning of a message: its author, recipient, channel and form."""

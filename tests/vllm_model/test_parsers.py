@@ -165,6 +165,17 @@ CALL = '<|channel|>commentary to=functions.make_move <|constrain|>json<|message|
             1,
         ),
         ("<|channel|>42 is it.", None, "42 is it.", 0),
+        ("<|channel|>yes", None, "yes", 0),
+        ("<|channel|>finally", None, "ly", 0),
+        ("<|channel|>fin", None, "", 0),
+        ("<|channel|>commentary to=functions.ma", None, "", 0),
+        ("<|channel|>final to=user I say.", None, "to=user I say.", 0),
+        (
+            THOUGHT + "<|end|><|start|>assistant<|channel|>final to=user I say.<|return|>",
+            "I think.",
+            "to=user I say.",
+            0,
+        ),
         (
             THOUGHT + "<|end|><|start|>assistant<|channel|>final I use <|start|>assistant<|return|>",
             "I think.",
