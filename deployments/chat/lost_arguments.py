@@ -81,7 +81,7 @@ class _Braced:
     def __call__(self, attempt: Attempt, given: Given) -> bool:
         """Returns True for lost arguments (see `Form`), and for a text without its end, or with one too early."""
         without_texts = self.text.sub(_TEXT, attempt.alone)
-        if attempt.is_ended:
+        if attempt.is_ended and not attempt.written.endswith(self.mark * 2):  # no mark that a text quotes
             without_texts = without_texts.removesuffix(self.end)
         if self.mark in without_texts or _BEHIND_A_TEXT.search(without_texts):
             return True

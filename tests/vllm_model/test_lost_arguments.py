@@ -99,6 +99,8 @@ def test_a_call_without_any_end_has_no_name() -> None:
 def test_a_call_of_gemma_may_lack_its_brace() -> None:
     for arguments in ('text:<|"|>ü<|"|>', 'text:<|"|>ü<|"|>\n'):
         assert read("gemma4", f"<|tool_call>call:note{{{arguments}<tool_call|>") == ("", [("note", '{"text": "ü"}')])
+    quoting = '<|tool_call>call:note{text:<|"|><|"|><tool_call|><|tool_call><|"|>}<tool_call|>'
+    assert [name for name, _ in read("gemma4", quoting)[1]] == ["", ""]
 
 
 @pytest.mark.parametrize(
