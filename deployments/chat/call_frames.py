@@ -467,10 +467,14 @@ def has_mark(tool_parser: str | None, answer: str) -> bool:
 
 
 def has_mention(tool_parser: str | None, answer: str) -> bool:
-    """Returns True if a mark of a call's beginning, which is more than a bracket, is in an answer in which `cut` finds no
-    call: it begins none, whatever a parser takes it for.
+    """Returns True if marks of a call's beginning are in an answer in which `cut` finds no call, and begin none: one is behind
+    a backquote, or no mark of an end is in the answer.
     """
-    return any(mark in answer for mark in _marks(tool_parser) if mark != "[")
+    marks = [mark for mark in _marks(tool_parser) if mark != "[" and mark in answer]
+    reads = [frame.read for frame in FRAMES.get(tool_parser or "", ())]
+    ends = [end for read in reads if isinstance(read, Between) for end in read.ends]
+    is_quoted = any(f"`{mark}" in answer for mark in marks)
+    return bool(marks) and (is_quoted or not any(end in answer for end in ends))
 
 
 def _marks(tool_parser: str | None) -> Iterator[str]:

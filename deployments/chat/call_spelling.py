@@ -21,7 +21,12 @@ def is_name(text: str, names: Collection[str]) -> bool:
     """Returns True if a text is one of the tools' `names`, or could be the name of a tool. Parsers take other parts of a
     malformed call for its name.
     """
-    return text in names or re.fullmatch(r"\w(?:[\w./:-]*\w)?", text) is not None
+    return text in names or re.fullmatch(r"\w[\w./:-]*", text) is not None
+
+
+def are_named(calls: Sequence[Call], names: Collection[str]) -> bool:
+    """Returns True if each call has a name (see `is_name`) with which no sentence ends: else a mention was read as a call."""
+    return all(name in names or (is_name(name, names) and not name.endswith((".", ":"))) for _, name, _ in calls)
 
 
 def spell_as_written(calls: Sequence[Call], text: str, start: int = 0) -> list[Call]:

@@ -22,6 +22,7 @@ from ray_gym.deployments.chat.call_ids import call_ids
 from ray_gym.deployments.chat.call_pieces import Attempt
 from ray_gym.deployments.chat.call_spelling import (
     Call,
+    are_named,
     end_of_parts,
     is_name,
     read_bare_name,
@@ -105,17 +106,18 @@ class ToolFormat:
             reasoning = "\n".join(filter(None, (reasoning, thoughts))) or None
             return reasoning, content, [("", name, arguments) for name, arguments in read]
         if tools:
-            said, attempts = call_frames.cut(self.tool_parser, answer, [tool.name for tool in tools])
+            names = [tool.name for tool in tools]
+            said, attempts = call_frames.cut(self.tool_parser, answer, names)
             if self.tool_parser == escaped_calls.PARSER and attempts:
                 return reasoning, said, escaped_calls.read(attempts, tools)
-            has_example = call_frames.has_example(self.tool_parser, answer, [tool.name for tool in tools])
+            has_example = call_frames.has_example(self.tool_parser, answer, names)
             if has_example or any(attempt.is_respelled for attempt in attempts):
                 calls = []  # as they stand, they are misread
             if has_example and not attempts:
                 return reasoning, answer, []
-            are_named = all(is_name(name, [tool.name for tool in tools]) for _, name, _ in calls)
-            if attempts and len(calls) > len(attempts) and not are_named:
-                calls = []  # parts of the words are taken for names
+            is_mark = call_frames.has_mark(self.tool_parser, answer)
+            if is_mark and len(calls) > len(attempts) and not are_named(calls, names):
+                calls = []  # a mention is taken for a call
             if len(calls) <= len(attempts) > 0:
                 made = self._read_attempts(attempts, calls, tools)
                 return reasoning, said, with_own_ids(made, [attempt.id for attempt in attempts])

@@ -101,7 +101,7 @@ FUNCTIONS = ("qwen3_coder", "qwen3_xml", "mimo", "step3p5", "seed_oss")
         *(
             (parser, CALLED.replace("tool_call", "seed:tool_call") if parser == "seed_oss" else CALLED, words)
             for parser in FUNCTIONS
-            for words in ("The mark is `<function=` here.", "I write `<function=`, then a name.")
+            for words in ("The mark is `<function=` here.", "The mark is <function= here.", "<function= and more.")
         ),
         ("kimi_k2", KIMI, "The mark is `<|tool_call_begin|>` here."),
         ("kimi_k2", KIMI, "I wrote `<|tool_call_begin|>`, then a name."),
@@ -120,6 +120,7 @@ def test_a_mention_behind_a_call_is_words(parser: str, call: str, words: str) ->
         "(<function=) is the mark.",
         "Write **<function=** first, then a name.",
         "The mark is <function= here.",
+        "<function= and more.",
         "`<function=add>` and <function= are marks.",
         "| mark | means |\n|---|---|\n| `<function=add>` | a call |\n| <function= | its beginning |",
     ],
@@ -140,6 +141,15 @@ def test_a_mark_that_begins_no_call_is_words(parser: str, words: str) -> None:
     assert read(parser, words) == (words, [])
 
 
+def plamo(name: str, arguments: str) -> str:
+    """Returns a call of PLaMo 3 without the mark of its own beginning."""
+    named = f"<|plamo:begin_tool_name:plamo|>{name}<|plamo:end_tool_name:plamo|>"
+    begun = f"{named}<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>{arguments}"
+    return f"{begun}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>"
+
+
+CALLS = plamo("search", '{"query": "x"}') + plamo("nope", "{}")
+PLAMO = f"<|plamo:begin_tool_requests:plamo|>{CALLS}<|plamo:end_tool_requests:plamo|>"
 LISTED = '[{"name": "search", "parameters": {"query": "x"}}, {"name": "add", "parameters": {"a": 1}}]'
 
 
@@ -156,6 +166,7 @@ LISTED = '[{"name": "search", "parameters": {"query": "x"}}, {"name": "add", "pa
         ("xlam", '[{"arguments": {"query": "x"}, "name": "search"}]', ["search"]),
         ("xlam", '[{"id": 1, "name": "search", "arguments": {"query": "x"}}]', ["search"]),
         ("olmo3", "search(query='x')", ["search"]),
+        ("plamo3", PLAMO, ["search", "nope"]),
     ],
 )
 def test_calls_that_only_the_parser_finds_are_read(parser: str, text: str, names: list[str]) -> None:
