@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,26 @@ def test_the_first_and_the_last_bytes_are_kept(parts: list[bytes], head: int, ta
     rest = data[head:]
     assert capture.end() == data[:head] + rest[max(0, len(rest) - tail) :]
     assert capture.dropped == max(0, len(rest) - tail)
+
+
+@pytest.mark.parametrize(
+    ("told", "kills"),
+    [
+        ("low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n", 2),
+        ("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", 3),
+        ("low 0\n", 0),
+        ("what is this\n", 0),
+        (None, 0),
+    ],
+)
+def test_a_container_knows_which_processes_were_killed_for_their_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None, kills: int
+) -> None:
+    file = tmp_path / "memory.events"
+    monkeypatch.setattr(watch, "KILLS", (str(tmp_path / "not there"), str(file)))
+    if told is not None:
+        file.write_text(told)
+    assert watch.memory_kills() == kills
 
 
 def test_memory_that_nobody_can_measure_in_time_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:

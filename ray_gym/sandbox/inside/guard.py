@@ -56,6 +56,7 @@ class Guard:
         self._slow_at = 0.0
         self._exceeded = 0
         self._is_looking = False
+        self._kills = watch.memory_kills()
 
     def settle(self) -> None:
         """Begins to look, if it does not yet."""
@@ -69,6 +70,11 @@ class Guard:
             return False
         room = os.statvfs(self._root)
         return room.f_bavail == 0 or room.f_favail == 0
+
+    def has_memory_kill(self) -> bool:
+        """Says whether the kernel has killed a process for its memory since the last call, before a look could end it."""
+        before, self._kills = self._kills, watch.memory_kills()
+        return self._kills > before
 
     def bury(self, done: Callable[[], None]) -> None:
         """Kills processes whose keeper is dead until there are none, and then calls `done`."""

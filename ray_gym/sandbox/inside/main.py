@@ -145,6 +145,8 @@ class Supervisor:
         out = b"" if is_stream else out
         if run.exit_code and self._guard.is_disk_full():
             run.ended = run.ended or "disk"
+        if run.exit_code == -signal.SIGKILL and self._guard.has_memory_kill():
+            run.ended = run.ended or "memory"
         end = {
             "end": number, "exit": run.exit_code, "error": run.error, "ended": run.ended, "seconds": run.seconds,
             "out": len(out), "dropped": [capture.dropped for capture in captures],

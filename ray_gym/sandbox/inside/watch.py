@@ -11,6 +11,8 @@ from .keeper import children_of
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MEASURE_S = 0.05
 """Seconds for measuring the memory that processes have in common."""
+KILLS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+"""Files in which a container finds how many of its processes the kernel has killed for their memory (cgroup 2, cgroup 1)."""
 
 
 class Process:
@@ -89,6 +91,16 @@ def shared_files(pids: list[int]) -> int:
                         status = os.stat(path)
                         sizes[status.st_ino] = status.st_blocks * 512
     return sum(sizes.values()) + _system_v()
+
+
+def memory_kills() -> int:
+    """Returns how many processes of this container the kernel has killed for their memory; 0 where it does not tell."""
+    for path in KILLS:
+        with contextlib.suppress(OSError, ValueError):
+            with open(path, encoding="utf-8") as file:
+                told = dict(line.split() for line in file)
+            return int(told.get("oom_kill", 0))
+    return 0
 
 
 def _system_v() -> int:
