@@ -276,6 +276,7 @@ def test_thoughts_join_those_that_an_engine_has_found() -> None:
 
 
 @pytest.mark.usefixtures("own_garbage")
+@pytest.mark.clock
 @pytest.mark.parametrize(
     "text",
     [
