@@ -90,7 +90,7 @@ class ContainerSandbox(SandboxKind):
         how = Launch(
             self.command(limits, door, place), ROOT, True, {"PATH": PATH, "LANG": "C.UTF-8"},
             None if door is None else f"{INSIDE_AT}/door", 0 if limits.network else DOOR_PORT, place,
-            own_env={**os.environ},
+            own_env={**os.environ}, starts_in=place.folder,  # where podman's conmon leaves files
         )  # fmt: skip
         try:
             return await launch(how, limits, self._starting)

@@ -50,6 +50,8 @@ class Launch:
     """File descriptors that the command inherits."""
     own_env: Mapping[str, str] = field(default_factory=dict)
     """Environment of the command itself."""
+    starts_in: Path | None = None
+    """Folder that the command is started in; None: this process's own."""
 
 
 def supervisor_command(python: str, folder: str) -> list[str]:
@@ -89,8 +91,8 @@ async def launch(how: Launch, limits: SandboxLimits, starting: asyncio.Lock) -> 
     try:
         async with starting:
             process = await asyncio.create_subprocess_exec(
-                *how.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**20,
-                env=dict(how.own_env), pass_fds=how.descriptors, start_new_session=True,
+                *how.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**20, env=dict(how.own_env),
+                cwd=how.starts_in, pass_fds=how.descriptors, start_new_session=True,
             )  # fmt: skip
         link = Link(process)
         async with asyncio.timeout(START_S):

@@ -92,7 +92,12 @@ def make_image(archive: Path) -> None:
         )
 
 
-async def test_programs_run_within_limits(options: dict[str, Any]) -> None:
+async def test_programs_run_within_limits(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
     async with opened("podman", **options) as sandbox:
         end = await sandbox.run(["sh", "-c", "cat; ls /root /home; touch /bin/own"], stdin=b"given\n")
         assert end.stdout.startswith(b"given\n") and b"Read-only file system" in end.stderr
@@ -103,6 +108,7 @@ async def test_programs_run_within_limits(options: dict[str, Any]) -> None:
         await sandbox.run(["sh", "-c", ": > big"])  # on a full disk, no program lives long enough to take memory
         end = await sandbox.run(["python3", "-c", "held = b'1' * 300 * 2**20; import time; time.sleep(99)"])
         assert end.ended is Ended.MEMORY
+    assert list(here.iterdir()) == [], "a container leaves nothing where its worker runs"
 
 
 async def test_programs_reach_the_door(options: dict[str, Any], tmp_path: Path) -> None:
