@@ -38,6 +38,7 @@ IN_THE_GATE = [(name, options_of(name)) for name in NAMES if name not in COSTLY]
 IN_A_PART = [*((name, options_of(name)) for name in COSTLY), *FURTHER]
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(
     ("name", "options"),
     [*IN_THE_GATE, *(pytest.param(*subject, marks=pytest.mark.environments) for subject in IN_A_PART)],

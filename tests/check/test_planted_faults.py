@@ -118,6 +118,7 @@ async def test_perfect_players_need_a_judge_who_is_no_player_at_random(other_pro
     assert found.mend == "let `perfect` give a player for each judge"
 
 
+@pytest.mark.environments
 @pytest.mark.parametrize(
     ("faulty", "check", "where", "what"),
     [

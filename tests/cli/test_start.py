@@ -49,6 +49,7 @@ class Shop(Environment[Task, None]):
 """
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("start", [("-m", "ray_gym"), ("-c", "from ray_gym.cli import main; main()")])
 def test_a_module_that_hides_one_which_is_imported_late_goes_last(tmp_path: Path, start: Sequence[str]) -> None:
     (tmp_path / "ray.py").write_text("")

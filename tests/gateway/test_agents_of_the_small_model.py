@@ -22,7 +22,7 @@ from ray_gym.models.tokenizers import TokenizerDigest
 from ray_gym.record.soundness import sample_problems
 from ray_gym.trainers.recorded_logprobs import Grammars, Reference, sample_logprobs
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models]
 
 QUESTION: Any = [{"role": "user", "content": "What is the weather in Rome?"}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}
@@ -101,7 +101,6 @@ def test_errors_have_their_classes(client: openai.OpenAI) -> None:
     assert refused.value.code == "invalid_request"
 
 
-@pytest.mark.models
 @pytest.mark.parametrize(
     "agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent, anthropic_agent.agent]
 )

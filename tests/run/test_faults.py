@@ -231,6 +231,7 @@ def test_a_spent_budget_of_failures_stops_the_run_and_says_so(cluster: dict[str,
     assert load(run).episodes.num_rows == 40
 
 
+@pytest.mark.runs
 def test_a_run_in_which_all_has_failed_has_failed(cluster: dict[str, str], tmp_path: Path) -> None:
     ended = play(
         cluster,

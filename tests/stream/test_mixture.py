@@ -17,7 +17,7 @@ from conftest import REPOSITORY
 from ray_gym.errors import UserError
 from ray_gym.stream import Group, Mixture, open_mixture
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.runs]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,7 +68,6 @@ def told(groups: list[Group]) -> list[tuple[str | None, int]]:
     return [(group.source, group.number) for group in groups]
 
 
-@pytest.mark.runs
 async def test_shares_hold_and_a_cursor_goes_on_exactly(shares: dict[str | Path, float]) -> None:
     async with open_mixture(shares, max_open_groups=60) as mixture:
         groups = await take(mixture, 40)
@@ -95,7 +94,6 @@ async def test_shares_hold_and_a_cursor_goes_on_exactly(shares: dict[str | Path,
     assert total == {"once": 35, "twice": 15}
 
 
-@pytest.mark.runs
 async def test_shares_hold_though_one_source_is_stale_more_often(
     shares: dict[str | Path, float], tmp_path: Path
 ) -> None:
@@ -118,7 +116,6 @@ async def test_shares_hold_though_one_source_is_stale_more_often(
     assert {name: one["version"] for name, one in status.items()} == {"once": 8, "twice": 8}
 
 
-@pytest.mark.runs
 def test_a_trainer_without_an_event_loop_mixes_to_the_end(shares: dict[str | Path, float], tmp_path: Path) -> None:
     evaluation = written(tmp_path, "evaluation", tasks={"generate": 4})
     with open_mixture(shares, ["tasks.generate=20"], epochs=1, max_open_groups=60) as mixture:

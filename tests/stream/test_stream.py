@@ -142,6 +142,7 @@ def lucky(folder: Path, tasks: int, changes: dict[str, Any], **options: Any) -> 
     return folder / "lucky.yaml"
 
 
+@pytest.mark.runs
 async def test_given_tasks_are_played_now_and_models_stay(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ def prompt(chat: ChatFormat, messages: list[Message], tools: tuple[ToolSchema, .
     return text
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("call_id", ["c1", "call_8f2e-of-another-model", "abcdefgh1"])
 @pytest.mark.parametrize("name", FAMILY_NAMES)
 def test_calls_are_shown_or_refused_but_never_dropped(name: str, call_id: str) -> None:
