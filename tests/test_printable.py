@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processor import slowness
 from rich.markup import render
 
 from ray_gym import Environment, Task, plugins
@@ -215,7 +216,7 @@ def test_no_header_takes_long() -> None:
     began = time.process_time()
     for text in ("token " + "1" * 10**6 + " x", "basic " + "aA" * 10**6 + " x", "key " + " " * 10**6):
         without_scheme(text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
 
 
 @pytest.mark.clock
@@ -223,7 +224,7 @@ def test_no_text_takes_long_to_be_cut() -> None:
     began = time.process_time()
     for text in ("a" * 10**6, "a " * 10**6, '"' * 10**6):
         beginning(text, 900_000), ending(text, 900_000)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
 
 
 def test_a_header_without_its_scheme() -> None:

@@ -6,6 +6,7 @@ import gc
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.check.echoes import MOST_COLONS, _inside, _part_of
 from ray_gym.check.told import is_specific, stands_within
@@ -62,4 +63,4 @@ def test_long_lines_take_no_long_time(line: str) -> None:
     found = list(_inside(line))
     took = time.process_time() - began
     gc.unfreeze()
-    assert len(found) <= MOST_COLONS + 1 and took < 1
+    assert len(found) <= MOST_COLONS + 1 and took < slowness()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import free_port
+from processor import slowness
 
 from ray_gym import Environment, EpisodeFailure, FailureKind, Opening, Task
 from ray_gym.data.lengths import LengthSpread, character_ruler, token_ruler
@@ -41,17 +42,18 @@ def test_ten_thousand_rows_within_ten_seconds(
 ) -> None:
     """Checks the environments whose rows cost most, and a plain one.
 
-    It measures processor time, so that other load on the machine does not count.
+    It measures processor time, so that other load on the machine does not count, and how slow the processor is.
     """
     environment = find_environment(name)()
     file = written(tmp_path / "tasks.jsonl", generated_rows(environment, ROWS))
+    slow = slowness()
     began, began_wall = time.process_time(), time.monotonic()
     report = validate(file, environment, character_ruler())
     took, took_wall = time.process_time() - began, time.monotonic() - began_wall
     with capsys.disabled():
         print(f"\n{ROWS:,} rows of {name} in {took:.1f} s of processor time, {took_wall:.1f} s of the clock")
     assert report.good == ROWS and len(report.lengths) == ROWS
-    assert took < SECONDS
+    assert took < SECONDS * max(slow, slowness())
 
 
 class Asked(Task):

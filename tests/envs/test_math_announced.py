@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.announced import announced_value
 from ray_gym.envs.math.verification import verify_answer
@@ -95,4 +96,4 @@ def test_neither_reading_takes_a_number_within_an_expression(expected: str, answ
 def test_an_announced_value_is_found_in_a_longest_answer_in_time(text: str) -> None:
     started = process_time()
     announced_value(f"The answer is 5{text * 2000}"[:2000] + "x = 7")
-    assert process_time() - started < 1
+    assert process_time() - started < slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.arguments import with_braces
 from ray_gym.envs.math.verification import verify_answer
@@ -53,4 +54,4 @@ def test_what_is_no_single_token_stays(text: str) -> None:
 def test_braces_do_not_take_long(part: str) -> None:
     began = time.process_time()
     with_braces(part * 10_000)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.displays import with_last_line
 from ray_gym.envs.math.verification import verify_answer
@@ -71,4 +72,4 @@ def test_other_ends_stay_as_they_are() -> None:
 def test_a_display_is_read_in_a_longest_answer_in_time(text: str) -> None:
     started = process_time()
     with_last_line(f"{text * 2000}"[:2000] + r"\begin{align}" + f"{text * 2000}"[:2000] + r"\end{align}")
-    assert process_time() - started < 1
+    assert process_time() - started < slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.dress import value_of, without_dress
 from ray_gym.envs.math.verification import verify_answer
@@ -65,4 +66,4 @@ def test_no_text_takes_long_to_undress(part: str) -> None:
     began = time.process_time()
     for text in (part * 700, f"5{part * 700}", f"{part * 700}="):
         value_of(without_dress(text))
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

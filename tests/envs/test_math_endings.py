@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.endings import is_ending
 from ray_gym.envs.math.number_words import with_digits
@@ -166,4 +167,4 @@ def test_no_ending_takes_long_to_read(part: str) -> None:
     began = time.process_time()
     for text in (part * 2000, f"5 {part * 2000}", f"{part * 2000}!"):
         with_digits(text), is_ending(text, "5", text), is_ending(text, text, "")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.east_asian import with_spaces
 from ray_gym.envs.math.notation import bare_expression
@@ -81,4 +82,4 @@ def test_answers_without_a_box_in_chinese_japanese_and_korean(answer: str, value
 def test_no_form_takes_long(part: str) -> None:
     began = time.process_time()
     bare_expression(part * 2_000), with_spaces(part * 2_000)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

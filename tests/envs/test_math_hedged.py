@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.hedged import alternatives, is_hedged, without_contrast
 from ray_gym.envs.math.verification import verify_answer
@@ -60,4 +61,4 @@ def test_an_answer_that_tells_itself_from_another_counts(expected: str, answer: 
 def test_no_hedge_takes_long_to_read(part: str) -> None:
     text, began = part * 10_000, time.process_time()
     (is_hedged(text), alternatives(text), without_contrast(text))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

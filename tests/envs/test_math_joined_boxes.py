@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.expected import LONGEST, why_unreadable
 from ray_gym.envs.math.joined_boxes import with_boxes_joined
@@ -102,7 +103,7 @@ def test_an_expected_answer_in_two_boxes_is_read_as_one() -> None:
 def test_no_boxes_take_long_to_join(between: str) -> None:
     began = time.process_time()
     with_boxes_joined(rf"\boxed{{2}}{between}" * 10_000)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,7 @@ def test_no_boxes_take_long_to_join(between: str) -> None:
 )
 @pytest.mark.clock
 def test_boxes_that_are_repeated_are_not_each_verified(unit: str) -> None:
+    verify_answer("5", "6")  # the first one brings the library up
     began = time.process_time()
     assert verify_answer("5", unit * 400)[0] == 0
-    assert time.process_time() - began < 0.15
+    assert time.process_time() - began < 0.15 * slowness()

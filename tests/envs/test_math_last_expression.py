@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.last_expression import last_expression
 from ray_gym.envs.math.verification import verify_answer
@@ -185,7 +186,7 @@ def test_unit_vectors_leave_the_braces_around_them(answer: str) -> None:
 def test_an_expression_is_found_in_linear_time(text: str) -> None:
     started = process_time()
     last_expression(text * 10_000 + "$")
-    assert process_time() - started < 1
+    assert process_time() - started < slowness()
 
 
 def test_what_a_long_text_ends_with_is_no_expression_where_its_beginning_is_cut() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.environment import Mathematics, MathTask
 from ray_gym.envs.math.expected import why_unreadable
@@ -138,4 +139,4 @@ def test_nothing_takes_long(part: str) -> None:
     text = part * 10_000
     with_latin_units(text), without_other_words(text), without_quotes(text), is_named_in(text, text, text)
     why_unreadable(text[:1900])
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

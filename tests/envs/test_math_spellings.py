@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.mixed import without_mixed_numbers
 from ray_gym.envs.math.units import split_quantity, with_slashes
@@ -113,7 +114,7 @@ def test_no_text_takes_long_to_rewrite(part: str) -> None:
     began = time.process_time()
     for text in (part * 2000, f"5 {part * 2000}", f"5 {part * 2000}!"):
         without_mixed_numbers(text), with_slashes(text), split_quantity(text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.unit_table import powers_of
 from ray_gym.envs.math.units import bare_quantity, split_quantity
@@ -127,7 +128,7 @@ def test_no_unit_takes_long_to_read(part: str) -> None:
     began = process_time()
     for text in (part * 2000, f"5 {part * 2000}", f"5{part * 2000}!", f"\\$5 {part * 2000}"):
         powers_of(text), split_quantity(text)
-    assert process_time() - began < 1
+    assert process_time() - began < slowness()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_the_last_quantity_of_a_long_answer_is_found_fast() -> None:
     began = process_time()
     for text in ("5 is " * 400, "is" * 1000, ": = " * 500, "5 m " * 500):
         verify_answer("5 cm", text)
-    assert process_time() - began < 2
+    assert process_time() - began < 2 * slowness()
 
 
 def test_units_of_an_expression_are_compared_in_text() -> None:
@@ -241,4 +242,4 @@ def test_plain_units_count_no_more_behind_a_name(expected: str, right: list[str]
 def test_a_name_before_a_quantity_is_looked_for_in_linear_time(text: str) -> None:
     started = process_time()
     bare_quantity(text * 10_000 + "$")
-    assert process_time() - started < 1
+    assert process_time() - started < slowness()

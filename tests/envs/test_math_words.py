@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.verification import verify_answer
 from ray_gym.envs.math.words import announced_words, are_same_words
@@ -117,4 +118,4 @@ def test_no_words_take_long_to_compare(part: str) -> None:
     began = time.process_time()
     for text in (part * 2000, f"5 {part * 2000}", f"A{part * 2000}5"):
         are_same_words(text, "August 5"), are_same_words("August 5", text), announced_words("even", text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

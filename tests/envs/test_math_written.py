@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.math.notation import bare_expression
 from ray_gym.envs.math.verification import verify_answer
@@ -66,4 +67,4 @@ def test_another_answer_does_not(expected: str, answer: str) -> None:
 def test_no_expression_takes_long(part: str) -> None:
     began = time.process_time()
     bare_expression(part * 2_000)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from playing_tasks import generated, play_task, reward_of, says
+from processor import slowness
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -354,7 +355,7 @@ def test_no_answer_takes_long_to_read(grading: Grading, part: str) -> None:
     began = time.process_time()
     for text in (f"Answer: C. {part * 10_000}x", f"answer{part * 10_000}x", rf"\boxed{{C{part * 10_000}x}}"):
         read(grading, text)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()
 
 
 async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
@@ -571,4 +572,4 @@ async def test_of_several_expressions_the_first_that_finds_an_option_counts() ->
 def test_no_box_takes_long(text: str) -> None:
     began = time.process_time()
     read("lenient_boxed", rf"\boxed{{{text}}}")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()

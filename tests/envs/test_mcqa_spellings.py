@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.envs.mcqa.reading import READERS, Grading
 from ray_gym.envs.mcqa.spelling import one_spelling
@@ -76,7 +77,7 @@ def test_texts_that_differ_keep_differing(one: str, other: str) -> None:
 def test_no_text_takes_long_to_spell(part: str) -> None:
     began = time.process_time()
     one_spelling(part * 20_000), one_spelling("x" + part * 20_000 + "}")
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()
 
 
 DRESSED = {"A": "(3, 4)", "B": "x, y", "C": "1000", "D": "{1, 2}", "E": "A polygenic risk score", "F": "3"}
@@ -137,7 +138,7 @@ def test_no_text_takes_long_to_be_spelled(part: str) -> None:
     began = time.process_time()
     READERS["lenient_boxed"](rf"\boxed{{{part * 3000}}}", DRESSED)
     READERS["answer_colon"](f"Answer: {part * 3000}!", DRESSED)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import CORRECT, PASS, SAME, SCORES, YES
@@ -99,4 +100,4 @@ def test_these_are_unclear(text: str, labels: tuple[str, ...]) -> None:
 def test_these_take_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("CORRECT" + part * 8_000, [*CORRECT, *YES, "4"])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

@@ -5,6 +5,7 @@ which is no score is none.
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import CORRECT, SAFE, SAME, SCORES, YES
@@ -102,4 +103,4 @@ def test_these_are_read(text: str, label: str, labels: tuple[str, ...]) -> None:
 def test_these_take_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label(part * 8_000 + "CORRECT", CORRECT)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

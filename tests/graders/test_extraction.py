@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processor import slowness
 
 from ray_gym.graders import Extract, answer_line, by_regex, first_of, last_boxed, tagged, whole
 
@@ -196,7 +197,7 @@ def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
     for text in LONG_TEXTS:
         began = time.process_time()
         extract(text)
-        assert time.process_time() - began < 10, text[:20]
+        assert time.process_time() - began < 10 * slowness(), text[:20]
 
 
 def slow_last_boxed(text: str) -> str | None:

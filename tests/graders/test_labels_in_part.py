@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 
@@ -117,4 +118,4 @@ def test_a_declared_label_in_part_counts_and_words_elsewhere_make_nothing_less(t
 def test_words_in_part_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, ["SUPPORTED", "NOT SUPPORTED", "YES"])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

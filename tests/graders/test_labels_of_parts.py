@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import BARE, CORRECT, PASS, SCORES, YES
@@ -137,4 +138,4 @@ def test_parts_that_somebody_else_has_rated_make_no_verdict(form: str) -> None:
 def test_titles_are_read_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *SCORES])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

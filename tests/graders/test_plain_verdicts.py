@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import BARE, BETTER, CORRECT, MANNER, PASS, SCORES, YES
@@ -246,4 +247,4 @@ def test_the_last_label_behind_an_arrow_counts_otherwise(text: str, label: str, 
 def test_what_is_not_plain_is_found_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("PASS\n" + part * 8_000 + "PASS", [*PASS, *SCORES, *LETTERS])
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 3 * slowness()

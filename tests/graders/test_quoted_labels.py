@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import BARE, CORRECT, YES
@@ -139,4 +140,4 @@ def test_a_judges_own_label_in_other_languages_counts(text: str) -> None:
 def test_quotes_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, YES)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 5 * slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import BARE, BETTER, CORRECT, MANNER, PASS, ROLE, SAME
@@ -120,4 +121,4 @@ def test_words_about_something_else_leave_the_label_clear(text: str, label: str,
 def test_what_is_told_apart_takes_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, [*CORRECT, *TO_FIVE])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import BARE, BETTER, CORRECT, GOOD, MANNER, MARKED_SCORES, PASS, ROLE, SAME, SCORES, YES
@@ -407,4 +408,4 @@ def test_the_winner_beside_a_worse_answer_counts(text: str, label: str, labels: 
 def test_places_are_found_in_linear_time(text: str) -> None:
     began = time.process_time()
     clear_label(text, CORRECT)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 5 * slowness()

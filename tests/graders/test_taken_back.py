@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import CORRECT, PASS, YES
@@ -58,4 +59,4 @@ def test_a_verdict_beside_such_words_counts(text: str, label: str, labels: tuple
 def test_such_words_are_found_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label(part * 10_000 + "PASS", PASS)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import SCORES
@@ -35,4 +36,4 @@ def test_the_number_that_a_score_is_out_of_is_none(text: str, label: str) -> Non
 def test_tops_are_found_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label(part * 8_000, SCORES)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

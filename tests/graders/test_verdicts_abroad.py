@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from processor import slowness
 
 from ray_gym.graders.labels import clear_label, last_label
 from tests.graders.label_sets import CORRECT, SCORES
@@ -145,4 +146,4 @@ def test_a_label_that_means_what_it_says_counts(text: str, label: str, labels: t
 def test_these_are_read_in_linear_time(part: str) -> None:
     began = time.process_time()
     clear_label("CORRECT" + part * 8_000 + " 7", [*CORRECT, *BARE, "7"])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()

@@ -7,6 +7,7 @@ import re
 from time import process_time
 
 import pytest
+from processor import slowness
 from test_malformed_calls import SINGLE, read
 
 from ray_gym.deployments.chat.quoted_tags import Tags
@@ -96,4 +97,4 @@ def test_values_are_found_in_linear_time() -> None:
         for begin in (text, f"<parameter=a>{'<function=b><parameter=c>d</parameter>' * 10_000}"):
             started = process_time()
             list(re.compile(FUNCTION.value, re.DOTALL).finditer(begin))
-            assert process_time() - started < 2
+            assert process_time() - started < 2 * slowness()

@@ -6,6 +6,7 @@ import json
 from time import process_time
 
 import pytest
+from processor import slowness
 from test_malformed_calls import GO, NOTE, Calls, read
 from test_stray_marks import BEGINS, call_of
 
@@ -180,7 +181,7 @@ def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
     began = process_time()
     cut("hermes", line * 3000, ("note", "go"))
     cut("hermes", f"{line * 3000}</tool_call>", ("note", "go"))
-    assert process_time() - began < 4
+    assert process_time() - began < 4 * slowness()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,7 @@ def test_beginnings_that_are_repeated_take_linear_time(line: str) -> None:
 def test_beginnings_before_one_mark_of_an_end_take_linear_time(line: str, end: str) -> None:
     began = process_time()
     cut("hermes", line * (100_000 // len(line)) + end, ("note", "go"))
-    assert process_time() - began < 2
+    assert process_time() - began < 2 * slowness()
 
 
 @pytest.mark.parametrize("line", ["note(text) is it.\n", '{"a": 1,}\n', "go (to town)\n"])
