@@ -8,6 +8,7 @@ exact to the minute, and looks at most at 2^n sets of events instead of n! order
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ray_gym.envs.calendar.clock import MIDNIGHT
 from ray_gym.envs.calendar.constraint import Constraint
@@ -22,17 +23,26 @@ Span = tuple[int, int, int, int]
 
 def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
     """Returns the schedule of these events that ends first; None if no schedule has room for all of them."""
-    spans = [(index, *_span(event), event.duration) for index, event in enumerate(events)]
+    spans = tuple((index, *_span(event), event.duration) for index, event in enumerate(events))
+    order = _order(spans)
+    return None if order is None else _starts(events, spans, order)
+
+
+@lru_cache(maxsize=256)
+def _order(spans: tuple[Span, ...]) -> tuple[int, ...] | None:
+    """Returns the numbers of events in the order that ends first; None if no order has room for all of them. A task is read
+    several times, and solved once.
+    """
     # by set of events (as bits): when it is over, its order
     best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
-    for _ in events:
+    for _ in spans:
         longer: dict[int, tuple[int, tuple[int, ...]]] = {}
         for placed, (over, order) in best.items():
             for placed_now, end, index in _next(placed, over, spans):
                 if placed_now not in longer or end < longer[placed_now][0]:
                     longer[placed_now] = (end, (*order, index))
         best = longer
-    return _starts(events, spans, next(iter(best.values()))[1]) if best else None
+    return next(iter(best.values()))[1] if best else None
 
 
 def _next(placed: int, over: int, spans: Sequence[Span]) -> list[tuple[int, int, int]]:

@@ -112,7 +112,8 @@ class CalendarTask(Task):
             name = folded(event.label)
             if name not in text:  # far cheaper than the pattern, on long texts
                 continue
-            text, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", "|", text)
+            word = re.escape(name)
+            text, times = re.subn(rf"{word}(?<!\w{word})(?!\w)", "|", text)  # begins with the name: it is faster
             if times:
                 found.add(event.event_id)
         return found
