@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -71,8 +72,10 @@ def test_a_run_says_why_no_worker_starts_and_waits_only_if_told(tmp_path: Path) 
         assert waiting.returncode == 0 and "done: 8 of 8 episodes" in out, out + err
 
 
-@pytest.mark.skipif(shutil.which("uv") is None, reason="there is no uv here")
 def test_a_run_under_uv_run_plays(cluster: dict[str, str], tmp_path: Path) -> None:
+    if shutil.which("uv") is None:
+        reason = "uv is not installed: pip install uv"
+        pytest.fail(reason) if os.environ.get("RAY_GYM_TEST_ALL") else pytest.skip(reason)
     uv = ["uv", "run", "--no-project", "--python", sys.executable, "python", "-m", "ray_gym"]
     asked = ["rollout", CONFIG, "tasks.limit=2", f"output.dir={tmp_path}"]
     done = subprocess.run(
