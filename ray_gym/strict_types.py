@@ -72,7 +72,7 @@ def read_back(text: str, model: type[ModelT], context: Any = None) -> ModelT:
     """Reads the JSON text that was written of a model, as `read_strictly` does: a union takes the choice that it took in the
     row. Types without unions leave none, and pydantic alone reads them faster. Errors: as of `read_strictly`.
     """
-    if _has_unions(model):
+    if _has(model, "union"):
         return read_strictly(text, model, context)[0]
     return model.model_validate_json(text, context=context)
 
@@ -84,7 +84,7 @@ def refused_values(text: str, model: type[BaseModel]) -> list[ErrorDetails]:
 
 def _strictly(text: str, model: type[ModelT], context: Any = None) -> tuple[ModelT | None, list[ErrorDetails]]:
     """Returns a text read strictly, or None with what is refused of it."""
-    validator = _validator(model, _LONG_NUMBER.search(text) is not None)
+    validator = _validator(model, _has(model, "float") and _LONG_NUMBER.search(text) is not None)
     try:
         read: ModelT = validator.validate_json(text, strict=True, extra="forbid", context=context)
     except ValidationError as error:
@@ -115,16 +115,17 @@ def _is_lax(model: type[BaseModel], location: Sequence[Any]) -> bool:
 
 
 @cache
-def _has_unions(model: type[BaseModel]) -> bool:
-    return _holds_union(model.__pydantic_core_schema__)
+def _has(model: type[BaseModel], kind: str) -> bool:
+    """Says whether a model has types of a kind of core schema, at any depth."""
+    return _holds(model.__pydantic_core_schema__, kind)
 
 
-def _holds_union(node: Any) -> bool:
+def _holds(node: Any, kind: str) -> bool:
     if isinstance(node, list | tuple):
-        return any(map(_holds_union, node))
+        return any(_holds(part, kind) for part in node)
     if not isinstance(node, Mapping):
         return False
-    return _kind(node) == "union" or any(_holds_union(part) for _, part in parts_of(node, without=_NO_TYPES))
+    return _kind(node) == kind or any(_holds(part, kind) for _, part in parts_of(node, without=_NO_TYPES))
 
 
 @cache
@@ -211,6 +212,8 @@ def _read_again(node: dict[str, Any], definitions: list[Any]) -> dict[str, Any]:
 
 def _json_of(given: Any) -> bytes | None:
     """Returns the JSON text of a value; None for one that JSON does not give back."""
+    if isinstance(given, tuple):
+        return None
     with suppress(PydanticSerializationError, ValueError):  # also for half a surrogate
         text = to_json(given)
         if isinstance(given, str | int | float) or from_json(text) == given:

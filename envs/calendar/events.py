@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -11,12 +11,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from ray_gym.envs.calendar.clock import MIDNIGHT, read_time, show_time
 from ray_gym.envs.calendar.constraint import Constraint, read_constraint
 
-Time = Annotated[str, AfterValidator(lambda text: show_time(read_time(text)))]
-"""Type of a field that takes a time in any spelling, and holds it as HH:MM."""
+
+@lru_cache(maxsize=4096)
+def _plain_time(text: str) -> str:
+    return show_time(read_time(text))
 
 
-def _plain(text: str | None) -> str:
+@lru_cache(maxsize=4096)
+def _plain_constraint(text: str | None) -> str:
     return str(read_constraint(text))
+
+
+Time = Annotated[str, AfterValidator(_plain_time)]
+"""Type of a field that takes a time in any spelling, and holds it as HH:MM."""
 
 
 class ExpectedEvent(BaseModel):
@@ -30,7 +37,7 @@ class ExpectedEvent(BaseModel):
     event_id: int
     event_name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\n\r]*$")] | None = None
     duration: Annotated[int, Field(ge=1, le=MIDNIGHT)]
-    constraint: Annotated[str | None, AfterValidator(_plain)] = "none"
+    constraint: Annotated[str | None, AfterValidator(_plain_constraint)] = "none"
     min_time: Time = "00:00"
     max_time: Time = "24:00"
 
@@ -52,12 +59,12 @@ class ExpectedEvent(BaseModel):
         """Returns the event's name; for an event without a name, its id: `event id: 3`."""
         return self.event_name or f"event id: {self.event_id}"
 
-    @cached_property
+    @property
     def rule(self) -> Constraint:
         """Returns `constraint` as an object, which the event's time has to meet."""
         return read_constraint(self.constraint)
 
-    @cached_property
+    @property
     def window(self) -> tuple[int, int]:
         """Returns the beginning and the end of the window, in minutes since midnight."""
         return read_time(self.min_time), read_time(self.max_time)

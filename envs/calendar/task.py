@@ -90,13 +90,13 @@ class CalendarTask(Task):
         Left out are lines whose event the user's `messages` mention, and lines whose text is there.
         """
         said = "\n".join(message.content for message in self.messages if message.role == "user")
-        asked = self.events_mentioned(said)
+        asked, said = self.events_mentioned(said), folded(said)
         lines = self.user_lines or tuple(
             UserLine(text=ask_for(event), event_id=event.event_id)
             for event in self.expected_state
             if event.event_id not in asked
         )
-        return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
+        return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in said)
 
     def calendar_before(self) -> list[Entry | None]:
         """Returns the entries of the last calendar in the assistant's `messages`, with None for each entry that is no
@@ -108,8 +108,8 @@ class CalendarTask(Task):
     def events_mentioned(self, text: str) -> set[int]:
         """Returns the ids of events whose names a text has as whole words. The longest of overlapping names counts."""
         text, found = folded(text), set()
-        for event in sorted(self.expected_state, key=lambda event: -len(folded(event.label))):
-            name = folded(event.label)
+        names = [(folded(event.label), event) for event in self.expected_state]
+        for name, event in sorted(names, key=lambda pair: -len(pair[0])):
             if name not in text:  # far cheaper than the pattern, on long texts
                 continue
             word = re.escape(name)

@@ -10,12 +10,13 @@ from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from ray_gym.config.file import explain, explained
 from ray_gym.data.merged import merged_values
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.round_trip import lost_values
-from ray_gym.data.rows import FileRow, not_json
+from ray_gym.data.rows import FileRow
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, placed, text_of, wrong_return
 from ray_gym.field_types import keys_of
@@ -43,9 +44,7 @@ def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
     text = ""
     try:
         fields = _fields(row.fields, task_type)
-        if problem := not_json(fields):
-            raise BadRow([problem])
-        text = json.dumps(fields)
+        text = _text_of(fields)
         task, problems = read_strictly(text, task_type)
         wrong = [line for line, _ in explained(problems, task_type)]
         if wrong := wrong or list(merged_values(fields, task)):
@@ -95,6 +94,14 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
     if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
         return fields
     return task_fields(fields, names_of(task_type))
+
+
+def _text_of(fields: dict[str, Any]) -> str:
+    """Returns the JSON text of a row's fields."""
+    try:
+        return to_json(fields).decode()
+    except ValueError:  # half a surrogate, or deep nesting, of which pydantic tells the place when it reads
+        return json.dumps(fields)
 
 
 def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:

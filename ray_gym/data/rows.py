@@ -42,9 +42,15 @@ class FileRow:
     number: int
     """Number of the line, from 1, or of the Parquet row, from 0."""
     fields: dict[str, Any] | None
-    """Fields of the row; None if it can't be read."""
+    """Fields of the row, which are JSON data; None if it can't be read."""
     problem: str = ""
     """Reason for which it can't be read; empty if it can."""
+
+    @classmethod
+    def given(cls, place: str, number: int, fields: dict[str, Any]) -> FileRow:
+        """Returns a row of values that no reader of JSON made: it can't be read if they are no JSON data."""
+        problem = not_json(fields)
+        return cls(place, number, None if problem else fields, problem)
 
 
 @dataclass
@@ -134,9 +140,9 @@ class TaskFile:
         try:
             for number, fields in enumerate(plain_rows(self.path)):
                 place = f"{self.path} row {number}"
-                found = unreadable_in(fields) or not_json(fields)
+                found = unreadable_in(fields)
                 self._remark_dropped(fields, number)
-                yield FileRow(place, number, None, found) if found else FileRow(place, number, fields)
+                yield FileRow(place, number, None, found) if found else FileRow.given(place, number, fields)
         except UserError:
             raise
         except Exception as error:

@@ -152,7 +152,12 @@ WAS_READ = "conversations were read"
 
 
 def _read(items: Any, info: ValidationInfo) -> Any:
-    return () if info.context == WAS_READ else read_conversation(items)
+    return () if info.context == WAS_READ else tuple(map(_with_tuples, read_conversation(items)))
+
+
+def _with_tuples(message: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a message of the types that `EarlierMessage` has, of which JSON has no tuples."""
+    return {**message, "tool_calls": tuple(message["tool_calls"])} if "tool_calls" in message else message
 
 
 Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(_read)]

@@ -172,7 +172,7 @@ def _placed(tasks: Sequence[dict[str, Any]], environment: Environment[Any, Any])
     """Yields each task with its place. Errors: UserError for one that is none."""
     for index, fields in enumerate(tasks):
         try:
-            yield f"tasks[{index}]", task_of(FileRow(f"tasks[{index}]", index, fields), environment)
+            yield f"tasks[{index}]", task_of(FileRow.given(f"tasks[{index}]", index, fields), environment)
         except BadRow as error:
             raise UserError("\n".join(f"tasks[{index}]: {problem}" for problem in error.problems)) from None
 

@@ -106,7 +106,7 @@ class Shop(Environment[Offer, None]):
 
 
 def read(**fields: Any) -> Offer:
-    task = task_of(FileRow("x:1", 1, fields), Shop())
+    task = task_of(FileRow.given("x:1", 1, fields), Shop())
     assert isinstance(task, Offer)
     return task
 

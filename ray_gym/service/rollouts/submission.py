@@ -16,7 +16,7 @@ from typing import Any
 
 from ray_gym.config.sections import ParticipantSection, RunConfig, RunSection, ServiceSection, TasksSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, not_json, notes_on_tasks
+from ray_gym.data.rows import FileRow, notes_on_tasks
 from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRows, read_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
@@ -256,9 +256,7 @@ def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]
     for index, fields in enumerate(given):
         place = f"tasks[{index}]"
         try:
-            found.append(
-                (place, task_of(FileRow(place, index, None if (bad := not_json(fields)) else fields, bad), environment))
-            )
+            found.append((place, task_of(FileRow.given(place, index, fields), environment)))
         except BadRow as error:
             problems += [_place_problem(place, problem) for problem in error.problems]
     if problems:

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.config.sections import GroupsSection, RunConfig, RunSection, ServiceSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, not_json
+from ray_gym.data.rows import FileRow
 from ray_gym.data.tasks import generate_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
@@ -317,8 +317,7 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
         if request.task is None:
             placed = list(generate_tasks(environment, request.seed, 1))
         else:
-            bad = not_json(request.task)
-            placed = [("task", task_of(FileRow("task", 0, None if bad else request.task, bad), environment))]
+            placed = [("task", task_of(FileRow.given("task", 0, request.task), environment))]
     except BadRow as error:
         raise unprocessable_content("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
     except UserError as error:
