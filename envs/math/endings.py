@@ -24,9 +24,11 @@ _NAMES_NOTHING = frozenset(
 )
 """Words that name nothing, though they may stand behind `how many`."""
 _ORDINARY = frozenset({"old", "left", "remaining", "each", "total", "altogether", "all", "apiece", "per"}) | frozenset(
-    {"of", "a", "an", "the", "in", "and", "or"}
+    {"of", "a", "an", "the", "in", "and", "or", "different", "distinct", "possible", "such"}
 )
 """Words of ordinary endings, which need not be in the question."""
+_WAYS = frozenset({"way", "combination", "possibility", "arrangement", "choice", "selection"})
+"""Words, in the singular, of which each names what a question for ways counts."""
 _JOINS = frozenset({"of", "and", "or"})
 """Words that no ending begins with."""
 _NUMBERS = (
@@ -90,6 +92,7 @@ def is_ending(words: str, expected: str, question: str, is_last: bool = True) ->
         return False
     named = [word.lower() for word in _LETTERS.findall(_COMMAND.sub(" ", expected)) if len(word) > 1]
     known = {*counted, *named} if named else {word.lower() for word in _WORD.findall(question)}
+    known |= _WAYS if not named and known & {"way", "ways"} else frozenset()
     return (not named and _is_a_phrase(words, question)) or _names_what_is_known(
         _WORD.findall(words.lower()), set(_singular(known)), _COMPARED.search(question), has_units=not named
     )

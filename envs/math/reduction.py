@@ -12,8 +12,11 @@ from typing import Any
 from sympy import (
     Add,
     Basic,
+    Derivative,
     Eq,
     Float,
+    Integral,
+    Limit,
     MatrixBase,
     Mul,
     Number,
@@ -35,6 +38,8 @@ PERCENT = UnevaluatedExpr(Rational(1, 100))
 """Factor that math-verify reads for a percent sign."""
 _LARGEST_EXPONENT = 100
 """Largest exponent of a power, or number with a factorial, that is carried out to compare the sides of an equation."""
+_NAMED = (Derivative, Integral, Limit)
+"""Expressions that may say what is to be found, with numbers of their own."""
 _MOST_PLACES = 15
 _NOTHING = Rational(1, 10**_MOST_PLACES)
 
@@ -204,10 +209,10 @@ def _is_variable(side: Basic) -> bool:
 
 
 def _is_name(side: Basic) -> bool:
-    """Says whether a side of an equation is a variable or a product of letters (a line from A to B), or has no unknown
-    at all.
+    """Says whether a side of an equation is a variable, a product of letters (a line from A to B), a derivative, an
+    integral or a limit, or has no unknown at all.
     """
-    return _is_variable(side) or not side.free_symbols or not side.has(Number)
+    return isinstance(side, _NAMED) or _is_variable(side) or not side.free_symbols or not side.has(Number)
 
 
 def _relations(written: Any) -> Iterator[Relational]:

@@ -9,11 +9,12 @@ import logging
 import re
 import signal
 from collections.abc import Sequence
+from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-from sympy import Eq, Set, Tuple
+from sympy import Eq, Expr, Set, Tuple
 
 from ray_gym.envs.math.announced import announced_value
 from ray_gym.envs.math.compound import Quantities, compound_of, last_quantities, quantities_of
@@ -43,6 +44,7 @@ from ray_gym.envs.math.parted import are_same_parts
 from ray_gym.envs.math.powers import is_number_as_power
 from ray_gym.envs.math.prose import without_quotes
 from ray_gym.envs.math.reduction import is_false, is_left_to_compute, is_left_to_solve, to_exact
+from ray_gym.envs.math.rounded import exact_and_rounded, is_rounding, without_text
 from ray_gym.envs.math.scripts import LETTER, without_other_words
 from ray_gym.envs.math.spelled_twice import two_spellings
 from ray_gym.envs.math.unit_table import Powers, are_same_units
@@ -59,6 +61,7 @@ from ray_gym.envs.math.units import (
 from ray_gym.envs.math.whole import END, have_like_names, kept_whole, with_letters_alike
 from ray_gym.envs.math.words import announced_words, are_same_words
 from ray_gym.graders import last_boxed
+from ray_gym.graders.boxes import with_latex_boxes
 from ray_gym.graders.denials import without_struck
 from ray_gym.graders.replaced import is_denied_answer
 from ray_gym.graders.withdrawn import answer_instead, standing_box
@@ -83,6 +86,7 @@ WARM_UP = (
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:(?:[dt]?binom|d?choose|det)\b|begin\{[vV]matrix\})")
 """Commands that math-verify evaluates while it reads. Only the text shows that they were there."""
+_EQUALS = re.compile(r"(?<![<>!=:])=(?!=)")
 _GROUPED_WIDELY = re.compile(r"(?<=\d)(?:\\(?:q?quad|enspace|enskip)(?![A-Za-z])|,\\[,;: ])\s*(?=0\d\d(?!\d))")
 """Space that also stands between two numbers, before a group of digits that is no number of its own."""
 _PER_CENT = re.compile(r"(-?[\d.,]*\d)\s*(?:\\text\{\s*)?(?:per\s?cent|pct)\s*\}?")
@@ -93,6 +97,11 @@ _IN_SIGNS = frozenset({"%", "°|°C|°F"})
 _IN_OTHER_UNITS = re.compile(r"\\(?:text|circ|%|[bp]?mod)|[°%]|mod")
 """Signs with which the numbers of an equation need not be the same."""
 _ASKS_FOR_PERCENT = re.compile(r"%|\bper\s?cent|百分", re.IGNORECASE)
+_ASKS_FOR_REMAINDER = re.compile(r"\bremainder|\bmod(?:ulo)?\b|[pb]mod\b", re.IGNORECASE)
+_REMAINDER = re.compile(
+    r"(?:\\text\w*\s?\{\s*remainder[\s:]*\}\s*=?\s*)?([-+]?\d+)(?:[\s,;\\]*\(?\\?(?:text\s?\{\s*)?[pb]?mod\b[\s}{]*\d+[\s}]*\)?)?"
+)
+"""Remainder, perhaps with the word before it or what it is the remainder of behind it."""
 _OVER_REALS = re.compile(r"(?i:\breals?\b)|\\mathbb\s?\{?\s?R|\u211d")
 _COMPARES = re.compile(
     r"\s*(?:[<>]=?|[≤≥≠≲≳]|\\not(?![A-Za-z])|\\(?:[lg](?:e|eq|t|l|g|eqq|eqslant|esssim|trsim)|neq?|propto|in)(?![A-Za-z]))"
@@ -116,10 +125,13 @@ _LAST_VALUE = re.compile(
     r"(?s:.*(?:[:=]|\b(?:is|are|equals|costs|takes|lasts|weighs|about|approximately|roughly)\b))?\s*([^\s:=][^:=\n]{0,60})\Z"
 )
 """End of an answer: all of it, or what stands behind a colon, an equals sign or such a word."""
+_SEVERAL = re.compile(r"-?\d+(?:\.\d+)?(?:,\s*-?\d+(?:\.\d+)?)*,?\s+and\s+-?\d+(?:\.\d+)?")
+"""Several numbers, of which the last stands behind `and`."""
 _MARKDOWN = re.compile(
     r"^(?:-{3,}|={3,}|_{3,})\s*$|^(?:>\s)+|(?<=\n)-\s|(?:(?<=[A-Za-z]{2})|(?<=/[A-Za-z]))!(?=\s*\Z)", re.MULTILINE
 )
 """Rule, mark of a quotation, or bullet; and an exclamation mark behind a unit."""
+_RULE = re.compile(r"^(?:-{3,}|={3,}|_{3,})\s*$", re.MULTILINE)
 _MARKED = re.compile(r"(?:\$([^$]{1,60})\$|\\\(([^()]{1,60}?)\\\)|\*\*([^*]{1,60})\*\*)(?=\s?[A-Za-z])")
 """Value with marks of mathematics or Markdown around it, before a plain unit."""
 _ONLY_IN_LATEX = re.compile(
@@ -149,7 +161,8 @@ def verify_answer(expected: str, answer: str, question: str = "") -> tuple[float
     words of the expected answer, nor what `question` counts.
     """
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
-    expected, joined = with_boxes_joined(expected), with_boxes_joined(answer)
+    expected, answer = with_boxes_joined(expected), with_latex_boxes(answer)
+    joined = with_boxes_joined(answer)
     value, reason = _verify_first(expected, answer, question)
     later = answer_instead(joined, question) if value else None
     if later is None or _verify_first(expected, f"The answer is {later}.", question)[0]:
@@ -235,8 +248,27 @@ def _compare_end(expected: str, said: str, question: str) -> tuple[float, str]:
 
 def _compare(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
     """Returns what `verify_answer` does, for a bare expected answer and an answer that is not hedged. `box`: what is in its
-    box, or what is read as if it were; None if all of `said` is looked through.
+    box, or what is read as if it were; None if all of `said` is looked through. Of a value that is given exactly and
+    rounded, either may be expected.
     """
+    value, reason = _compare_once(expected, said, box, question)
+    pair = exact_and_rounded(box) if box is not None and not value and _is_one(expected) else None
+    if pair is None or not _is_rounded(*pair):
+        return value, reason
+    return _compare_once(expected, pair[1], pair[1], question)
+
+
+def _is_rounded(exact: str, rounded: str) -> bool:
+    """Says whether an expression, perhaps with a name before it and a unit behind, is a number that is rounded to another."""
+    quantity, end = split_quantity(rounded), bare_expression(without_name(without_text(exact)))
+    read = _read_alone((split_quantity(end) or (end,))[0])
+    value = to_exact(read[0]) if read else None
+    if not isinstance(value, Expr) or value.free_symbols or not value.is_real:
+        return False
+    return is_rounding(Decimal(str(value.evalf())), quantity[0] if quantity else rounded)
+
+
+def _compare_once(expected: str, said: str, box: str | None, question: str) -> tuple[float, str]:
     counted = counted_in(question)
     bare = with_digits(bare_expression(said if box is None else box), counted)
     if (is_same := _is_same_outside_mathematics(expected, bare, question)) is not None:
@@ -322,7 +354,10 @@ def _are_in_bases(given: set[str], gold: set[str]) -> bool:
 
 
 def _is_left_to_compute(read: list[Any]) -> bool:
-    return is_left_to_compute(read[0]) or _EVALUATED.search(str(read[-1])) is not None
+    text = str(read[-1])
+    *others, last = _EQUALS.split(text) if "," not in text else [text]
+    is_evaluated = _EVALUATED.search(last) is not None and not any(map(PLAIN_NUMBER.fullmatch, map(str.strip, others)))
+    return is_left_to_compute(read[0]) or is_evaluated
 
 
 def _bracket(read: list[Any]) -> str | None:
@@ -342,6 +377,8 @@ def _compared(expected: str, box: str, question: str) -> tuple[str, str, str]:
     """
     expected, box = with_ratios_alike(*with_commas_alike(expected, box))
     box = _GROUPED_WIDELY.sub("", box) if _is_plain(expected) else box
+    if _ASKS_FOR_REMAINDER.search(question) and (remainder := _REMAINDER.fullmatch(box)) is not None:
+        box = box if _REMAINDER.fullmatch(expected) is None else remainder[1]
     expected, boxed = with_micro_units(expected, with_digits(bare_expression(box), counted_in(question)))
     boxed = bare_quantity(boxed) if _is_plain(expected) else boxed
     here, there = split_quantity(expected), split_quantity(boxed)
@@ -380,8 +417,8 @@ def _tagged(answer: str) -> str:
 
 def _last_value(expected: str, said: str, question: str) -> str | None:
     """Returns what an answer without a box ends with, if that is a number in words or with a power of ten,
-    several quantities where one value is expected, words or a quantity where such are expected, or a percentage that the
-    question asks for; None if it ends otherwise.
+    several quantities where one value is expected, several numbers of which the last stands behind `and`, words or a
+    quantity where such are expected, or a percentage that the question asks for; None if it ends otherwise.
     """
     if (words := announced_words(expected, said)) is not None:
         return words
@@ -392,7 +429,10 @@ def _last_value(expected: str, said: str, question: str) -> str | None:
     found = _LAST_VALUE.match(_MARKDOWN.sub("", said).strip())
     if found is None:
         return None
-    end = bare_expression(_MARKED.sub(_without_marks, found[1]))
+    plain = _MARKED.sub(_without_marks, found[1])
+    if _SEVERAL.fullmatch(plain := plain.strip(" *`.")):
+        return re.sub(r",?\s+and\b", ",", plain)
+    end = bare_expression(plain)
     is_quantity = split_quantity(expected) is not None and split_quantity(end) is not None
     is_number = cardinal(end) is not None or _ONLY_IN_LATEX.fullmatch(end) or _E_NOTATION.fullmatch(found[1])
     is_percentage = _equal_percentages(expected, end, question) is not None
@@ -509,7 +549,7 @@ def _read_alone(expression: str, ends_in_letter: bool = False) -> list[Any]:
 
 def _read_within(text: str, counted: frozenset[str]) -> list[Any]:
     """Reads the last expression of a text, and returns the same as `_read`. `counted`: words that the question counts."""
-    return _read(without_mixed_numbers(with_digits(tidy(without_marks(text)), counted), in_prose=True))
+    return _read(without_mixed_numbers(with_digits(tidy(without_marks(_RULE.sub("", text))), counted), in_prose=True))
 
 
 def _read(text: str) -> list[Any]:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_MARKED_BOX = re.compile(r"<\|begin_of_box\|>((?:[^<]|<(?!\|(?:begin|end)_of_box\|>))*+)<\|end_of_box\|>")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
@@ -18,6 +19,11 @@ class Box(NamedTuple):
     """Place where its content begins."""
     end: int
     """Place of the brace behind its content."""
+
+
+def with_latex_boxes(text: str) -> str:
+    r"""Returns a text in which the answers that GLM's models mark by tokens of their own are in `\boxed{...}`."""
+    return _MARKED_BOX.sub(lambda found: f"\\boxed{{{found[1]}}}", text)
 
 
 def closed_boxes(text: str) -> list[Box]:

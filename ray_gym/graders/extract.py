@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from ray_gym.graders.boxes import Box, closed_boxes
+from ray_gym.graders.boxes import Box, closed_boxes, with_latex_boxes
 from ray_gym.graders.denials import is_denied_below, is_disowned, without_struck
 from ray_gym.messages import is_blank
 
@@ -52,6 +52,7 @@ def split_at_last_box(text: str) -> tuple[str, str | None, str]:
     """Returns the text before the last box, the box's content as `last_boxed` reads it, and the text from the content's
     end on; "", None and "" without a box.
     """
+    text = with_latex_boxes(text)
     boxes = closed_boxes(text)
     for bare in _BARE_BOX.finditer(text):
         boxes.append(Box(bare.start(), bare.start(1), bare.start(1) + len(bare[1].rstrip(".,;:!?)]"))))

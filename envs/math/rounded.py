@@ -1,0 +1,30 @@
+r"""Reads a value that is given exactly and rounded: `6\pi \approx 18.85` is 18.85, too."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_DECIMAL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
+_NEARLY = re.compile(r"\\approx(?:eq)?(?![A-Za-z])|[\u2248\u2245]")
+_END = re.compile(r"\\text\w*\s?\{[^{}]*\}\s*\Z")
+
+
+def exact_and_rounded(box: str) -> tuple[str, str] | None:
+    """Returns what stands before the only sign for `nearly` in a box, and behind it; None for a box without one."""
+    exact, *rounded = (part.strip(" $") for part in _NEARLY.split(box))
+    return (exact, rounded[0]) if exact and len(rounded) == 1 and rounded[0] else None
+
+
+def without_text(value: str) -> str:
+    r"""Returns a value without the unit, in `\text{...}`, at its end."""
+    return _END.sub("", value).strip()
+
+
+def is_rounding(value: Decimal, rounded: str) -> bool:
+    """Says whether a number is a value rounded to its last digit; of a whole number, to the last that is not zero."""
+    if not _DECIMAL.fullmatch(rounded):
+        return False
+    number = Decimal(rounded.replace(",", ""))
+    last = number if "." in rounded else number.normalize()
+    return abs(value - number) <= Decimal("0.500001").scaleb(int(last.as_tuple().exponent))

@@ -1,0 +1,43 @@
+"""Checks that a value which is given exactly and rounded is either, if it rounds to that."""
+
+from __future__ import annotations
+
+import pytest
+
+from ray_gym.envs.math.verification import verify_answer
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ("18.85", r"\boxed{6\pi \approx 18.85}"),
+        ("18.85", r"\boxed{x = 6\pi \approx 18.85}"),
+        ("18.85", r"\boxed{6\pi \text{ cm} \approx 18.85 \text{ cm}}"),
+        (r"18.85 \text{ cm}", r"\boxed{6\pi \approx 18.85 \text{ cm}}"),
+        (r"6\pi", r"\boxed{6\pi \approx 18.85}"),
+        ("1.73", r"The answer is $\sqrt{3} \approx 1.73$."),
+        ("0.67", r"\boxed{\frac{2}{3} \approx 0.67}"),
+        ("2", r"\boxed{1.99 \approx 2}"),
+        ("1.50", r"\boxed{\frac32 ≈ 1.50}"),
+        ("9900", r"\boxed{9870 \approx 9900}"),
+    ],
+)
+def test_exact_values_and_their_roundings_are_read(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ("3.15", r"\boxed{\pi \approx 3.15}"),
+        ("3", r"\boxed{\pi \approx 3.14}"),
+        ("7", r"\boxed{6 \approx 7}"),
+        ("1000", r"\boxed{1600 \approx 1000}"),
+        ("18.0", r"\boxed{17.6 \approx 18.0}"),
+        ("18.85", r"\boxed{6x \approx 18.85}"),
+        ("2", r"\boxed{\sqrt{-3} \approx 2}"),
+        ("18.85", r"\boxed{6\pi \approx 18.85 \approx 19}"),
+    ],
+)
+def test_what_does_not_round_to_it_is_no_value(expected: str, answer: str) -> None:
+    assert verify_answer(expected, answer)[0] == 0.0
